@@ -1,0 +1,6 @@
+"""A Kafka broker core that can be taken apart.
+
+Read it bottom-up: `kernel` (a deterministic world), `wire` (the protocol), `records` and `log`
+(what stands on disk), `purgatory`, `metadata`, `zookeeper`, `replication`, `groups`, `controller`,
+`clients`, `broker`, and `drivers`, the only place that touches real sockets, files and clocks.
+"""

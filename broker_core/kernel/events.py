@@ -1,0 +1,222 @@
+"""Every event that the journal can hold: one documented registry.
+
+An event is a code with parameters, never a sentence: each reader (browser, golden script, Spark)
+renders it in his own language. `render` is the one-line English rendering that golden scripts
+and `run` print.
+
+Levels
+    transition  a state changed: always recorded
+    message     something travelled, was appended or moved a mark: recorded from level `messages`
+    detail      what went on inside one machine: recorded from level `details`
+
+| example | parameters | rendered |
+|---|---|---|
+| ISR_SHRUNK | topic=orders partition=0 isr=[1, 2] removed=[3] reason=... | orders-0: ISR is now [1, 2], without [3] |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+TRANSITION, MESSAGE, DETAIL = 0, 1, 2
+LEVEL_NAMES = ("transitions", "messages", "details")
+
+
+@dataclass(frozen=True, slots=True)
+class EventCode:
+    """One kind of event: its name in the journal, its level, its parameters and their meaning."""
+
+    name: str
+    level: int
+    render: str
+    params: dict[str, str]
+
+    def line(self, values: dict[str, Any]) -> str:
+        """The event as one English line; parameters that are absent show as `?`."""
+        shown = {name: values.get(name, "?") for name in self.params}
+        return self.render.format(**shown)
+
+
+REGISTRY: dict[str, EventCode] = {}
+
+
+def _event(level: int, name: str, render: str, **params: str) -> EventCode:
+    if name in REGISTRY:
+        raise ValueError(f"event {name} is declared twice")
+    code = EventCode(name, level, render, params)
+    REGISTRY[name] = code
+    return code
+
+
+_TP = {"topic": "topic name", "partition": "partition number"}
+
+# --- the world: processes, links, commands ---------------------------------------------------
+PROCESS_STARTED = _event(TRANSITION, "process_started", "process starts (incarnation {incarnation})",
+    incarnation="how often this process has started, from 1")
+PROCESS_ENDED = _event(TRANSITION, "process_ended", "process ends: {how}",
+    how="crash | shutdown | power_loss | halted")
+PROCESS_PAUSED = _event(TRANSITION, "process_paused", "process is paused: alive, but it does nothing")
+PROCESS_RESUMED = _event(TRANSITION, "process_resumed", "process goes on")
+LINK_CHANGED = _event(TRANSITION, "link_changed",
+    "link {source} -> {dest}: delay {delay_us} us, drop {drop}, partitioned {partitioned}",
+    source="node", dest="node", delay_us="one-way delay, microseconds", drop="probability of loss",
+    partitioned="whether nothing passes")
+COMMAND = _event(TRANSITION, "command", "command: {command}", command="the command object as it was given")
+COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {reason}",
+    command="the command object", reason="what was wrong")
+DISK_FAULT = _event(TRANSITION, "disk_fault", "disk fault on {path}: {error}",
+    path="file or directory", error="what the storage answered", operation="append | read | flush | ...")
+MESSAGE_DROPPED = _event(MESSAGE, "message_dropped", "message to {dest} is lost ({reason})",
+    dest="node", kind="what was lost", reason="partitioned | dropped")
+
+# --- connections and requests ----------------------------------------------------------------
+LISTENING = _event(TRANSITION, "listening", "listens on {host}:{port}", host="address", port="TCP port")
+CONNECTION_OPENED = _event(TRANSITION, "connection_opened", "connection {connection} from {peer}",
+    connection="number of the connection", peer="address of the client")
+CONNECTION_CLOSED = _event(TRANSITION, "connection_closed", "connection {connection} closed: {reason}",
+    connection="number of the connection", reason="client | broker | process ended | refused frame | ...")
+CLIENT_SOFTWARE = _event(TRANSITION, "client_software", "connection {connection} is {software} ({client_id})",
+    connection="number of the connection", software="name and version", client_id="client.id")
+FRAME_REFUSED = _event(TRANSITION, "frame_refused", "connection {connection}: frame refused: {reason}",
+    connection="number of the connection", reason="what was wrong and where")
+REQUEST_SENT = _event(MESSAGE, "request_sent", "{api} v{version} #{correlation} to {to}",
+    to="node", api="API name", version="API version", correlation="correlation id", connection="connection name")
+REQUEST_RECEIVED = _event(MESSAGE, "request_received", "{api} v{version} #{correlation} from {source}",
+    source="node or connection", api="API name", version="API version", correlation="correlation id",
+    client_id="client.id")
+RESPONSE_SENT = _event(MESSAGE, "response_sent", "answer to {api} #{correlation} for {to}: {error}",
+    to="node or connection", api="API name", correlation="correlation id", error="first error name, or NONE")
+REQUEST_STAGES = _event(DETAIL, "request_stages",
+    "{api} #{correlation}: queue {queue_us}, local {local_us}, remote {remote_us}, response queue {response_us} us",
+    api="API name", correlation="correlation id", queue_us="RequestQueueTimeMs in microseconds",
+    local_us="LocalTimeMs in microseconds", remote_us="RemoteTimeMs (purgatory) in microseconds",
+    response_us="ResponseQueueTimeMs in microseconds")
+REQUEST_QUEUE_FULL = _event(TRANSITION, "request_queue_full", "request queue is full ({size})", size="queued.max.requests")
+PURGATORY_PARKED = _event(DETAIL, "purgatory_parked", "{operation} waits for {keys}, at most {timeout_ms} ms",
+    operation="Produce | Fetch | Rebalance | Heartbeat | DeleteRecords", keys="watched keys", timeout_ms="milliseconds")
+PURGATORY_COMPLETED = _event(DETAIL, "purgatory_completed", "{operation} on {keys} is complete",
+    operation="as parked", keys="watched keys", waited_us="microseconds")
+PURGATORY_EXPIRED = _event(MESSAGE, "purgatory_expired", "{operation} on {keys} has expired",
+    operation="as parked", keys="watched keys", waited_us="microseconds")
+
+# --- coordination tree -----------------------------------------------------------------------
+SESSION_OPENED = _event(TRANSITION, "session_opened", "session {session} of {owner}, timeout {timeout_ms} ms",
+    session="session id", owner="node", timeout_ms="milliseconds")
+SESSION_EXPIRED = _event(TRANSITION, "session_expired", "session {session} of {owner} has expired",
+    session="session id", owner="node")
+SESSION_CLOSED = _event(TRANSITION, "session_closed", "session {session} of {owner} is closed",
+    session="session id", owner="node")
+ZNODE_CREATED = _event(TRANSITION, "znode_created", "znode {path} created", path="znode path",
+    ephemeral="owning node, or null")
+ZNODE_CHANGED = _event(TRANSITION, "znode_changed", "znode {path} is at version {version}", path="znode path",
+    version="data version")
+ZNODE_DELETED = _event(TRANSITION, "znode_deleted", "znode {path} deleted", path="znode path")
+WATCH_FIRED = _event(MESSAGE, "watch_fired", "watch on {path} fires for {owner}: {kind}", path="znode path",
+    owner="node", kind="NodeCreated | NodeDeleted | NodeDataChanged | NodeChildrenChanged")
+
+# --- controller ------------------------------------------------------------------------------
+CONTROLLER_ELECTED = _event(TRANSITION, "controller_elected", "broker {broker} is controller, epoch {epoch}",
+    broker="broker id", epoch="controller epoch")
+CONTROLLER_RESIGNED = _event(TRANSITION, "controller_resigned", "broker {broker} is no longer controller: {reason}",
+    broker="broker id", epoch="controller epoch", reason="why")
+CONTROLLER_LOADED = _event(TRANSITION, "controller_loaded", "controller has read {topics} topics, {partitions} partitions",
+    topics="count", partitions="count", epoch="controller epoch")
+CONTROLLER_FENCED = _event(TRANSITION, "controller_fenced",
+    "{api} of controller epoch {epoch} is refused, epoch is {current}", api="API name", epoch="epoch of the request",
+    current="epoch known here", controller="id of the zombie")
+BROKER_REGISTERED = _event(TRANSITION, "broker_registered", "broker {broker} is registered", broker="broker id",
+    broker_epoch="czxid of /brokers/ids/N")
+BROKER_GONE = _event(TRANSITION, "broker_gone", "broker {broker} is gone: {reason}", broker="broker id", reason="why")
+BROKER_REFUSED = _event(TRANSITION, "broker_refused", "broker id {broker} is taken by {owner}", broker="broker id",
+    owner="node that holds the id")
+PARTITION_STATE = _event(DETAIL, "partition_state", "{topic}-{partition}: {before} -> {after}", **_TP,
+    before="PartitionState", after="PartitionState")
+REPLICA_STATE = _event(DETAIL, "replica_state", "{topic}-{partition} replica {replica}: {before} -> {after}", **_TP,
+    replica="broker id", before="ReplicaState", after="ReplicaState")
+LEADER_ELECTED = _event(TRANSITION, "leader_elected",
+    "{topic}-{partition}: leader {leader} (was {previous}), leader epoch {leader_epoch}, ISR {isr}: {reason}", **_TP,
+    leader="broker id", previous="broker id or -1", leader_epoch="new leader epoch", isr="broker ids",
+    replicas="broker ids in assignment order",
+    reason="new | broker gone | preferred | unclean | controlled shutdown | reassignment")
+PARTITION_OFFLINE = _event(TRANSITION, "partition_offline", "{topic}-{partition} is offline: no replica of {isr} is alive",
+    **_TP, isr="broker ids", leader_epoch="leader epoch")
+CONTROL_REQUEST = _event(MESSAGE, "control_request", "{api} to broker {to}: {partitions} partitions, epoch {epoch}",
+    api="LeaderAndIsr | StopReplica | UpdateMetadata", to="broker id", partitions="count", epoch="controller epoch")
+
+# --- topics ----------------------------------------------------------------------------------
+TOPIC_CREATED = _event(TRANSITION, "topic_created", "topic {topic} with {partitions} partitions, replication factor {replication_factor}",
+    topic="topic name", partitions="count", replication_factor="count", assignment="partition -> broker ids",
+    configs="overridden settings", topic_id="uuid")
+TOPIC_GROWN = _event(TRANSITION, "topic_grown", "topic {topic} has {partitions} partitions now", topic="topic name",
+    partitions="count", assignment="new partitions -> broker ids")
+TOPIC_DELETED = _event(TRANSITION, "topic_deleted", "topic {topic} deleted", topic="topic name")
+CONFIG_CHANGED = _event(TRANSITION, "config_changed", "{resource} {name}: {key} = {value}", resource="topic | broker | default",
+    name="topic name or broker id", key="setting", value="new value, null when removed")
+
+# --- replication -----------------------------------------------------------------------------
+BECAME_LEADER = _event(TRANSITION, "became_leader", "leads {topic}-{partition}, leader epoch {leader_epoch} from offset {leo}",
+    **_TP, leader_epoch="leader epoch", leo="log end offset", isr="broker ids")
+BECAME_FOLLOWER = _event(TRANSITION, "became_follower", "follows broker {leader} for {topic}-{partition}, leader epoch {leader_epoch}",
+    **_TP, leader_epoch="leader epoch", leader="broker id", leo="log end offset")
+REPLICA_STOPPED = _event(TRANSITION, "replica_stopped", "replica {topic}-{partition} stopped", **_TP, deleted="log deleted?")
+TRUNCATED = _event(TRANSITION, "truncated", "{topic}-{partition} cut from {before} to {after}", **_TP,
+    before="log end offset before", after="log end offset after", reason="why")
+ISR_SHRUNK = _event(TRANSITION, "isr_shrunk", "{topic}-{partition}: ISR is now {isr}, without {removed}", **_TP,
+    isr="broker ids", removed="broker ids", reason="no fetch | never at the end | broker gone",
+    lag_ms="time since caught up, milliseconds, by removed broker", leader_epoch="leader epoch")
+ISR_EXPANDED = _event(TRANSITION, "isr_expanded", "{topic}-{partition}: ISR is now {isr}, with {added}", **_TP,
+    isr="broker ids", added="broker ids", leader_epoch="leader epoch")
+ISR_CHANGE_REFUSED = _event(TRANSITION, "isr_change_refused", "{topic}-{partition}: controller refuses ISR {isr}: {error}",
+    **_TP, isr="broker ids asked for", error="error name")
+REPLICA_FENCED = _event(TRANSITION, "replica_fenced", "{topic}-{partition}: request of epoch {epoch} is fenced, epoch is {current}",
+    **_TP, epoch="epoch of the request", current="epoch here", source="who asked")
+LOG_APPENDED = _event(MESSAGE, "log_appended", "{topic}-{partition}: {base_offset}..{last_offset} appended as {role}",
+    **_TP, base_offset="first offset", last_offset="last offset", bytes="size", role="leader | follower",
+    crc="CRC-32C of the last batch")
+HIGH_WATERMARK = _event(MESSAGE, "high_watermark", "{topic}-{partition}: high watermark {before} -> {after}", **_TP,
+    before="offset", after="offset")
+
+# --- storage ---------------------------------------------------------------------------------
+LOG_LOADED = _event(TRANSITION, "log_loaded", "{topic}-{partition} loaded: {start}..{end}", **_TP, start="log start offset",
+    end="log end offset", clean="clean shutdown marker found?")
+LOG_RECOVERED = _event(TRANSITION, "log_recovered", "{topic}-{partition} recovered, {bytes_cut} bytes cut: {reason}", **_TP,
+    bytes_cut="bytes", reason="what was wrong", end="log end offset")
+INDEX_REBUILT = _event(TRANSITION, "index_rebuilt", "{topic}-{partition}: {file} rebuilt", **_TP, file="file name", reason="why")
+SEGMENT_ROLLED = _event(TRANSITION, "segment_rolled", "{topic}-{partition}: new segment at {base_offset}", **_TP,
+    base_offset="first offset", reason="size | time | index full | ...")
+SEGMENT_DELETED = _event(TRANSITION, "segment_deleted", "{topic}-{partition}: segment {base_offset} deleted ({reason})", **_TP,
+    base_offset="first offset", reason="retention time | retention size | log start offset | topic deleted", bytes="size")
+LOG_START_MOVED = _event(TRANSITION, "log_start_moved", "{topic}-{partition}: log starts at {offset}", **_TP, offset="offset",
+    reason="retention | DeleteRecords | leader")
+FLUSHED = _event(DETAIL, "flushed", "{topic}-{partition} flushed up to {offset}", **_TP, offset="recovery point")
+
+# --- groups, producers -----------------------------------------------------------------------
+GROUP_LOADED = _event(TRANSITION, "group_partition_loaded", "coordinator loads __consumer_offsets-{partition}: {groups} groups",
+    partition="partition number", groups="count", offsets="count")
+GROUP_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}",
+    partition="partition number")
+GROUP_STATE = _event(TRANSITION, "group_state", "group {group}: {before} -> {after}, generation {generation} ({reason})",
+    group="group id", before="state", after="state", generation="generation id", reason="why", protocol="assignor")
+MEMBER_JOINED = _event(TRANSITION, "member_joined", "group {group}: {member} joins", group="group id", member="member id",
+    client_id="client.id", instance="group.instance.id or null")
+MEMBER_LEFT = _event(TRANSITION, "member_left", "group {group}: {member} leaves ({reason})", group="group id",
+    member="member id", reason="left | session timeout | rebalance timeout | removed")
+GROUP_ASSIGNED = _event(TRANSITION, "group_assigned", "group {group} generation {generation}: {assignment}", group="group id",
+    generation="generation id", assignment="member id -> topic -> partitions")
+OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
+    group="group id", **_TP, offset="next offset to read")
+PRODUCER_ID = _event(TRANSITION, "producer_id", "producer id {producer_id}, epoch {epoch} for {client_id}",
+    producer_id="id", epoch="producer epoch", client_id="client.id")
+DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: batch {sequence} of producer {producer_id} is a duplicate",
+    **_TP, producer_id="id", sequence="base sequence")
+
+# --- built-in clients ------------------------------------------------------------------------
+METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",
+    reason="start | error | max age")
+CLIENT_ERROR = _event(MESSAGE, "client_error", "{api}: {error}, {reaction}", api="API name", error="error name",
+    reaction="retry | give up | refresh metadata", topic="topic name or null", partition="partition or null")
+SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} records failed: {error}", **_TP,
+    count="records", error="error name")
+ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions",
+    generation="generation id")
