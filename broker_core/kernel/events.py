@@ -220,3 +220,7 @@ SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} re
     count="records", error="error name")
 ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions",
     generation="generation id")
+
+# --- the journal itself ----------------------------------------------------------------------
+SUMMED_UP = _event(TRANSITION, "summed_up", "above the budget of this second, not recorded one by one: {counts}",
+    counts="event code -> how many", second="virtual second since the start")

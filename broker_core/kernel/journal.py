@@ -1,0 +1,114 @@
+"""The one record of what happened.
+
+A row is `[seq, t, node, code, cause, params]`: the scheduler's number of the event that was being
+executed, virtual time in microseconds, the node, a code of `events.REGISTRY`, the number of the
+event that led to it (0 = an input from outside), and the parameters. One row is one line of JSON.
+
+What is recorded depends on the spec alone: state transitions always; messages and details by the
+record level and by a budget of rows in each virtual second. Above the budget they are counted, and
+the counts are written as one `summed_up` row when the next second's first row arrives. So the
+journal of a spec and its inputs is always the same bytes, whoever looks on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from broker_core.kernel.events import LEVEL_NAMES, SUMMED_UP, TRANSITION, EventCode
+
+Row = tuple[int, int, str, str, int, dict[str, Any]]
+BUDGET = 4000
+TAIL = 100_000
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+
+
+def encode_row(row: Row) -> bytes:
+    """One row as a line of JSON, without the newline."""
+    return orjson.dumps(row, option=_OPTIONS)
+
+
+class Journal:
+    """Rows in order; the last ones are kept in memory, all of them go to `sink` as lines.
+
+    * rows are ordered by seq; rows of one scheduler event share its number
+    * pending rows are encoded when a batch is full or `flush` is called: never a byte differs by when
+    """
+
+    def __init__(self, record_level: str, budget: int = BUDGET) -> None:
+        self.level = LEVEL_NAMES.index(record_level)
+        self.budget = budget
+        self.count = 0
+        self.tail: deque[Row] = deque(maxlen=TAIL)
+        self.sink: Callable[[bytes], None] | None = None
+        self.watchers: list[Callable[[Row], None]] = []
+        self._pending: list[Row] = []
+        self._second = -1
+        self._spent = 0
+        self._summed: dict[str, int] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sink": None, "watchers": [], "_pending": [], "tail": deque(maxlen=TAIL)}
+
+    def record(self, seq: int, t_us: int, node: str, code: EventCode, cause: int, params: dict[str, Any]) -> None:
+        """Add a row, or count it when the second's budget is spent."""
+        second = t_us // 1_000_000
+        if second != self._second:
+            self._begin_second(second, seq, t_us)
+        if code.level != TRANSITION:
+            if self._spent >= self.budget:
+                self._summed[code.name] = self._summed.get(code.name, 0) + 1
+                return
+            self._spent += 1
+        self._add((seq, t_us, node, code.name, cause, params))
+
+    def _begin_second(self, second: int, seq: int, t_us: int) -> None:
+        if self._summed:
+            counts, self._summed = self._summed, {}
+            self._add((seq, t_us, "world", SUMMED_UP.name, 0, {"counts": counts, "second": self._second}))
+        self._second = second
+        self._spent = 0
+
+    def _add(self, row: Row) -> None:
+        self.count += 1
+        self.tail.append(row)
+        if self.sink is not None:
+            self._pending.append(row)
+            if len(self._pending) >= 512:
+                self.flush()
+        for watcher in self.watchers:
+            watcher(row)
+
+    @property
+    def summing(self) -> bool:
+        """Whether rows of the current second are being summed up."""
+        return bool(self._summed)
+
+    def flush(self) -> None:
+        """Hand the encoded pending rows to the sink."""
+        if self._pending and self.sink is not None:
+            self.sink(b"".join([orjson.dumps(row, option=_OPTIONS) + b"\n" for row in self._pending]))
+            self._pending.clear()
+
+
+class OperationLog:
+    """The history of operations (invoke / ok / fail / info) that checkers judge; one JSON line each."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.keep = True
+        self.sink: Callable[[bytes], None] | None = None
+        self.count = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sink": None}
+
+    def record(self, row: dict[str, Any]) -> None:
+        self.count += 1
+        if self.keep:
+            self.rows.append(row)
+        if self.sink is not None:
+            self.sink(orjson.dumps(row, option=_OPTIONS) + b"\n")

@@ -1,0 +1,175 @@
+"""A node: one process of the world, and the ports that its machine may use.
+
+| state   | timers and messages            | what others see                            |
+|---------|--------------------------------|--------------------------------------------|
+| running | run                            |                                            |
+| paused  | wait until it is resumed       | silence; connections stay open             |
+| stopped | those of this start never run  | connections close (not after a power loss) |
+
+Each start is a new incarnation with empty memory and the storage that was left behind.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol
+
+from broker_core.kernel.events import EventCode
+from broker_core.kernel.storage import Buffer, FileSlice, Storage
+
+if TYPE_CHECKING:
+    from broker_core.kernel.world import World
+
+RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
+
+
+class Machine(Protocol):
+    """What runs in a node. It acts on messages and timers through the node's ports alone."""
+
+    def start(self) -> None: ...
+
+    def receive(self, source: str, message: Any) -> None: ...
+
+    def peer_down(self, peer: str) -> None: ...
+
+    def shut_down(self) -> None: ...
+
+
+class Timer:
+    """One scheduled call. Cancelling it also lets go of what it would have been given."""
+
+    __slots__ = ("seq", "cause", "node", "incarnation", "method", "args")
+
+    def __init__(
+        self, seq: int, cause: int, node: Node | None, method: Callable[..., Any], args: tuple[Any, ...]
+    ) -> None:
+        self.seq = seq
+        self.cause = cause
+        self.node = node
+        self.incarnation = node.incarnation if node is not None else 0
+        self.method: Callable[..., Any] | None = method
+        self.args = args
+
+    def cancel(self) -> None:
+        self.method = None
+        self.args = ()
+
+    @property
+    def active(self) -> bool:
+        """Whether the call is still to come."""
+        return self.method is not None
+
+
+class Repeating:
+    """A periodic call; `cancel` ends it."""
+
+    __slots__ = ("node", "period_us", "method", "timer")
+
+    def __init__(self, node: Node, period_us: int, method: Callable[[], Any]) -> None:
+        self.node = node
+        self.period_us = period_us
+        self.method = method
+        self.timer: Timer | None = node.after(period_us, self._fire)
+
+    def _fire(self) -> None:
+        self.timer = self.node.after(self.period_us, self._fire)
+        self.method()
+
+    def cancel(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+    @property
+    def active(self) -> bool:
+        return self.timer is not None
+
+
+class Node:
+    """One process: its name, its disks, its machine, and how it may act on the world."""
+
+    def __init__(self, world: World, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> None:
+        self.world = world
+        self.name = name
+        self.storage = storage
+        self.factory = factory
+        self.machine: Machine | None = None
+        self.incarnation = 0
+        self.state = STOPPED
+        self.how_stopped: str | None = None
+        self.clock_skew_ms = 0
+        self.held: list[Timer] = []
+        self._random: dict[str, Random] = {}
+
+    # -- time -------------------------------------------------------------------------------
+    def now_us(self) -> int:
+        """Virtual time since the start of the world, microseconds; never goes back."""
+        return self.world.now_us
+
+    def wall_ms(self) -> int:
+        """What this process believes the time of day to be, milliseconds since 1970."""
+        return self.world.epoch_ms + self.world.now_us // 1000 + self.clock_skew_ms
+
+    def soon(self, method: Callable[..., Any], *args: Any) -> Timer:
+        """Call later in this instant, behind everything that is already due."""
+        return self.world.schedule(0, self, method, args)
+
+    def after(self, delay_us: int, method: Callable[..., Any], *args: Any) -> Timer:
+        """Call after `delay_us`."""
+        return self.world.schedule(delay_us, self, method, args)
+
+    def every(self, period_us: int, method: Callable[[], Any]) -> Repeating:
+        """Call each `period_us`, first after one period."""
+        return Repeating(self, period_us, method)
+
+    # -- messages ---------------------------------------------------------------------------
+    def send(self, dest: str, message: Any, size: int = 0) -> None:
+        """Send by reference over the link to `dest`; `size` in bytes counts where bandwidth is short."""
+        self.world.send(self, dest, message, size)
+
+    def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
+        """Write to an outside client's connection."""
+        self.world.write(connection, buffers)
+
+    def close_connection(self, connection: int, reason: str) -> None:
+        """Close an outside client's connection."""
+        self.world.close_connection(connection, reason)
+
+    # -- record and chance ------------------------------------------------------------------
+    def emit(self, code: EventCode, **params: Any) -> None:
+        """Add an event of this node to the journal."""
+        world = self.world
+        if code.level <= world.journal.level:
+            world.journal.record(world.seq, world.now_us, self.name, code, world.cause, params)
+
+    def records(self, code: EventCode) -> bool:
+        """Whether events of this code are recorded: asked before costly parameters are made."""
+        return code.level <= self.world.journal.level
+
+    def operation(self, kind: str, op: str, **fields: Any) -> None:
+        """Add to the history that checkers judge: kind is invoke | ok | fail | info."""
+        world = self.world
+        world.operations.record(
+            {"t": world.now_us, "seq": world.seq, "process": self.name, "kind": kind, "op": op, **fields}
+        )
+
+    def random(self, stream: str) -> Random:
+        """The named random stream of this node: the same numbers in every run of a seed."""
+        found = self._random.get(stream)
+        if found is None:
+            found = self._random[stream] = self.world.random_stream(f"{self.name}/{stream}")
+        return found
+
+    def uuid(self) -> uuid.UUID:
+        """A random UUID from the node's own stream (version 4)."""
+        return uuid.UUID(int=self.random("uuid").getrandbits(128), version=4)
+
+    def exit(self) -> None:
+        """The machine has finished its controlled shutdown."""
+        self.world.end_process(self, "shutdown")
+
+    def halt(self) -> None:
+        """The machine gives up (every log directory failed): the process ends by itself."""
+        self.world.end_process(self, "halted")

@@ -1,0 +1,103 @@
+"""Storage of one node: what its disks hold, and how much of it would survive a power loss.
+
+A process writes to the page cache of its operating system; only `flush` (fsync) brings bytes to
+stable storage. Every file therefore counts `flushed`:
+
+    append 100 bytes   size=100 flushed=0     a crash of the process loses nothing
+    flush              size=100 flushed=100
+    append 50 bytes    size=150 flushed=100   a power loss leaves 100 bytes
+
+There are two homes behind this protocol: `storage_memory.MemoryStorage` and real files
+(`drivers.files.DiskStorage`). A world behaves the same in either. Paths are relative and
+"/"-separated; directories exist when a file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+Buffer: TypeAlias = "bytes | bytearray | memoryview"
+
+
+class File(Protocol):
+    """One append-only file. 0 <= flushed <= size."""
+
+    path: str
+    size: int
+    flushed: int
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """Write the buffers behind one another; return the position of the first byte.
+
+        The storage may keep references to the buffers: never change one afterwards.
+        Raises StorageError; what was written of it is then cut off again.
+        """
+        ...
+
+    def read(self, position: int, size: int) -> memoryview:
+        """At most `size` bytes from `position`; shorter at the end of the file."""
+        ...
+
+    def slice(self, position: int, size: int) -> FileSlice: ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FileSlice:
+    """A range of a file that is sent without being read (zero copy). `len()` is its size in bytes."""
+
+    __slots__ = ("file", "position", "size")
+
+    def __init__(self, file: File, position: int, size: int) -> None:
+        self.file = file
+        self.position = position
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self) -> memoryview:
+        """The bytes, by reference where the storage still holds them in memory."""
+        return self.file.read(self.position, self.size)
+
+
+class Storage(Protocol):
+    """The disks of one node."""
+
+    def open(self, path: str) -> File:
+        """The file at `path`, created empty when missing. The same object for the same path."""
+        ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def list(self, directory: str) -> list[str]:
+        """Names of files and directories directly below `directory`, sorted; [] when missing."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file or a whole directory; open files follow."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a whole directory; nothing happens when it is missing."""
+        ...
+
+    def read_text(self, path: str) -> str: ...
+
+    def write_text(self, path: str, text: str) -> None:
+        """Replace a small file atomically and flushed, as Kafka writes its checkpoints."""
+        ...
+
+    def power_loss(self) -> None:
+        """Drop what was not flushed."""
+        ...
+
+
+def read_all(buffers: Sequence[Buffer | FileSlice]) -> bytes:
+    """The bytes of a list of buffers and slices, joined."""
+    return b"".join(part.read() if isinstance(part, FileSlice) else part for part in buffers)

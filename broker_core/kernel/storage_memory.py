@@ -1,0 +1,162 @@
+"""Storage in memory: a disk of a simulated world, with a page cache that knows what is flushed.
+
+Small appends are copied into blocks of 64 KiB, large ones are kept by reference. A block is only
+ever appended to; after a truncation a new one begins, so views that were handed out stay true.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage import Buffer, FileSlice
+
+BLOCK = 64 * 1024
+SMALL = 4 * 1024
+
+
+class MemoryFile:
+    """A file of a `MemoryStorage`: chunks of bytes in order of position."""
+
+    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "_block_start")
+
+    def __init__(self, path: str, content: bytes = b"", flushed: int | None = None) -> None:
+        self.path = path
+        self.size = len(content)
+        self.flushed = len(content) if flushed is None else flushed
+        self._starts: list[int] = [0] if content else []
+        self._chunks: list[memoryview] = [memoryview(content)] if content else []
+        self._block: bytearray | None = None
+        self._used = 0
+        self._block_start = 0
+
+    def __reduce__(self) -> tuple[type[MemoryFile], tuple[str, bytes, int]]:
+        return MemoryFile, (self.path, bytes(self.read(0, self.size)), self.flushed)
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        position = self.size
+        for buffer in buffers:
+            size = len(buffer)
+            if size >= SMALL:
+                self._block = None
+                self._add(memoryview(buffer).toreadonly())
+            elif size:
+                self._append_small(buffer, size)
+            self.size += size
+        return position
+
+    def _append_small(self, buffer: Buffer, size: int) -> None:
+        block = self._block
+        if block is None or self._used + size > BLOCK:
+            block = self._block = bytearray(BLOCK)
+            self._used = 0
+            self._block_start = self.size
+            self._add(memoryview(block).toreadonly())
+        block[self._used : self._used + size] = buffer
+        self._used += size
+
+    def _add(self, chunk: memoryview) -> None:
+        self._starts.append(self.size)
+        self._chunks.append(chunk)
+
+    def read(self, position: int, size: int) -> memoryview:
+        end = min(position + size, self.size)
+        if position >= end:
+            return memoryview(b"")
+        index = bisect_right(self._starts, position) - 1
+        start = self._starts[index]
+        limit = self._limit(index)
+        if end <= limit:
+            return self._chunks[index][position - start : end - start]
+        parts = []
+        while position < end:
+            start, limit = self._starts[index], self._limit(index)
+            parts.append(self._chunks[index][position - start : min(end, limit) - start])
+            position = limit
+            index += 1
+        return memoryview(b"".join(parts))
+
+    def _limit(self, index: int) -> int:
+        """Position behind the chunk."""
+        return self._starts[index + 1] if index + 1 < len(self._starts) else self.size
+
+    def slice(self, position: int, size: int) -> FileSlice:
+        return FileSlice(self, position, size)
+
+    def truncate(self, size: int) -> None:
+        if size >= self.size:
+            return
+        self._block = None
+        while self._starts and self._starts[-1] >= size:
+            self._starts.pop()
+            self._chunks.pop()
+        if self._starts:
+            self._chunks[-1] = self._chunks[-1][: size - self._starts[-1]]
+        self.size = size
+        self.flushed = min(self.flushed, size)
+
+    def flush(self) -> None:
+        self.flushed = self.size
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class MemoryStorage:
+    """A node's disks in memory."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, MemoryFile] = {}
+
+    def open(self, path: str) -> MemoryFile:
+        file = self.files.get(path)
+        if file is None:
+            file = self.files[path] = MemoryFile(path)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return path in self.files or any(name.startswith(path + "/") for name in self.files)
+
+    def list(self, directory: str) -> list[str]:
+        prefix = directory.rstrip("/") + "/" if directory else ""
+        names = dict.fromkeys(
+            name[len(prefix) :].split("/", 1)[0] for name in self.files if name.startswith(prefix)
+        )
+        return sorted(names)
+
+    def rename(self, old: str, new: str) -> None:
+        if old in self.files:
+            self._move(old, new)
+            return
+        moved = [name for name in self.files if name.startswith(old + "/")]
+        if not moved:
+            raise StorageError(old, "rename", "no such file or directory")
+        for name in moved:
+            self._move(name, new + name[len(old) :])
+
+    def _move(self, old: str, new: str) -> None:
+        file = self.files.pop(old)
+        file.path = new
+        self.files[new] = file
+
+    def delete(self, path: str) -> None:
+        for name in [name for name in self.files if name == path or name.startswith(path + "/")]:
+            del self.files[name]
+
+    def read_text(self, path: str) -> str:
+        if path not in self.files:
+            raise StorageError(path, "read", "no such file")
+        file = self.files[path]
+        return bytes(file.read(0, file.size)).decode()
+
+    def write_text(self, path: str, text: str) -> None:
+        self.files[path] = MemoryFile(path, text.encode())
+
+    def power_loss(self) -> None:
+        for file in self.files.values():
+            file.truncate(file.flushed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"files": self.files}

@@ -1,0 +1,359 @@
+"""A world: one clock, one queue of calls, nodes, links, storage, a journal.
+
+`inject` and `run_until` are the whole interface: the same spec, seed and inputs give the same
+journal, byte for byte, in any process.
+
+Order. Calls run by (time, sequence). Those that are due now wait in a deque, later ones in a heap:
+
+    now=5  deque: #7 #8        heap: (6, #3) (6, #5) (9, #2)
+    #7 calls soon(...)         -> #9 to the deque
+    deque empty                -> now=6, #3 and #5 move to the deque in this order
+
+The number of a call is the number of its events in the journal, and the cause of what it schedules.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from broker_core.kernel import events
+from broker_core.kernel.errors import CommandError, KernelError
+from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
+from broker_core.kernel.journal import Journal, OperationLog
+from broker_core.kernel.network import Network
+from broker_core.kernel.node import PAUSED, RUNNING, STOPPED, Machine, Node, Timer
+from broker_core.kernel.storage import Buffer, FileSlice, Storage
+
+LIVELOCK = 2_000_000
+
+
+class Output(Protocol):
+    """Where bytes for outside clients go; a world that is executed again has none."""
+
+    def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None: ...
+
+    def close(self, connection: int, reason: str) -> None: ...
+
+
+class Operator(Protocol):
+    """Carries out commands; raises CommandError."""
+
+    def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]: ...
+
+
+class World:
+    """Everything that exists in one run."""
+
+    def __init__(
+        self, seed: int, epoch_ms: int = 0, record_level: str = "messages", link_delay_us: int = 0
+    ) -> None:
+        self.seed = seed
+        self.epoch_ms = epoch_ms
+        self.now_us = 0
+        self.seq = 0
+        self.cause = 0
+        self.executed = 0
+        self.nodes: dict[str, Node] = {}
+        self.network = Network(link_delay_us)
+        self.journal = Journal(record_level)
+        self.operations = OperationLog()
+        self.operator: Operator | None = None
+        self.output: Output | None = None
+        self.connections: dict[int, str] = {}
+        self._last_seq = 0
+        self._due: deque[Timer] = deque()
+        self._later: list[tuple[int, int, Timer]] = []
+        self._network_random = self.random_stream("network")
+        self._silent: dict[str, None] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "output": None}
+
+    def random_stream(self, name: str) -> Random:
+        """A stream of its own for `name`, fixed by the world's seed."""
+        return Random(f"{self.seed}/{name}")
+
+    # -- the queue --------------------------------------------------------------------------
+    def schedule(self, delay_us: int, node: Node | None, method: Callable[..., Any], args: tuple[Any, ...]) -> Timer:
+        """Call `method(*args)` in `node` after `delay_us`, unless its process has ended by then."""
+        self._last_seq = seq = self._last_seq + 1
+        timer = Timer(seq, self.seq, node, method, args)
+        if delay_us <= 0:
+            self._due.append(timer)
+        else:
+            heapq.heappush(self._later, (self.now_us + delay_us, seq, timer))
+        return timer
+
+    def run_until(self, time_us: int) -> None:
+        """Execute everything that is due up to and including `time_us`; the clock ends there."""
+        later = self._later
+        self._drain()
+        while later and later[0][0] <= time_us:
+            self._advance()
+            self._drain()
+        if time_us > self.now_us:
+            self.now_us = time_us
+
+    def run_due(self) -> None:
+        """Execute what is due in this instant."""
+        self._drain()
+
+    def step(self, until_us: int | None = None) -> bool:
+        """Execute one event, moving the clock when nothing is due; False when nothing is left."""
+        while True:
+            while self._due:
+                timer = self._due.popleft()
+                if timer.method is not None:
+                    self._execute(timer)
+                    return True
+            if not self._later or (until_us is not None and self._later[0][0] > until_us):
+                return False
+            self._advance()
+
+    def next_time_us(self) -> int | None:
+        """When the next call is due, or None."""
+        if self._due:
+            return self.now_us
+        later = self._later
+        while later and later[0][2].method is None:
+            heapq.heappop(later)
+        return later[0][0] if later else None
+
+    def _advance(self) -> None:
+        """Move the clock to the next time in the heap, and what is due then to the deque."""
+        later, due = self._later, self._due
+        self.now_us = now = later[0][0]
+        while later and later[0][0] == now:
+            timer = heapq.heappop(later)[2]
+            if timer.method is not None:
+                due.append(timer)
+
+    def _drain(self) -> None:
+        due = self._due
+        limit = self.executed + LIVELOCK
+        while due:
+            timer = due.popleft()
+            if timer.method is not None:
+                self._execute(timer)
+                if self.executed > limit:
+                    raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {timer.method}")
+
+    def _execute(self, timer: Timer) -> None:
+        node = timer.node
+        if node is not None:
+            if timer.incarnation != node.incarnation:
+                return
+            if node.state == PAUSED:
+                node.held.append(timer)
+                return
+        method, args = timer.method, timer.args
+        timer.method = None
+        self.seq = timer.seq
+        self.cause = timer.cause
+        self.executed += 1
+        if method is not None:
+            method(*args)
+
+    # -- nodes ------------------------------------------------------------------------------
+    def add_node(self, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> Node:
+        """A process that does not run yet."""
+        if name in self.nodes:
+            raise KernelError(f"there is a node {name} already")
+        node = self.nodes[name] = Node(self, name, storage, factory)
+        return node
+
+    def start_node(self, name: str) -> None:
+        """Start a process: a new machine with empty memory on the storage that is there."""
+        node = self.nodes[name]
+        if node.state != STOPPED:
+            raise CommandError(f"{name} is {node.state} already")
+        node.incarnation += 1
+        node.state = RUNNING
+        node.how_stopped = None
+        if name in self._silent:
+            del self._silent[name]
+            self._tell_peers(node)
+        node.emit(events.PROCESS_STARTED, incarnation=node.incarnation)
+        node.machine = node.factory(node)
+        node.soon(node.machine.start)
+
+    def crash(self, name: str) -> None:
+        """The process is gone at once; its operating system lives on and closes its connections."""
+        self.end_process(self._alive(name), "crash")
+
+    def power_loss(self, name: str) -> None:
+        """The whole machine is gone, with all that was not flushed; its peers hear nothing."""
+        node = self._alive(name)
+        self._silent[name] = None
+        self.end_process(node, "power_loss")
+        node.storage.power_loss()
+
+    def pause(self, name: str) -> None:
+        """The process stands still (SIGSTOP, a long collection): alive, but silent."""
+        node = self._alive(name)
+        if node.state == PAUSED:
+            raise CommandError(f"{name} is paused already")
+        node.state = PAUSED
+        node.emit(events.PROCESS_PAUSED)
+
+    def resume(self, name: str) -> None:
+        """The process goes on; what waited runs now, in its old order."""
+        node = self._alive(name)
+        if node.state != PAUSED:
+            raise CommandError(f"{name} is not paused")
+        node.state = RUNNING
+        node.emit(events.PROCESS_RESUMED)
+        held, node.held = node.held, []
+        for timer in held:
+            self._last_seq = timer.seq = self._last_seq + 1
+            self._due.append(timer)
+
+    def stop(self, name: str) -> None:
+        """Ask for a controlled shutdown; the process ends when its machine is ready."""
+        node = self._alive(name)
+        if node.state == PAUSED:
+            raise CommandError(f"{name} is paused: it cannot shut down")
+        if node.machine is not None:
+            node.soon(node.machine.shut_down)
+
+    def _alive(self, name: str) -> Node:
+        node = self.nodes.get(name)
+        if node is None:
+            raise CommandError(f"there is no node {name}", "node")
+        if node.state == STOPPED:
+            raise CommandError(f"{name} is stopped")
+        return node
+
+    def end_process(self, node: Node, how: str) -> None:
+        """The process is over: nothing that it scheduled will run."""
+        node.state = STOPPED
+        node.how_stopped = how
+        node.incarnation += 1
+        node.machine = None
+        node.held.clear()
+        node.emit(events.PROCESS_ENDED, how=how)
+        for connection in [number for number, owner in self.connections.items() if owner == node.name]:
+            self.close_connection(connection, "process ended")
+        if node.name not in self._silent:
+            self._tell_peers(node)
+
+    def _tell_peers(self, node: Node) -> None:
+        for peer in self.network.peers(node.name):
+            self._tell_closed(node.name, peer)
+
+    def _tell_closed(self, gone: str, peer: str) -> None:
+        """`peer` sees its connection to `gone` close, unless the link back is cut."""
+        node = self.nodes.get(peer)
+        link = self.network.link(gone, peer)
+        if node is None or node.machine is None or link.partitioned:
+            return
+        self.schedule(link.delay_us, node, node.machine.peer_down, (gone,))
+
+    # -- messages ---------------------------------------------------------------------------
+    def send(self, source: Node, dest: str, message: Any, size: int) -> None:
+        """Carry a message; a stopped process refuses, a silent one never answers."""
+        link = self.network.links.get((source.name, dest)) or self.network.link(source.name, dest)
+        node = self.nodes[dest]
+        if link.faulty:
+            self._send_faulty(source, link, node, message, size)
+        elif node.machine is None:
+            if dest not in self._silent:
+                self._tell_closed(dest, source.name)
+        elif link.delay_us:
+            at = link.delivery_us(self.now_us, size, self._network_random)
+            self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
+        else:
+            self.schedule(0, node, node.machine.receive, (source.name, message))
+
+    def _send_faulty(self, source: Node, link: Any, node: Node, message: Any, size: int) -> None:
+        rng = self._network_random
+        reason = link.lost(rng)
+        if reason is not None:
+            source.emit(events.MESSAGE_DROPPED, dest=node.name, kind=type(message).__name__, reason=reason)
+            return
+        if node.machine is None:
+            if node.name not in self._silent:
+                self._tell_closed(node.name, source.name)
+            return
+        copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
+        for _ in range(copies):
+            at = link.delivery_us(self.now_us, size, rng)
+            self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
+
+    def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
+        """Bytes for an outside client."""
+        if self.output is not None and connection in self.connections:
+            self.output.write(connection, buffers)
+
+    def close_connection(self, connection: int, reason: str) -> None:
+        """Close an outside client's connection from our side."""
+        owner = self.connections.pop(connection, None)
+        if owner is None:
+            return
+        self.nodes[owner].emit(events.CONNECTION_CLOSED, connection=connection, reason=reason)
+        if self.output is not None:
+            self.output.close(connection, reason)
+
+    # -- inputs -----------------------------------------------------------------------------
+    def inject(self, item: Input) -> None:
+        """Take an input in this instant. The caller runs the world on afterwards."""
+        self._last_seq = self.seq = self._last_seq + 1
+        self.cause = 0
+        if isinstance(item, FrameReceived):
+            self._frame_received(item)
+        elif isinstance(item, Command):
+            item.result = self._apply(item.command)
+        elif isinstance(item, ConnectionOpened):
+            self._connection_opened(item)
+        else:
+            self._connection_closed(item)
+
+    def _apply(self, command: dict[str, Any]) -> dict[str, Any]:
+        refused = {"ok": False, "seq": self.seq}
+        if self.operator is None:
+            return {**refused, "error": "this world takes no commands"}
+        self._emit(events.COMMAND, command=command)
+        try:
+            return {"ok": True, "seq": self.seq, **(self.operator.apply(self, command) or {})}
+        except CommandError as error:
+            self._emit(events.COMMAND_REFUSED, command=command, reason=error.reason)
+            return {**refused, "error": error.reason, "place": error.place}
+
+    def _emit(self, code: events.EventCode, **params: Any) -> None:
+        """An event of no node."""
+        self.journal.record(self.seq, self.now_us, "world", code, self.cause, params)
+
+    def _frame_received(self, item: FrameReceived) -> None:
+        node = self._owner(item.connection)
+        if node is not None:
+            machine: Any = node.machine
+            self.schedule(0, node, machine.frame_received, (item.connection, item.frame))
+
+    def _connection_opened(self, item: ConnectionOpened) -> None:
+        node = self.nodes[item.node]
+        if node.machine is None:
+            if self.output is not None:
+                self.output.close(item.connection, "process ended")
+            return
+        self.connections[item.connection] = item.node
+        node.emit(events.CONNECTION_OPENED, connection=item.connection, peer=item.peer)
+        machine: Any = node.machine
+        self.schedule(0, node, machine.connection_opened, (item.connection, item.peer))
+
+    def _connection_closed(self, item: ConnectionClosed) -> None:
+        node = self._owner(item.connection)
+        if node is None:
+            return
+        del self.connections[item.connection]
+        node.emit(events.CONNECTION_CLOSED, connection=item.connection, reason=item.reason)
+        machine: Any = node.machine
+        self.schedule(0, node, machine.connection_closed, (item.connection,))
+
+    def _owner(self, connection: int) -> Node | None:
+        name = self.connections.get(connection)
+        node = self.nodes.get(name) if name is not None else None
+        return node if node is not None and node.machine is not None else None

@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: message schemas, codec, framing, error codes, API versions."""

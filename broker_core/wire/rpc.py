@@ -1,0 +1,152 @@
+"""Requests and responses between machines of the world.
+
+In the world a request travels as a typed message by reference; only outside clients send bytes.
+An `RpcClient` is one named connection from a process to any number of peers, as Kafka's
+NetworkClient is: requests to one peer are answered in the order in which they were sent, a
+disconnect or a timeout fails all that are in flight to it.
+
+Timeouts cost no timer per request: each peer keeps its requests in order of sending and arms one
+timer, for the oldest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.kernel import events
+from broker_core.kernel.node import Node, Timer
+from broker_core.wire.apis import api_name
+
+Done = Callable[[Any, Any], None]
+
+
+class Request:
+    """A request on its way. `connection` is the sender's name for the connection."""
+
+    __slots__ = ("connection", "api_key", "api_version", "correlation_id", "client_id", "body")
+
+    def __init__(
+        self, connection: str, api_key: int, api_version: int, correlation_id: int, client_id: str | None, body: Any
+    ) -> None:
+        self.connection = connection
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.body = body
+
+
+class Response:
+    """The answer to the request with this correlation id on this connection."""
+
+    __slots__ = ("connection", "correlation_id", "body")
+
+    def __init__(self, connection: str, correlation_id: int, body: Any) -> None:
+        self.connection = connection
+        self.correlation_id = correlation_id
+        self.body = body
+
+
+class _Call:
+    __slots__ = ("correlation_id", "deadline_us", "done", "context")
+
+    def __init__(self, correlation_id: int, deadline_us: int, done: Done, context: Any) -> None:
+        self.correlation_id = correlation_id
+        self.deadline_us = deadline_us
+        self.done = done
+        self.context = context
+
+
+class _Peer:
+    """What is in flight to one peer, oldest first."""
+
+    __slots__ = ("name", "calls", "timer")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls: deque[_Call] = deque()
+        self.timer: Timer | None = None
+
+
+class RpcClient:
+    """One named connection of a process. `done(context, None)` means disconnected or timed out."""
+
+    def __init__(self, node: Node, connection: str, client_id: str) -> None:
+        self.node = node
+        self.connection = connection
+        self.client_id = client_id
+        self._next_correlation = 0
+        self._peers: dict[str, _Peer] = {}
+
+    def call(
+        self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done, context: Any = None
+    ) -> None:
+        """Send a request; later, exactly once, `done(context, response body or None)` is called."""
+        correlation_id = self._sent(dest, api_key, api_version, body)
+        peer = self._peers.get(dest)
+        if peer is None:
+            peer = self._peers[dest] = _Peer(dest)
+        peer.calls.append(_Call(correlation_id, self.node.now_us() + timeout_us, done, context))
+        if peer.timer is None:
+            peer.timer = self.node.after(timeout_us, self._check_timeout, peer)
+
+    def send_only(self, dest: str, api_key: int, api_version: int, body: Any) -> None:
+        """Send a request that is never answered (Produce with acks=0)."""
+        self._sent(dest, api_key, api_version, body)
+
+    def _sent(self, dest: str, api_key: int, api_version: int, body: Any) -> int:
+        self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
+        node = self.node
+        if node.records(events.REQUEST_SENT):
+            node.emit(
+                events.REQUEST_SENT, api=api_name(api_key), version=api_version, correlation=correlation_id,
+                to=dest, connection=self.connection,
+            )  # fmt: skip
+        node.send(dest, Request(self.connection, api_key, api_version, correlation_id, self.client_id, body))
+        return correlation_id
+
+    def in_flight(self, dest: str) -> int:
+        """Requests to `dest` that are not answered yet."""
+        peer = self._peers.get(dest)
+        return len(peer.calls) if peer is not None else 0
+
+    def receive(self, source: str, response: Response) -> bool:
+        """Take a response; False when nothing waits for it (it came after a timeout)."""
+        peer = self._peers.get(source)
+        if peer is None:
+            return False
+        calls = peer.calls
+        if calls and calls[0].correlation_id == response.correlation_id:
+            call = calls.popleft()
+        else:
+            found = [call for call in calls if call.correlation_id == response.correlation_id]
+            if not found:
+                return False
+            call = found[0]
+            calls.remove(call)
+        call.done(call.context, response.body)
+        return True
+
+    def peer_down(self, peer_name: str) -> None:
+        """The connection to this peer is closed: everything in flight on it has failed."""
+        peer = self._peers.pop(peer_name, None)
+        if peer is None:
+            return
+        if peer.timer is not None:
+            peer.timer.cancel()
+        for call in list(peer.calls):
+            call.done(call.context, None)
+
+    def _check_timeout(self, peer: _Peer) -> None:
+        """A request is overdue: the connection is given up. Otherwise wait for the oldest one."""
+        peer.timer = None
+        if not peer.calls:
+            return
+        oldest = min(call.deadline_us for call in peer.calls)
+        now = self.node.now_us()
+        if oldest <= now:
+            self.peer_down(peer.name)
+        else:
+            peer.timer = self.node.after(oldest - now, self._check_timeout, peer)
