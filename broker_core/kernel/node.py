@@ -137,6 +137,14 @@ class Node:
         """Close an outside client's connection."""
         self.world.close_connection(connection, reason)
 
+    def listen(self, host: str, port: int) -> None:
+        """Accept outside clients on this address."""
+        self.world.listen(self, host, port)
+
+    def hold_connection(self, connection: int, hold: bool) -> None:
+        """Stop (or go on) reading from an outside client."""
+        self.world.hold_connection(connection, hold)
+
     # -- record and chance ------------------------------------------------------------------
     def emit(self, code: EventCode, **params: Any) -> None:
         """Add an event of this node to the journal."""

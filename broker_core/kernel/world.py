@@ -38,6 +38,12 @@ class Output(Protocol):
 
     def close(self, connection: int, reason: str) -> None: ...
 
+    def hold(self, connection: int, hold: bool) -> None: ...
+
+    def listen(self, node: str, port: int) -> None: ...
+
+    def stop_listening(self, node: str) -> None: ...
+
 
 class Operator(Protocol):
     """Carries out commands; raises CommandError."""
@@ -145,7 +151,7 @@ class World:
     def _execute(self, timer: Timer) -> None:
         node = timer.node
         if node is not None:
-            if timer.incarnation != node.incarnation:
+            if timer.incarnation != node.incarnation or node.state == STOPPED:
                 return
             if node.state == PAUSED:
                 node.held.append(timer)
@@ -232,12 +238,13 @@ class World:
         """The process is over: nothing that it scheduled will run."""
         node.state = STOPPED
         node.how_stopped = how
-        node.incarnation += 1
         node.machine = None
         node.held.clear()
         node.emit(events.PROCESS_ENDED, how=how)
         for connection in [number for number, owner in self.connections.items() if owner == node.name]:
             self.close_connection(connection, "process ended")
+        if self.output is not None:
+            self.output.stop_listening(node.name)
         if node.name not in self._silent:
             self._tell_peers(node)
 
@@ -288,6 +295,17 @@ class World:
         """Bytes for an outside client."""
         if self.output is not None and connection in self.connections:
             self.output.write(connection, buffers)
+
+    def listen(self, node: Node, host: str, port: int) -> None:
+        """From now on outside clients may connect to this node."""
+        node.emit(events.LISTENING, host=host, port=port)
+        if self.output is not None:
+            self.output.listen(node.name, port)
+
+    def hold_connection(self, connection: int, hold: bool) -> None:
+        """Stop or go on reading from an outside client that sends faster than it is served."""
+        if self.output is not None:
+            self.output.hold(connection, hold)
 
     def close_connection(self, connection: int, reason: str) -> None:
         """Close an outside client's connection from our side."""

@@ -62,12 +62,13 @@ class _Call:
 class _Peer:
     """What is in flight to one peer, oldest first."""
 
-    __slots__ = ("name", "calls", "timer")
+    __slots__ = ("name", "calls", "timer", "timer_us")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.calls: deque[_Call] = deque()
         self.timer: Timer | None = None
+        self.timer_us = 0
 
 
 class RpcClient:
@@ -88,9 +89,16 @@ class RpcClient:
         peer = self._peers.get(dest)
         if peer is None:
             peer = self._peers[dest] = _Peer(dest)
-        peer.calls.append(_Call(correlation_id, self.node.now_us() + timeout_us, done, context))
-        if peer.timer is None:
-            peer.timer = self.node.after(timeout_us, self._check_timeout, peer)
+        deadline_us = self.node.now_us() + timeout_us
+        peer.calls.append(_Call(correlation_id, deadline_us, done, context))
+        if peer.timer is None or deadline_us < peer.timer_us:
+            self._arm(peer, deadline_us)
+
+    def _arm(self, peer: _Peer, deadline_us: int) -> None:
+        if peer.timer is not None:
+            peer.timer.cancel()
+        peer.timer_us = deadline_us
+        peer.timer = self.node.after(deadline_us - self.node.now_us(), self._check_timeout, peer)
 
     def send_only(self, dest: str, api_key: int, api_version: int, body: Any) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
@@ -149,4 +157,4 @@ class RpcClient:
         if oldest <= now:
             self.peer_down(peer.name)
         else:
-            peer.timer = self.node.after(oldest - now, self._check_timeout, peer)
+            self._arm(peer, oldest)

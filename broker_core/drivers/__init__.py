@@ -1,0 +1,1 @@
+"""The only real input and output: sockets, files, the wall clock. Everything below is a pure world."""

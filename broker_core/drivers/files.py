@@ -1,0 +1,287 @@
+"""Storage on real files.
+
+The tail of what was written is kept in memory by reference (one byte budget for the whole process),
+so that a follower or a consumer at the end of a log never touches the file. File descriptors are
+opened when needed and the least recently used are closed.
+
+`flushed` is what this process has fsynced; what was there at the start counts as flushed. A power
+loss of one node cannot be had from a real disk without cutting the machine's power, so it is done
+by truncating each file to what was flushed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from bisect import bisect_right
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage import Buffer, FileSlice
+
+TAIL_BUDGET = 48 * 1024 * 1024
+DESCRIPTORS = 400
+IOV_MAX = 512
+
+
+class DiskCaches:
+    """What all files of a process share: the in-memory tails and the open descriptors."""
+
+    def __init__(self, tail_budget: int = TAIL_BUDGET, descriptors: int = DESCRIPTORS) -> None:
+        self.tail_budget = tail_budget
+        self.descriptors = descriptors
+        self.tail_bytes = 0
+        self._tails: deque[tuple[DiskFile, int]] = deque()
+        self._open: OrderedDict[DiskFile, None] = OrderedDict()
+
+    def keep(self, file: DiskFile, size: int) -> None:
+        """A buffer was added to this file's tail; the oldest buffers of any file give way."""
+        self._tails.append((file, size))
+        self.tail_bytes += size
+        while self.tail_bytes > self.tail_budget:
+            oldest, freed = self._tails.popleft()
+            oldest.drop_oldest()
+            self.tail_bytes -= freed
+
+    def used(self, file: DiskFile) -> None:
+        """This file's descriptor is in use; too many open ones are closed."""
+        self._open[file] = None
+        self._open.move_to_end(file)
+        while len(self._open) > self.descriptors:
+            oldest, _ = self._open.popitem(last=False)
+            oldest.close()
+
+    def closed(self, file: DiskFile) -> None:
+        self._open.pop(file, None)
+
+
+class DiskFile:
+    """One append-only file on a real disk."""
+
+    __slots__ = ("root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped")
+
+    def __init__(self, root: Path, path: str, caches: DiskCaches) -> None:
+        self.root = root
+        self.path = path
+        self.caches = caches
+        self._fd = -1
+        self._starts: list[int] = []
+        self._chunks: list[memoryview] = []
+        self._dropped = 0
+        real = root / path
+        self.size = self.flushed = real.stat().st_size if real.exists() else 0
+        if not real.exists():
+            self._descriptor()
+
+    def _descriptor(self) -> int:
+        if self._fd < 0:
+            real = self.root / self.path
+            try:
+                real.parent.mkdir(parents=True, exist_ok=True)
+                self._fd = os.open(real, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError as error:
+                raise StorageError(self.path, "open", error.strerror or str(error)) from error
+            self.caches.used(self)
+        return self._fd
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        position = self.size
+        descriptor = self._descriptor()
+        total = sum(map(len, buffers))
+        try:
+            written = self._write(descriptor, buffers, position)
+        except OSError as error:
+            self._cut(position)
+            raise StorageError(self.path, "append", error.strerror or str(error)) from error
+        if written != total:
+            self._cut(position)
+            raise StorageError(self.path, "append", f"only {written} of {total} bytes were written")
+        self.size = position + total
+        self._remember(buffers, position)
+        return position
+
+    def _write(self, descriptor: int, buffers: Sequence[Buffer], position: int) -> int:
+        if len(buffers) == 1:
+            return os.pwrite(descriptor, buffers[0], position)
+        written = 0
+        for index in range(0, len(buffers), IOV_MAX):
+            written += os.pwritev(descriptor, buffers[index : index + IOV_MAX], position + written)
+        return written
+
+    def _cut(self, size: int) -> None:
+        try:
+            os.ftruncate(self._descriptor(), size)
+        except OSError as error:
+            raise StorageError(self.path, "truncate", error.strerror or str(error)) from error
+
+    def _remember(self, buffers: Sequence[Buffer], position: int) -> None:
+        for buffer in buffers:
+            size = len(buffer)
+            if size:
+                self._starts.append(position)
+                self._chunks.append(memoryview(buffer).toreadonly())
+                self.caches.keep(self, size)
+                position += size
+
+    def drop_oldest(self) -> None:
+        """Let go of the oldest buffer of the tail."""
+        if self._dropped < len(self._chunks):
+            self._chunks[self._dropped] = memoryview(b"")
+            self._dropped += 1
+            if self._dropped > 1024:
+                del self._starts[: self._dropped], self._chunks[: self._dropped]
+                self._dropped = 0
+
+    def read(self, position: int, size: int) -> memoryview:
+        end = min(position + size, self.size)
+        if position >= end:
+            return memoryview(b"")
+        held = self._held(position, end)
+        if held is not None:
+            return held
+        try:
+            data = os.pread(self._descriptor(), end - position, position)
+        except OSError as error:
+            raise StorageError(self.path, "read", error.strerror or str(error)) from error
+        if len(data) != end - position:
+            raise StorageError(self.path, "read", f"{len(data)} of {end - position} bytes at {position}")
+        return memoryview(data)
+
+    def _held(self, position: int, end: int) -> memoryview | None:
+        """The range from the tail in memory, or None when part of it is on disk only."""
+        starts, chunks = self._starts, self._chunks
+        index = bisect_right(starts, position) - 1
+        if index < self._dropped:
+            return None
+        offset = position - starts[index]
+        chunk = chunks[index]
+        if offset + end - position <= len(chunk):
+            return chunk[offset : offset + end - position]
+        parts = [chunk[offset:]]
+        position = starts[index] + len(chunk)
+        while position < end:
+            index += 1
+            chunk = chunks[index][: end - position]
+            parts.append(chunk)
+            position += len(chunk)
+        return memoryview(b"".join(parts))
+
+    def in_memory(self, position: int, size: int) -> bool:
+        """Whether the range is still held, so that no disk is touched."""
+        return self._held(position, min(position + size, self.size)) is not None
+
+    def descriptor(self) -> int:
+        """The open descriptor, for sendfile."""
+        return self._descriptor()
+
+    def slice(self, position: int, size: int) -> FileSlice:
+        return FileSlice(self, position, size)
+
+    def truncate(self, size: int) -> None:
+        if size >= self.size:
+            return
+        self._cut(size)
+        while len(self._starts) > self._dropped and self._starts[-1] >= size:
+            self._starts.pop()
+            self._chunks[-1] = memoryview(b"")
+            self._chunks.pop()
+        if len(self._starts) > self._dropped:
+            self._chunks[-1] = self._chunks[-1][: size - self._starts[-1]]
+        self.size = size
+        self.flushed = min(self.flushed, size)
+
+    def flush(self) -> None:
+        if self.flushed == self.size:
+            return
+        try:
+            os.fsync(self._descriptor())
+        except OSError as error:
+            raise StorageError(self.path, "flush", error.strerror or str(error)) from error
+        self.flushed = self.size
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self.caches.closed(self)
+
+
+class DiskStorage:
+    """A node's disks: a directory of real files."""
+
+    def __init__(self, root: Path, caches: DiskCaches | None = None) -> None:
+        self.root = Path(root)
+        self.caches = caches or DiskCaches()
+        self._files: dict[str, DiskFile] = {}
+
+    def open(self, path: str) -> DiskFile:
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = DiskFile(self.root, path, self.caches)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return (self.root / path).exists()
+
+    def list(self, directory: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.root / directory))
+        except FileNotFoundError:
+            return []
+
+    def rename(self, old: str, new: str) -> None:
+        target = self.root / new
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.replace(self.root / old, target)
+        except OSError as error:
+            raise StorageError(old, "rename", error.strerror or str(error)) from error
+        for name in self._below(old):
+            file = self._files.pop(name)
+            file.path = new + name[len(old) :]
+            self._files[file.path] = file
+
+    def _below(self, path: str) -> Sequence[str]:
+        return [name for name in self._files if name == path or name.startswith(path + "/")]
+
+    def delete(self, path: str) -> None:
+        for name in self._below(path):
+            self._files.pop(name).close()
+        real = self.root / path
+        try:
+            if real.is_dir():
+                shutil.rmtree(real)
+            else:
+                real.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(path, "delete", error.strerror or str(error)) from error
+
+    def read_text(self, path: str) -> str:
+        try:
+            return (self.root / path).read_text()
+        except OSError as error:
+            raise StorageError(path, "read", error.strerror or str(error)) from error
+
+    def write_text(self, path: str, text: str) -> None:
+        real = self.root / path
+        temporary = real.with_name(real.name + ".tmp")
+        try:
+            real.parent.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "w") as file:
+                file.write(text)
+            os.replace(temporary, real)
+        except OSError as error:
+            raise StorageError(path, "write", error.strerror or str(error)) from error
+        for name in self._below(path):
+            self._files.pop(name).close()
+
+    def power_loss(self) -> None:
+        for file in list(self._files.values()):
+            file.truncate(file.flushed)
+
+    def close(self) -> None:
+        """Close every descriptor; the storage may be used again."""
+        for file in self._files.values():
+            file.close()
