@@ -108,6 +108,13 @@ class World:
         """Execute what is due in this instant."""
         self._drain()
 
+    def move_clock(self, time_us: int) -> None:
+        """Let time pass up to `time_us`, before which nothing is due."""
+        following = self.next_time_us()
+        if following is not None and following < time_us:
+            raise KernelError(f"something is due at {following} us, before {time_us} us")
+        self.now_us = max(self.now_us, time_us)
+
     def step(self, until_us: int | None = None) -> bool:
         """Execute one event, moving the clock when nothing is due; False when nothing is left."""
         while True:

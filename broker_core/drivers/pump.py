@@ -1,0 +1,214 @@
+"""The live pump: a world driven by the wall clock times a speed.
+
+Inputs enter at a boundary only: run everything that is due by now, set the clock, record the input,
+inject it, run until nothing is due. One pass takes all frames of a wake-up, and all answers of a
+connection leave in one write.
+
+| time control | what the pump does                                              |
+|--------------|-----------------------------------------------------------------|
+| speed x      | virtual time runs x times as fast as the wall, 1/1000 to 100     |
+| pause        | the clock stands; commands still change the world, frames wait   |
+| step_event   | one event                                                        |
+| step_state   | on to the next state transition in the journal                   |
+
+A pass moves the clock at most 100 ms; between passes the sockets are read, so that after a stall a
+session does not expire before the heartbeats that already wait in the socket. A stall of seconds
+(a laptop that slept) is not made up for: the clock goes on from where it stood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.drivers.recording import Recorder
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.events import REGISTRY, TRANSITION
+from broker_core.kernel.inputs import Command, Input
+from broker_core.kernel.world import World
+
+PASS_US = 100_000
+STALL_US = 3_000_000
+SLOWEST, FASTEST = 1 / 1000, 100.0
+STEP_LIMIT = 100_000
+LOOK_AHEAD_US = 60_000_000
+
+
+class LivePump:
+    """Keeps a world in step with the wall clock; runs on the world's own thread."""
+
+    def __init__(self, world: World, recorder: Recorder | None, after_pass: Callable[[], None]) -> None:
+        self.world = world
+        self.recorder = recorder
+        self.after_pass = after_pass
+        self.speed = 1.0
+        self.paused = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._base_wall = 0.0
+        self._base_us = 0
+        self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
+        self._timer_at = 0.0
+        self._waiting: list[Input] = []
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to follow the wall clock."""
+        self.loop = loop
+        self._rebase()
+        self._wake()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.loop = None
+
+    # -- the clock --------------------------------------------------------------------------
+    def _rebase(self) -> None:
+        self._base_wall = time.monotonic()
+        self._base_us = self.world.now_us
+
+    def _due_us(self) -> int:
+        """Virtual time that the wall clock has reached."""
+        return self._base_us + int((time.monotonic() - self._base_wall) * self.speed * 1_000_000)
+
+    def _catch_up(self) -> bool:
+        """Run what is due by now, at most one pass; True when the world is up to date."""
+        world = self.world
+        due = self._due_us()
+        behind = due - world.now_us
+        if behind > STALL_US * max(1.0, self.speed):
+            self._base_us -= behind - PASS_US
+            due = world.now_us + PASS_US
+        limit = world.now_us + int(PASS_US * max(1.0, self.speed))
+        world.run_until(min(due, limit))
+        return due <= limit
+
+    def _wake(self) -> None:
+        self._timer = None
+        if self.paused:
+            self.after_pass()
+            return
+        up_to_date = self._catch_up()
+        self.after_pass()
+        self._arm(soon=not up_to_date)
+
+    def _arm(self, soon: bool = False) -> None:
+        """Wake up when the next call of the world is due."""
+        loop = self.loop
+        if loop is None or self.paused:
+            return
+        following = self.world.next_time_us()
+        if following is None:
+            return
+        at = loop.time() + max(0.0, (following - self._due_us()) / (1_000_000 * self.speed))
+        if self._timer is not None:
+            if at >= self._timer_at - 0.0002 and not soon:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = loop.call_soon(self._wake) if soon else loop.call_at(at, self._wake)
+
+    # -- inputs -----------------------------------------------------------------------------
+    def take(self, items: list[Input]) -> None:
+        """Inputs of one wake-up, in order."""
+        if self.paused:
+            self._waiting.extend(items)
+            return
+        up_to_date = self._catch_up()
+        for item in items:
+            self._inject(item)
+        self.world.run_due()
+        self.after_pass()
+        self._arm(soon=not up_to_date)
+
+    def _inject(self, item: Input) -> None:
+        if self.recorder is not None:
+            self.recorder.record(self.world, item)
+        self.world.inject(item)
+
+    def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a command at once, also while the clock stands."""
+        if command.get("do") == "time":
+            return self.control(command)
+        if not self.paused:
+            self._catch_up()
+        item = Command(command)
+        self._inject(item)
+        if not self.paused:
+            self.world.run_due()
+        self.after_pass()
+        self._arm()
+        return item.result or {"ok": False, "error": "not carried out"}
+
+    # -- time control -----------------------------------------------------------------------
+    def control(self, command: dict[str, Any]) -> dict[str, Any]:
+        """`{"do": "time", "speed": 0.1 | "pause" | "play" | "step_event" | "step_state"}`."""
+        wanted = command.get("speed")
+        try:
+            self._control(wanted)
+        except CommandError as error:
+            return {"ok": False, "error": error.reason, "place": error.place}
+        self.after_pass()
+        return {"ok": True, "seq": self.world.seq, "speed": self.speed, "paused": self.paused}
+
+    def _control(self, wanted: Any) -> None:
+        if wanted == "pause":
+            self._pause()
+        elif wanted == "play":
+            self._play()
+        elif wanted in ("step_event", "step_state"):
+            self._pause()
+            self._admit_waiting()
+            self._step(to_transition=wanted == "step_state")
+        elif isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+            if not SLOWEST <= wanted <= FASTEST:
+                raise CommandError(f"speed is between {SLOWEST} and {FASTEST}", "speed")
+            if not self.paused:
+                self._catch_up()
+            self.speed = float(wanted)
+            self._rebase()
+            self._restart_timer()
+        else:
+            raise CommandError("speed is a number, pause, play, step_event or step_state", "speed")
+
+    def _pause(self) -> None:
+        if not self.paused:
+            self._catch_up()
+            self.paused = True
+
+    def _play(self) -> None:
+        if self.paused:
+            self.paused = False
+            self._admit_waiting()
+            self.world.run_due()
+            self._rebase()
+            self._restart_timer()
+
+    def _restart_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._arm()
+
+    def _admit_waiting(self) -> None:
+        """What clients sent while the clock stood enters now, in this instant."""
+        waiting, self._waiting = self._waiting, []
+        for item in waiting:
+            self._inject(item)
+
+    def _step(self, to_transition: bool) -> None:
+        world = self.world
+        limit = world.now_us + LOOK_AHEAD_US
+        for _ in range(STEP_LIMIT):
+            before = world.journal.count
+            if not world.step(limit):
+                return
+            if not to_transition or self._transition_since(before):
+                return
+
+    def _transition_since(self, count: int) -> bool:
+        journal = self.world.journal
+        added = journal.count - count
+        return any(REGISTRY[journal.tail[-1 - index][3]].level == TRANSITION for index in range(added))

@@ -1,0 +1,129 @@
+"""Recorded inputs of a run: with the spec and the seed they are the run.
+
+A record is a 4-byte length, a JSON head and, for frames, the payload:
+
+    {"t": virtual time, "n": events executed before it, "kind": "frame", "connection": 3, "size": 812} + 812 bytes
+
+The recording is bounded: beyond `limit` bytes it ends with a head of kind `bounded`, and the run can
+be executed again only up to that moment.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from broker_core.kernel.errors import KernelError
+from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
+from broker_core.kernel.world import World
+
+LIMIT = 256 * 1024 * 1024
+_LENGTH = struct.Struct(">I")
+
+
+class Recorder:
+    """Writes inputs to a file, in order, until the limit is reached."""
+
+    def __init__(self, path: Path, limit: int = LIMIT) -> None:
+        self._file: BinaryIO | None = open(path, "wb", buffering=256 * 1024)
+        self._left = limit
+        self.bounded_at_us: int | None = None
+
+    def record(self, world: World, item: Input) -> None:
+        """Note an input that is about to be injected."""
+        if self._file is None or self.bounded_at_us is not None:
+            return
+        head, payload = _encode(item)
+        self._left -= len(payload) + 64
+        if self._left < 0:
+            self.bounded_at_us = world.now_us
+            head, payload = {"kind": "bounded"}, b""
+        self._write({"t": world.now_us, "n": world.executed, **head}, payload)
+
+    def end(self, world: World) -> None:
+        """The run ends here; how far it went is part of it."""
+        if self._file is not None:
+            if self.bounded_at_us is None:
+                self._write({"t": world.now_us, "n": world.executed, "kind": "end"}, b"")
+            self._file.close()
+            self._file = None
+
+    def flush(self) -> None:
+        if self._file is not None:
+            self._file.flush()
+
+    def _write(self, head: dict[str, Any], payload: bytes | bytearray | memoryview) -> None:
+        if self._file is not None:
+            encoded = orjson.dumps(head)
+            self._file.write(_LENGTH.pack(len(encoded)) + encoded)
+            self._file.write(payload)
+
+
+def _encode(item: Input) -> tuple[dict[str, Any], bytes | bytearray | memoryview]:
+    if isinstance(item, FrameReceived):
+        return {"kind": "frame", "connection": item.connection, "size": len(item.frame)}, item.frame
+    if isinstance(item, Command):
+        return {"kind": "command", "command": item.command}, b""
+    if isinstance(item, ConnectionOpened):
+        return {"kind": "open", "node": item.node, "connection": item.connection, "peer": item.peer}, b""
+    return {"kind": "close", "connection": item.connection, "reason": item.reason}, b""
+
+
+def _decode(head: dict[str, Any], payload: bytes) -> Input:
+    kind = head["kind"]
+    if kind == "frame":
+        return FrameReceived(head["connection"], bytearray(payload))
+    if kind == "command":
+        return Command(head["command"])
+    if kind == "open":
+        return ConnectionOpened(head["node"], head["connection"], head["peer"])
+    if kind == "close":
+        return ConnectionClosed(head["connection"], head["reason"])
+    raise KernelError(f"recorded input of unknown kind {kind!r}")
+
+
+def read_recording(path: Path) -> Iterator[tuple[dict[str, Any], Input | None]]:
+    """(head, input) in order; the last head is of kind `end` or `bounded`, with no input."""
+    with open(path, "rb") as file:
+        while prefix := file.read(4):
+            if len(prefix) < 4:
+                return
+            encoded = file.read(_LENGTH.unpack(prefix)[0])
+            try:
+                head = orjson.loads(encoded)
+            except ValueError as error:
+                raise KernelError(f"{path}: damaged record before byte {file.tell()}") from error
+            if head["kind"] in ("end", "bounded"):
+                yield head, None
+                return
+            payload = file.read(head.get("size", 0))
+            if len(payload) < head.get("size", 0):
+                return
+            yield head, _decode(head, payload)
+
+
+def bring_to(world: World, t_us: int, executed: int) -> None:
+    """Run a world up to a recorded moment: a time and, inside that instant, a count of events.
+
+    Inputs are only injected when everything before their instant has run, so all events before
+    `t_us` run first; of those at `t_us` as many as had run when the input came.
+    """
+    if t_us > world.now_us:
+        world.run_until(t_us - 1)
+    while world.executed < executed and world.step(t_us):
+        pass
+    world.move_clock(t_us)
+
+
+def execute_recording(world: World, path: Path) -> bool:
+    """Execute recorded inputs in a new world; True when the recording was whole."""
+    for head, item in read_recording(path):
+        bring_to(world, head["t"], head["n"])
+        if item is None:
+            return bool(head["kind"] == "end")
+        world.inject(item)
+    return False

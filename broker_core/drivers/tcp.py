@@ -1,0 +1,203 @@
+"""Brokers' listeners: asyncio TCP on the world's own thread.
+
+Bytes are received into fresh buffers (asyncio.BufferedProtocol), split into frames without copying,
+and handed to the pump; answers are collected and leave in one write a connection and pass. A client
+that does not read what it asked for is not read from either, so its memory is bounded by what it
+had asked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import cast
+
+from broker_core.drivers.pump import LivePump
+from broker_core.kernel.inputs import ConnectionClosed, ConnectionOpened, FrameReceived, Input
+from broker_core.kernel.storage import Buffer, FileSlice
+from broker_core.wire.errors import WireError
+from broker_core.wire.framing import FrameReader
+
+HIGH_WATER = 4 * 1024 * 1024
+
+
+class ClientConnection(asyncio.BufferedProtocol):
+    """One outside client on one broker's listener."""
+
+    def __init__(self, server: TcpServer, node: str) -> None:
+        self.server = server
+        self.node = node
+        self.number = server.next_number()
+        self.transport: asyncio.Transport | None = None
+        self.frames = FrameReader(server.max_frame)
+        self.out: list[Buffer] = []
+        self.full = False
+        self.held = False
+        self.reading = True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=HIGH_WATER)
+        peer = transport.get_extra_info("peername") or ("?", 0)
+        self.server.connections[self.number] = self
+        self.server.take([ConnectionOpened(self.node, self.number, f"{peer[0]}:{peer[1]}")])
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self.frames.get_buffer(sizehint)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            frames = self.frames.buffer_updated(nbytes)
+        except WireError as error:
+            self.server.gone(self, f"refused frame: {error}")
+            self.abort()
+            return
+        if frames:
+            number = self.number
+            self.server.take([FrameReceived(number, frame) for frame in frames])
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.server.gone(self, "client" if exc is None else f"client: {type(exc).__name__}")
+
+    def pause_writing(self) -> None:
+        self.full = True
+        self.read_or_wait()
+
+    def resume_writing(self) -> None:
+        self.full = False
+        self.read_or_wait()
+
+    def read_or_wait(self) -> None:
+        """Read from the client only while it reads and its requests are being served."""
+        transport = self.transport
+        wanted = not (self.full or self.held)
+        if transport is None or transport.is_closing() or wanted == self.reading:
+            return
+        self.reading = wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def flush(self) -> None:
+        """Everything collected in this pass, in one write."""
+        out, self.out = self.out, []
+        if out and self.transport is not None and not self.transport.is_closing():
+            self.transport.writelines(out) if len(out) > 1 else self.transport.write(out[0])
+
+    def abort(self) -> None:
+        """Close; what was answered before is still delivered."""
+        if self.transport is not None:
+            self.flush()
+            self.transport.close()
+
+
+class TcpServer:
+    """The listeners of all brokers of a world, and the world's output to outside clients."""
+
+    def __init__(self, host: str, ports: dict[str, int], max_frame: int) -> None:
+        self.host = host
+        self.ports = ports
+        self.max_frame = max_frame
+        self.pump: LivePump | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.connections: dict[int, ClientConnection] = {}
+        self.bytes_out = 0
+        self._sockets: dict[str, socket.socket] = {}
+        self._servers: dict[str, asyncio.Task[asyncio.Server]] = {}
+        self._dirty: dict[int, ClientConnection] = {}
+        self._last_number = 0
+
+    def bind(self) -> None:
+        """Take all ports; raises OSError with the port in its text."""
+        for node in self.ports:
+            self._sockets[node] = self._bound(node)
+
+    def _bound(self, node: str) -> socket.socket:
+        port = self.ports[node]
+        listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.host, port))
+        except OSError as error:
+            listener.close()
+            raise OSError(error.errno, f"port {port} cannot be had: {error.strerror}") from error
+        self.ports[node] = listener.getsockname()[1]
+        return listener
+
+    def attach(self, pump: LivePump, loop: asyncio.AbstractEventLoop) -> None:
+        self.pump = pump
+        self.loop = loop
+
+    def next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    def take(self, items: list[Input]) -> None:
+        if self.pump is not None:
+            self.pump.take(items)
+
+    def gone(self, connection: ClientConnection, reason: str) -> None:
+        """The client has closed, or sent what is no frame."""
+        if self.connections.pop(connection.number, None) is not None:
+            self.take([ConnectionClosed(connection.number, reason)])
+
+    def flush(self) -> None:
+        """Send what this pass has answered."""
+        dirty, self._dirty = self._dirty, {}
+        for connection in dirty.values():
+            connection.flush()
+
+    # -- the world's output -----------------------------------------------------------------
+    def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
+        client = self.connections.get(connection)
+        if client is None:
+            return
+        self._dirty[connection] = client
+        out = client.out
+        for part in buffers:
+            data = part.read() if isinstance(part, FileSlice) else part
+            self.bytes_out += len(data)
+            out.append(data)
+
+    def close(self, connection: int, reason: str) -> None:
+        client = self.connections.pop(connection, None)
+        if client is not None:
+            client.abort()
+
+    def hold(self, connection: int, hold: bool) -> None:
+        client = self.connections.get(connection)
+        if client is not None:
+            client.held = hold
+            client.read_or_wait()
+
+    def listen(self, node: str, port: int) -> None:
+        if self.loop is None or node in self._servers:
+            return
+        listener = self._sockets.pop(node, None) or self._bound(node)
+        starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
+        self._servers[node] = self.loop.create_task(starting)
+
+    def stop_listening(self, node: str) -> None:
+        server = self._servers.pop(node, None)
+        if server is not None:
+            server.add_done_callback(_close_server)
+
+    def shut_down(self) -> None:
+        """Close every listener and every connection."""
+        for node in list(self._servers):
+            self.stop_listening(node)
+        for listener in self._sockets.values():
+            listener.close()
+        for client in list(self.connections.values()):
+            self.connections.pop(client.number, None)
+            client.abort()
+
+
+def _close_server(task: asyncio.Task[asyncio.Server]) -> None:
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
