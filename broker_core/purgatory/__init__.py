@@ -1,0 +1,1 @@
+"""Where requests wait for something to happen: a timing wheel and the operations parked on it."""
