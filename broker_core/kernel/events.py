@@ -41,7 +41,7 @@ class EventCode:
 REGISTRY: dict[str, EventCode] = {}
 
 
-def _event(level: int, name: str, render: str, **params: str) -> EventCode:
+def _event(level: int, name: str, render: str, /, **params: str) -> EventCode:
     if name in REGISTRY:
         raise ValueError(f"event {name} is declared twice")
     code = EventCode(name, level, render, params)
@@ -92,6 +92,8 @@ REQUEST_STAGES = _event(DETAIL, "request_stages",
     api="API name", correlation="correlation id", queue_us="RequestQueueTimeMs in microseconds",
     local_us="LocalTimeMs in microseconds", remote_us="RemoteTimeMs (purgatory) in microseconds",
     response_us="ResponseQueueTimeMs in microseconds")
+HANDLER_FAILED = _event(TRANSITION, "handler_failed", "{api} #{correlation}: the broker failed: {error}",
+    api="API name", correlation="correlation id", error="type and text of the error")
 REQUEST_QUEUE_FULL = _event(TRANSITION, "request_queue_full", "request queue is full ({size})", size="queued.max.requests")
 PURGATORY_PARKED = _event(DETAIL, "purgatory_parked", "{operation} waits for {keys}, at most {timeout_ms} ms",
     operation="Produce | Fetch | Rebalance | Heartbeat | DeleteRecords", keys="watched keys", timeout_ms="milliseconds")
