@@ -1,0 +1,158 @@
+"""Making a batch, reading its records, and the bytes that a broker writes into it on append.
+
+    batch = encode_batch([(1700000000000, b"k", b"hello", ())])
+    len(batch)                       73 = 61 (header) + 12 (record)
+    read_header(batch).crc           CRC-32C of the last 52 bytes
+    decode_records(batch)            [Record(offset=0, timestamp=1700000000000, key=b"k", ...)]
+    assign_offset(batch, 50, 3)      byte 0..8 = 50, byte 12..16 = 3; the CRC stays
+
+Built-in producers, coordinators and tests make their batches here; what an outside producer
+sent is stored as it came and only `assign_offset` touches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+
+from crc32c import crc32c
+
+from broker_core.kernel.storage import Buffer
+from broker_core.records import header as h
+from broker_core.records.compression import DEFAULT_BOUND, compress, decompress
+from broker_core.records.errors import CorruptRecordError, InvalidRecordError
+from broker_core.records.header import HEADER_SIZE, Batch, BatchHeader, read_header
+from broker_core.records.record import NewRecord, Record, decode_body, encode_records, walk
+from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint
+
+_OFFSET = Struct(">q")
+_INT32 = Struct(">i")
+_CRC = Struct(">I")
+_ATTRIBUTES = Struct(">h")
+_BEHIND_CRC = Struct(">hiqqqhii")
+_BEFORE_CRC = Struct(">qiibI")
+
+
+def encode_batch(
+    records: Sequence[NewRecord],
+    base_offset: int = 0,
+    compression: int = 0,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    leader_epoch: int = -1,
+    timestamp_type: int = 0,
+    transactional: bool = False,
+    control: bool = False,
+    offset_deltas: Sequence[int] | None = None,
+) -> bytearray:
+    """One batch of magic 2 from (timestamp, key, value, headers) tuples; at least one.
+
+    `offset_deltas` leaves gaps between offsets, as the cleaner does. With `timestamp_type` 1
+    (LogAppendTime) the largest timestamp counts for every record.
+    """
+    base_timestamp = max_timestamp = records[0][0]
+    if len(records) > 1:
+        max_timestamp = max([record[0] for record in records])
+    body: Buffer = encode_records(records, base_timestamp, offset_deltas)
+    if compression:
+        body = compress(compression, body)
+    attributes = compression | timestamp_type << 3 | transactional << 4 | control << 5
+    last_delta = len(records) - 1 if offset_deltas is None else offset_deltas[-1]
+    return _assemble(
+        body, base_offset, leader_epoch, attributes, last_delta, base_timestamp, max_timestamp,
+        producer_id, producer_epoch, base_sequence, len(records),
+    )  # fmt: skip
+
+
+def _assemble(
+    body: Buffer, base_offset: int, leader_epoch: int, attributes: int, last_delta: int, base_timestamp: int,
+    max_timestamp: int, producer_id: int, producer_epoch: int, base_sequence: int, count: int,
+) -> bytearray:  # fmt: skip
+    behind = _BEHIND_CRC.pack(
+        attributes, last_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, count
+    )
+    length = HEADER_SIZE - h.LOG_OVERHEAD + len(body)
+    batch = bytearray(_BEFORE_CRC.pack(base_offset, length, leader_epoch, 2, crc32c(body, crc32c(behind))))
+    batch += behind
+    batch += body
+    return batch
+
+
+def single_record_batch(timestamp: int, key: bytes | None, value: bytes | None) -> bytearray:
+    """A batch of one record without headers, producer id or compression: the short way."""
+    key_size, value_size = (-1 if key is None else len(key)), (-1 if value is None else len(value))
+    content = b"".join((
+        b"\0\0\0",
+        SMALL[key_size] if 0 <= key_size < SMALL_LIMIT else encode_varint(key_size),
+        key or b"",
+        SMALL[value_size] if 0 <= value_size < SMALL_LIMIT else encode_varint(value_size),
+        value or b"",
+        b"\0",
+    ))
+    size = len(content)
+    body = (SMALL[size] if size < SMALL_LIMIT else encode_varint(size)) + content
+    return _assemble(body, 0, -1, 0, 0, timestamp, timestamp, -1, -1, -1, 1)
+
+
+def empty_batch(like: BatchHeader) -> bytearray:
+    """A batch without records that keeps the offsets, producer and sequences of another.
+
+    The cleaner leaves one where the last batch of a producer lost all its records.
+    """
+    return _assemble(
+        b"", like.base_offset, like.leader_epoch, like.attributes & ~h.COMPRESSION_MASK, like.last_offset_delta, -1,
+        like.max_timestamp, like.producer_id, like.producer_epoch, like.base_sequence, 0,
+    )  # fmt: skip
+
+
+def decode_records(batch: Batch | Buffer, bound: int = DEFAULT_BOUND) -> list[Record]:
+    """The records of one batch (or wrapper message) of any magic. Does not check the CRC.
+
+    Raises CorruptRecordError, InvalidRecordError, UnsupportedCompressionError.
+    """
+    if not isinstance(batch, Batch):
+        batch = Batch(read_header(batch), batch, 0)
+    header = batch.header
+    if header.magic < 2:
+        from broker_core.records.legacy import decode_message
+
+        return decode_message(batch, bound)
+    if header.record_count < 0 or len(batch.data) < HEADER_SIZE:
+        raise InvalidRecordError(f"record count {header.record_count}", f"batch at offset {header.base_offset}")
+    append_time = header.max_timestamp if header.is_log_append_time else None
+    return decode_body(
+        records_bytes(batch, bound), header.record_count, header.base_offset, header.base_timestamp, append_time
+    )
+
+
+def records_bytes(batch: Batch, bound: int = DEFAULT_BOUND) -> bytes:
+    """The uncompressed records' part of a v2 batch."""
+    return decompress(batch.header.attributes & h.COMPRESSION_MASK, memoryview(batch.data)[HEADER_SIZE:], bound)
+
+
+def check_record_lengths(batch: Batch) -> None:
+    """Walk over the lengths of an uncompressed batch: the count must be what the bytes hold."""
+    walk(batch.data, HEADER_SIZE, batch.header.record_count)
+
+
+def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
+    """Write base offset and leader epoch in place. The CRC does not cover them."""
+    _OFFSET.pack_into(batch, 0, base_offset)
+    _INT32.pack_into(batch, h.LEADER_EPOCH_AT, leader_epoch)
+
+
+def assign_append_time(batch: bytearray | memoryview, now_ms: int) -> int:
+    """Make it LogAppendTime: attribute bit 3, max timestamp = now. Returns the new CRC (written, too)."""
+    attributes: int = _ATTRIBUTES.unpack_from(batch, h.ATTRIBUTES_AT)[0]
+    _ATTRIBUTES.pack_into(batch, h.ATTRIBUTES_AT, attributes | h.LOG_APPEND_TIME)
+    _OFFSET.pack_into(batch, h.MAX_TIMESTAMP_AT, now_ms)
+    crc: int = crc32c(memoryview(batch)[h.ATTRIBUTES_AT :])
+    _CRC.pack_into(batch, h.CRC_AT, crc)
+    return crc
+
+
+def ensure_whole(batch: Batch) -> None:
+    """Raise CorruptRecordError when a v2 batch is shorter than its header."""
+    if len(batch.data) < HEADER_SIZE:
+        raise CorruptRecordError(f"{len(batch.data)} bytes are less than a header", f"batch at byte {batch.position}")

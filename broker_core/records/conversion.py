@@ -1,0 +1,114 @@
+"""Between message formats: up for old producers, down for old consumers (KIP-31, KIP-32, KIP-98).
+
+A log of today holds magic 2. Converting costs decompression, decoding, encoding and a copy, and it
+ends zero copy; that is why a broker counts it (`ProduceMessageConversionsPerSec`).
+
+| from, to | what is lost or made up |
+|---|---|
+| 0 -> 2 | timestamp -1 |
+| 1 -> 2 | nothing |
+| 2 -> 1 | headers, producer id, sequence; control batches disappear; zstd is refused |
+| 2 -> 0 | and timestamps |
+"""
+
+from __future__ import annotations
+
+from broker_core.kernel.storage import Buffer
+from broker_core.records.batch import decode_records, encode_batch
+from broker_core.records.compression import DEFAULT_BOUND, ZSTD
+from broker_core.records.errors import UnsupportedCompressionError
+from broker_core.records.header import Batch, BatchHeader, iterate_batches
+from broker_core.records.legacy import encode_message_set
+from broker_core.records.record import NewRecord, Record
+
+
+def up_convert(buffer: Buffer, bound: int = DEFAULT_BOUND) -> bytearray:
+    """Every batch or message as magic 2, offsets and timestamps kept.
+
+    Uncompressed messages that stand next to one another become one batch; a wrapper becomes one.
+    """
+    out = bytearray()
+    loose: list[Record] = []
+    attributes = 0
+    for batch in iterate_batches(buffer):
+        header = batch.header
+        single = header.magic < 2 and not header.compression
+        if loose and not (single and header.attributes == attributes):
+            out += _as_v2(loose, attributes)
+            loose = []
+        if header.magic == 2:
+            out += batch.data
+        elif single:
+            attributes = header.attributes
+            loose += decode_records(batch, bound)
+        else:
+            out += _as_v2(decode_records(batch, bound), header.attributes)
+    if loose:
+        out += _as_v2(loose, attributes)
+    return out
+
+
+def _as_v2(records: list[Record], attributes: int) -> bytearray:
+    base = records[0].offset
+    return encode_batch(
+        new_records(records),
+        base_offset=base,
+        compression=attributes & 7,
+        timestamp_type=attributes >> 3 & 1,
+        offset_deltas=[record.offset - base for record in records],
+    )
+
+
+def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, bound: int = DEFAULT_BOUND) -> bytearray:
+    """Every batch as messages of `magic` (0 or 1); what is that old already stays as it is.
+
+    Records below `first_offset` (what the consumer asked for) are left out of converted batches.
+    """
+    out = bytearray()
+    for batch in iterate_batches(buffer):
+        header = batch.header
+        if header.magic <= magic:
+            out += batch.data
+        elif not header.is_control:
+            out += _as_messages(batch, magic, first_offset, bound)
+    return out
+
+
+def _as_messages(batch: Batch, magic: int, first_offset: int, bound: int) -> bytearray:
+    header = batch.header
+    if header.compression == ZSTD:
+        raise UnsupportedCompressionError(f"zstd cannot be converted down to magic {magic}")
+    records = [record for record in decode_records(batch, bound) if record.offset >= first_offset]
+    if not records:
+        return bytearray()
+    return encode_message_set(
+        new_records(records),
+        magic,
+        compression=header.compression,
+        timestamp_type=int(header.is_log_append_time),
+        offsets=[record.offset for record in records],
+    )
+
+
+def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND) -> bytearray:
+    """A v2 batch with another codec (topic `compression.type`); producer fields and offsets are kept."""
+    header: BatchHeader = batch.header
+    records = decode_records(batch, bound)
+    return encode_batch(
+        new_records(records),
+        base_offset=header.base_offset,
+        compression=codec,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        leader_epoch=header.leader_epoch,
+        timestamp_type=int(header.is_log_append_time),
+        transactional=header.is_transactional,
+        control=header.is_control,
+        offset_deltas=[record.offset - header.base_offset for record in records],
+    )
+
+
+def new_records(records: list[Record]) -> list[NewRecord]:
+    """Records as a producer hands them in."""
+    return [(record.timestamp, record.key, record.value, record.headers) for record in records]

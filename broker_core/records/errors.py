@@ -1,0 +1,80 @@
+"""What can be wrong with the bytes of a record batch, and the protocol error that a client gets for it.
+
+| error | Kafka's error name | example |
+|---|---|---|
+| CorruptRecordError | CORRUPT_MESSAGE | CRC does not match, length below the smallest batch |
+| InvalidRecordError | INVALID_RECORD | record count lies, key missing on a compacted topic |
+| InvalidTimestampError | INVALID_TIMESTAMP | further in the future than message.timestamp.after.max.ms |
+| RecordTooLargeError | MESSAGE_TOO_LARGE | batch above max.message.bytes |
+| UnsupportedCompressionError | UNSUPPORTED_COMPRESSION_TYPE | attributes name a codec that does not exist |
+| UnsupportedFormatError | UNSUPPORTED_FOR_MESSAGE_FORMAT | headers in a magic 1 message |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class RecordsError(Exception):
+    """Bytes that are refused. `place` says where (for example `batch at byte 0`).
+
+    `faults` names single records, (index in the batch, message): the response's record_errors.
+    """
+
+    kafka_error: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
+
+    def __init__(self, reason: str, place: str = "", faults: Sequence[tuple[int, str]] = ()) -> None:
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.reason = reason
+        self.place = place
+        self.faults = tuple(faults)
+
+    def __reduce__(self) -> tuple[type[RecordsError], tuple[str, str, tuple[tuple[int, str], ...]]]:
+        return type(self), (self.reason, self.place, self.faults)
+
+
+class CorruptRecordError(RecordsError):
+    """The bytes are damaged: nothing in them can be trusted."""
+
+    kafka_error = "CORRUPT_MESSAGE"
+
+
+class DecompressionError(CorruptRecordError):
+    """A compressed part does not decompress, or decompresses to more than the bound."""
+
+
+class InvalidRecordError(RecordsError):
+    """The bytes are whole and say something that is not allowed."""
+
+    kafka_error = "INVALID_RECORD"
+
+
+class InvalidTimestampError(RecordsError):
+    """A timestamp outside `message.timestamp.before.max.ms` / `after.max.ms`, or of the wrong type."""
+
+    kafka_error = "INVALID_TIMESTAMP"
+
+
+class RecordTooLargeError(RecordsError):
+    """A batch above `max.message.bytes`."""
+
+    kafka_error = "MESSAGE_TOO_LARGE"
+
+
+class RecordListTooLargeError(RecordsError):
+    """A produce payload above `segment.bytes`: it would not fit into any segment."""
+
+    kafka_error = "RECORD_LIST_TOO_LARGE"
+
+
+class UnsupportedCompressionError(RecordsError):
+    """A compression codec that does not exist, or not for this version of the request."""
+
+    kafka_error = "UNSUPPORTED_COMPRESSION_TYPE"
+
+
+class UnsupportedFormatError(RecordsError):
+    """The message format cannot carry this (headers or transactions before magic 2)."""
+
+    kafka_error = "UNSUPPORTED_FOR_MESSAGE_FORMAT"

@@ -1,0 +1,147 @@
+"""The old message formats: magic 0 (before 0.10) and magic 1 (0.10, with timestamps; KIP-32).
+
+There was no batch: a message set is messages one after another, each with its own header.
+
+| byte | field | type | magic |
+|---|---|---|---|
+| 0 | offset | int64 | 0, 1 |
+| 8 | size | int32 | 0, 1 |
+| 12 | crc | uint32, CRC-32 (not C) of byte 16 to the end | 0, 1 |
+| 16 | magic | int8 | 0, 1 |
+| 17 | attributes | int8: bits 0-2 compression, bit 3 timestamp type | 0, 1 |
+| 18 | timestamp | int64 | 1 |
+| 18/26 | key | int32 length (-1: null) + bytes | 0, 1 |
+| | value | int32 length (-1: null) + bytes | 0, 1 |
+
+Compression needs a *wrapper*: one message whose value is a compressed message set. The wrapper's
+offset is that of its **last** inner message.
+
+| | magic 0 | magic 1 |
+|---|---|---|
+| inner offsets | absolute: a broker must decompress and recompress to assign them | 0, 1, 2, ...: only the wrapper's is written (KIP-31) |
+| wrapper offset 52, inner 50 51 52 | read 50, 51, 52 | stored 0, 1, 2; base = 52 - 2 = 50 |
+
+There are no headers, producer ids, transactions or control messages here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from struct import error as StructError
+from zlib import crc32
+
+from broker_core.kernel.storage import Buffer
+from broker_core.records.compression import DEFAULT_BOUND, LZ4, ZSTD, compress, decompress
+from broker_core.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedCompressionError
+from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, LOG_OVERHEAD, Batch, iterate_batches
+from broker_core.records.record import NewRecord, Record
+
+_FRONT = Struct(">qiI")
+_INT32 = Struct(">i")
+_INT64 = Struct(">q")
+_FIELDS_AT = {0: 18, 1: 26}
+
+
+def encode_message(
+    magic: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None, attributes: int = 0
+) -> bytes:
+    """One message of magic 0 or 1."""
+    parts = [bytes((magic, attributes))]
+    if magic == 1:
+        parts.append(_INT64.pack(timestamp))
+    for field in (key, value):
+        parts += (b"\xff\xff\xff\xff",) if field is None else (_INT32.pack(len(field)), field)
+    body = b"".join(parts)
+    return _FRONT.pack(offset, 4 + len(body), crc32(body)) + body
+
+
+def encode_message_set(
+    records: Sequence[NewRecord],
+    magic: int,
+    base_offset: int = 0,
+    compression: int = 0,
+    timestamp_type: int = 0,
+    offsets: Sequence[int] | None = None,
+) -> bytearray:
+    """Plain messages, or one wrapper when compressed. Headers are dropped: the formats have none.
+
+    `offsets` gives absolute offsets (with gaps after compaction) instead of counting from `base_offset`.
+    """
+    if offsets is None:
+        offsets = range(base_offset, base_offset + len(records))
+    attributes = timestamp_type << 3 if magic == 1 else 0
+    if compression == 0:
+        return bytearray().join(
+            encode_message(magic, offset, record[0], record[1], record[2], attributes)
+            for offset, record in zip(offsets, records, strict=True)
+        )
+    if compression >= ZSTD:
+        raise UnsupportedCompressionError(f"magic {magic} cannot carry compression type {compression}")
+    shift = offsets[0] if magic == 1 else 0
+    inner = b"".join(
+        encode_message(magic, offset - shift, record[0], record[1], record[2], attributes)
+        for offset, record in zip(offsets, records, strict=True)
+    )
+    packed = compress(compression, inner, old_lz4_header=magic == 0 and compression == LZ4)
+    timestamp = max(record[0] for record in records)
+    return bytearray(encode_message(magic, offsets[-1], timestamp, None, packed, attributes | compression))
+
+
+def decode_message(batch: Batch, bound: int = DEFAULT_BOUND) -> list[Record]:
+    """The record of one message, or the records inside a wrapper, with absolute offsets."""
+    header = batch.header
+    outer = _shallow(batch)
+    if not header.attributes & COMPRESSION_MASK:
+        return [outer]
+    if header.compression >= ZSTD:
+        raise UnsupportedCompressionError(f"magic {header.magic} cannot carry compression type {header.compression}")
+    inner = list(_inner_messages(header.magic, decompress(header.compression, outer.value or b"", bound)))
+    if not inner:
+        raise InvalidRecordError("wrapper without inner messages", f"offset {outer.offset}")
+    base = 0
+    if header.magic == 1 and outer.offset != 0:
+        base = outer.offset - inner[-1].offset
+        if base < 0:
+            raise InvalidRecordError(f"inner offset {inner[-1].offset} is above the wrapper's", f"offset {outer.offset}")
+    stamp = outer.timestamp if header.attributes & LOG_APPEND_TIME else None
+    return [
+        record._replace(offset=record.offset + base, timestamp=record.timestamp if stamp is None else stamp)
+        for record in inner
+    ]
+
+
+def _inner_messages(magic: int, data: bytes) -> Iterator[Record]:
+    end = 0
+    for message in iterate_batches(data):
+        if message.header.magic != magic:
+            raise InvalidRecordError(f"inner magic {message.header.magic} in a wrapper of magic {magic}")
+        if message.header.attributes & COMPRESSION_MASK:
+            raise InvalidRecordError("compressed message inside a wrapper")
+        end = message.position + len(message.data)
+        yield _shallow(message)
+    if end != len(data):
+        raise InvalidRecordError(f"{len(data) - end} bytes behind the last inner message")
+
+
+def _shallow(message: Batch) -> Record:
+    """The message itself: for a wrapper, its value is still compressed."""
+    data, header = memoryview(message.data), message.header
+    try:
+        key, position = _field(data, _FIELDS_AT[header.magic])
+        value, position = _field(data, position)
+    except StructError:
+        raise CorruptRecordError("message is too short", f"offset {header.base_offset}") from None
+    if position != len(data) or header.batch_length + LOG_OVERHEAD != len(data):
+        raise CorruptRecordError(f"size {len(data)}, but fields end at {position}", f"offset {header.base_offset}")
+    return Record(header.base_offset, header.base_timestamp, key, value, ())
+
+
+def _field(data: memoryview, position: int) -> tuple[bytes | None, int]:
+    size: int = _INT32.unpack_from(data, position)[0]
+    position += 4
+    if size < 0:
+        return None, position
+    if position + size > len(data):
+        raise CorruptRecordError(f"field of {size} bytes runs over the message", f"byte {position}")
+    return bytes(data[position : position + size]), position + size

@@ -1,0 +1,248 @@
+"""What a leader checks before it appends a producer's bytes (Kafka's LogValidator, UnifiedLog.append).
+
+One pass over the headers; records are looked at only where a rule needs them.
+
+| check | refused with |
+|---|---|
+| A. whole batches, magic 0-2, length | CORRUPT_MESSAGE |
+| B. base offset 0 from a client | INVALID_RECORD |
+| C. batch <= `max.message.bytes`; payload <= `segment.bytes` | MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE |
+| D. checksum | CORRUPT_MESSAGE |
+| E. count > 0 and last offset delta = count - 1; no control batch from a client; a producer id needs a sequence | INVALID_RECORD |
+| F. uncompressed: `count` record lengths lead exactly to the end | INVALID_RECORD |
+| G. largest timestamp within `message.timestamp.before.max.ms` / `after.max.ms`; not LogAppendTime | INVALID_TIMESTAMP |
+| H. a key in every record (compacted topics), each timestamp (when a bound is set): decodes the batch | INVALID_RECORD, INVALID_TIMESTAMP |
+
+What is left out on purpose: a compressed batch on a topic without such rules is not decompressed,
+so a lie inside it reaches the consumers. That is the price of storing bytes as they came.
+
+Batches of magic 0 and 1 are converted up; where the topic has a `compression.type` of its own and
+the batch another one, it is compressed anew. In both cases the result is a new buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from broker_core.kernel.storage import Buffer
+from broker_core.records.batch import check_record_lengths, decode_records
+from broker_core.records.compression import DEFAULT_BOUND, ZSTD
+from broker_core.records.conversion import recompress, up_convert
+from broker_core.records.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    RecordListTooLargeError,
+    RecordTooLargeError,
+    UnsupportedCompressionError,
+)
+from broker_core.records.header import (
+    ATTRIBUTES_AT,
+    HEADER_SIZE,
+    Batch,
+    BatchHeader,
+    iterate_batches,
+    next_size,
+    read_header,
+)
+
+LONG_MAX = 0x7FFFFFFFFFFFFFFF
+NO_TIMESTAMP = -1
+CREATE_TIME, LOG_APPEND_TIME = 0, 1
+CLIENT, COORDINATOR, REPLICATION = "client", "coordinator", "replication"
+_MOST_SHOWN_ERRORS = 3
+_FIRST_ZSTD_PRODUCE = 7
+
+
+@dataclass(slots=True)
+class ValidationRules:
+    """The topic's settings, as numbers. `compression` None: keep the producer's."""
+
+    max_message_bytes: int = 1048588
+    segment_bytes: int = 1 << 30
+    timestamp_type: int = CREATE_TIME
+    before_max_ms: int = LONG_MAX
+    after_max_ms: int = LONG_MAX
+    compacted: bool = False
+    compression: int | None = None
+    decompressed_bound: int = DEFAULT_BOUND
+
+    @property
+    def per_record(self) -> bool:
+        """Whether a rule needs every record decoded."""
+        return self.compacted or self.before_max_ms != LONG_MAX or self.after_max_ms != LONG_MAX
+
+
+class Validated(NamedTuple):
+    """The headers in order and the bytes they stand in: the buffer handed in, or a converted one."""
+
+    headers: Sequence[BatchHeader]
+    buffer: Buffer
+
+
+def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str = CLIENT) -> Validated:
+    """Check a produce payload of one or more batches. Raises RecordsError of the table's kinds."""
+    size = len(buffer)
+    if size > rules.segment_bytes:
+        raise RecordListTooLargeError(f"{size} bytes are more than segment.bytes {rules.segment_bytes}")
+    if size >= HEADER_SIZE and next_size(buffer, 0) == size:
+        batches = [Batch(read_header(buffer), buffer, 0)]
+    else:
+        batches = _split(buffer)
+    converted = False
+    for batch in batches:
+        header = batch.header
+        _check_bytes(batch, rules, origin)
+        if header.magic == 2:
+            _check_batch(batch, rules, now_ms, origin)
+        if header.magic < 2 or (rules.compression is not None and header.compression != rules.compression):
+            converted = True
+    if converted:
+        return _convert(buffer, rules, now_ms, origin)
+    return Validated([batch.header for batch in batches], buffer)
+
+
+def _split(buffer: Buffer) -> list[Batch]:
+    batches = list(iterate_batches(buffer))
+    end = batches[-1].position + batches[-1].header.size if batches else 0
+    if end != len(buffer) or not batches:
+        raise CorruptRecordError(f"{len(buffer) - end} bytes are not a whole batch", f"byte {end}")
+    return batches
+
+
+def _check_bytes(batch: Batch, rules: ValidationRules, origin: str) -> None:
+    """Cases B to D."""
+    header, data = batch.header, batch.data
+    size = len(data)
+    if header.magic == 2 and header.base_offset != 0 and origin == CLIENT:
+        raise InvalidRecordError(f"base offset of a batch in an append should be 0, but it is {header.base_offset}")
+    if size > rules.max_message_bytes:
+        raise RecordTooLargeError(
+            f"The record batch size in the append is {size} bytes which exceeds the maximum configured value of "
+            f"{rules.max_message_bytes}."
+        )
+    if header.magic == 2:
+        if crc32c(memoryview(data)[ATTRIBUTES_AT:]) != header.crc:
+            raise CorruptRecordError("Record is corrupt (stored crc does not match)", f"batch at byte {batch.position}")
+    else:
+        _check_legacy(batch)
+
+
+def _check_legacy(batch: Batch) -> None:
+    from broker_core.records.header import ensure_valid
+
+    ensure_valid(batch)
+
+
+def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str) -> None:
+    """Cases E to H."""
+    header = batch.header
+    place = f"batch at byte {batch.position}"
+    if header.record_count <= 0:
+        raise InvalidRecordError(f"Invalid reported count for record batch: {header.record_count}", place)
+    if header.last_offset_delta != header.record_count - 1:
+        raise InvalidRecordError(
+            f"Inconsistent batch offset range [0, {header.last_offset_delta}] and count of records {header.record_count}",
+            place,
+        )
+    if header.attributes & 0x20 and origin == CLIENT:
+        raise InvalidRecordError("Clients are not allowed to write control records", place)
+    if header.producer_id >= 0 and header.base_sequence < 0 and not header.attributes & 0x20:
+        raise InvalidRecordError(
+            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}", place
+        )
+    codec = header.attributes & 7
+    if codec > ZSTD:
+        raise UnsupportedCompressionError(f"Unknown compression type id: {codec}")
+    if header.attributes & 8:
+        raise InvalidTimestampError(
+            "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", place
+        )
+    if rules.per_record:
+        _check_records(batch, rules, now_ms)
+    elif codec == 0:
+        check_record_lengths(batch)
+
+
+def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
+    """Case H: up to three faulty records are named, as Kafka does."""
+    faults: list[tuple[int, str]] = []
+    bad_timestamp = False
+    check_time = rules.timestamp_type == CREATE_TIME
+    earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
+    header = batch.header
+    for index, record in enumerate(decode_records(batch, rules.decompressed_bound)):
+        if record.offset != header.base_offset + index:
+            raise InvalidRecordError(f"offset delta of record {index} is {record.offset - header.base_offset}")
+        if rules.compacted and record.key is None and not header.is_control:
+            faults.append((index, "Compacted topic cannot accept message without key."))
+        elif check_time and record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
+            bad_timestamp = True
+            faults.append((
+                index,
+                f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
+                f"The timestamp should be within [{earliest}, {latest}]",
+            ))
+    if bad_timestamp:
+        raise InvalidTimestampError("One or more records have been rejected due to invalid timestamp", faults=faults)
+    if faults:
+        raise InvalidRecordError(
+            f"One or more records have been rejected due to {len(faults)} record errors in total, "
+            f"and only showing the first three errors at most: {faults[:_MOST_SHOWN_ERRORS]}",
+            faults=faults,
+        )
+
+
+def _convert(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str) -> Validated:
+    """Up to magic 2, then to the topic's codec; old formats are judged in their new form."""
+    old = any(batch.header.magic < 2 for batch in iterate_batches(buffer))
+    data = up_convert(buffer, rules.decompressed_bound) if old else buffer
+    out = bytearray()
+    for batch in iterate_batches(data):
+        codec = rules.compression
+        if old:
+            batch = _renumbered(batch)
+            _check_batch(batch, rules, now_ms, origin)
+        out += batch.data if codec is None or batch.header.compression == codec else recompress(
+            batch, codec, rules.decompressed_bound
+        )
+    return Validated([batch.header for batch in iterate_batches(out)], out)
+
+
+def _renumbered(batch: Batch) -> Batch:
+    """A converted batch whose offsets count from 0, as a new producer would have sent it."""
+    from broker_core.records.batch import encode_batch
+    from broker_core.records.conversion import new_records
+
+    data = encode_batch(new_records(decode_records(batch)), compression=batch.header.compression)
+    return Batch(read_header(data), data, batch.position)
+
+
+def check_produce_payload(buffer: Buffer, api_version: int) -> None:
+    """What a Produce request itself demands, before any topic's rules (ProduceRequest.validateRecords).
+
+    From version 3: exactly one batch, of magic 2; zstd from version 7.
+    """
+    if api_version < 3:
+        return
+    size = next_size(buffer, 0)
+    if size is None or size <= HEADER_SIZE - 44:
+        raise InvalidRecordError(f"Produce requests with version {api_version} must have at least one record batch per partition")
+    magic = buffer[16]
+    if magic != 2:
+        read_header(buffer)
+        raise InvalidRecordError(
+            f"Produce requests with version {api_version} are only allowed to contain record batches with magic version 2"
+        )
+    if api_version < _FIRST_ZSTD_PRODUCE and size >= HEADER_SIZE and buffer[ATTRIBUTES_AT + 1] & 7 == ZSTD:
+        raise UnsupportedCompressionError(
+            f"Produce requests with version {api_version} are not allowed to use ZStandard compression"
+        )
+    if size != len(buffer) and next_size(buffer, size) is not None:
+        raise InvalidRecordError(
+            f"Produce requests with version {api_version} are only allowed to contain exactly one record batch per partition"
+        )
