@@ -108,7 +108,7 @@ class TcpServer:
         self.connections: dict[int, ClientConnection] = {}
         self.bytes_out = 0
         self._sockets: dict[str, socket.socket] = {}
-        self._servers: dict[str, asyncio.Task[asyncio.Server]] = {}
+        self._servers: dict[str, tuple[socket.socket, asyncio.Task[asyncio.Server]]] = {}
         self._dirty: dict[int, ClientConnection] = {}
         self._last_number = 0
 
@@ -180,12 +180,17 @@ class TcpServer:
             return
         listener = self._sockets.pop(node, None) or self._bound(node)
         starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
-        self._servers[node] = self.loop.create_task(starting)
+        self._servers[node] = (listener, self.loop.create_task(starting))
 
     def stop_listening(self, node: str) -> None:
-        server = self._servers.pop(node, None)
-        if server is not None:
-            server.add_done_callback(_close_server)
+        listener, starting = self._servers.pop(node, (None, None))
+        if starting is None or listener is None:
+            return
+        if starting.done() and not starting.cancelled():
+            starting.result().close()
+        else:
+            starting.cancel()
+        listener.close()
 
     def shut_down(self) -> None:
         """Close every listener and every connection."""
@@ -197,7 +202,3 @@ class TcpServer:
             self.connections.pop(client.number, None)
             client.abort()
 
-
-def _close_server(task: asyncio.Task[asyncio.Server]) -> None:
-    if not task.cancelled() and task.exception() is None:
-        task.result().close()

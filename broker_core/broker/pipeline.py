@@ -1,0 +1,360 @@
+"""The way of a request through a broker (Kafka's SocketServer, RequestChannel, KafkaRequestHandlerPool).
+
+    acceptor -> network processor -> request queue -> handler thread -> (purgatory) -> response queue -> processor
+                num.network.threads   queued.max.requests  num.io.threads
+
+Threads are counted, not real: a stage that costs nothing passes a request on at once, in the same
+event. With costs (`lab.network.us`, `lab.io.us` of the stage costs) each thread is busy for so long,
+requests queue in front of it, and a learner sees which stage is the bottleneck:
+
+| full            | what happens                                                                  |
+|-----------------|-------------------------------------------------------------------------------|
+| all io threads  | requests wait in the request queue: RequestQueueTimeMs grows                   |
+| request queue   | processors stand still with the request in hand; nobody on them is read        |
+
+Thread counts are read at each step, so they can be changed while running.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.broker.connections import Connection, RequestContext
+from broker_core.kernel import events
+from broker_core.kernel.node import Node
+from broker_core.wire.apis import ApiKey, api_name
+from broker_core.wire.codec import (
+    decode_request,
+    decode_request_header,
+    decode_response,
+    encode_request,
+    encode_response,
+    first_error,
+)
+from broker_core.wire.errors import ErrorCode, WireError
+from broker_core.wire.rpc import Request, Response
+
+WAITING_FRAMES = 64
+WAITING_BYTES = 16 * 1024 * 1024
+_log = logging.getLogger("brokerlab.broker")
+
+
+@dataclass(slots=True)
+class StageCosts:
+    """What one request costs a thread of each stage, microseconds of virtual time."""
+
+    network_us: int = 0
+    io_us: int = 0
+
+
+@dataclass(slots=True)
+class ApiTotals:
+    """Kafka's RequestMetrics of one API, summed up; times in microseconds."""
+
+    requests: int = 0
+    errors: int = 0
+    queue_us: int = 0
+    local_us: int = 0
+    remote_us: int = 0
+    response_us: int = 0
+
+
+class RequestPipeline:
+    """All connections of one broker and the queues between its threads."""
+
+    def __init__(
+        self, node: Node, config: Any, handle: Callable[[RequestContext], None], costs: StageCosts, codec: bool
+    ) -> None:
+        self.node = node
+        self.config = config
+        self.handle = handle
+        self.costs = costs
+        self.through_codec = codec
+        self.outside: dict[int, Connection] = {}
+        self.inside: dict[tuple[str, str], Connection] = {}
+        self.totals: dict[str, ApiTotals] = {}
+        self.request_queue: deque[RequestContext] = deque()
+        self.busy_io = 0
+        self.processor_queues: dict[int, deque[tuple[str, Any, Any]]] = {}
+        self.busy_processors: dict[int, bool] = {}
+        self.blocked: deque[tuple[int, RequestContext]] = deque()
+        self._next_processor = 0
+
+    # -- connections ------------------------------------------------------------------------
+    def opened(self, number: int, peer: str) -> None:
+        """An outside client has connected; connections are dealt to the processors in turn."""
+        self.outside[number] = Connection(number, str(number), "outside", peer, self._processor())
+
+    def closed(self, number: int) -> None:
+        """An outside client has gone."""
+        connection = self.outside.pop(number, None)
+        if connection is not None:
+            connection.closed = True
+            connection.waiting.clear()
+
+    def peer_down(self, peer: str) -> list[Connection]:
+        """A process of the world is gone: so are its connections."""
+        gone = [key for key in self.inside if key[0] == peer]
+        connections = [self.inside.pop(key) for key in gone]
+        for connection in connections:
+            connection.closed = True
+            connection.waiting.clear()
+        return connections
+
+    def _processor(self) -> int:
+        self._next_processor += 1
+        return self._next_processor % max(1, self.config["num.network.threads"])
+
+    def refuse(self, connection: Connection, reason: str) -> None:
+        """Close a connection because of what it sent."""
+        self.node.emit(events.FRAME_REFUSED, connection=connection.number, reason=reason)
+        connection.closed = True
+        connection.waiting.clear()
+        if connection.number >= 0:
+            self.outside.pop(connection.number, None)
+            self.node.close_connection(connection.number, reason)
+
+    # -- arrival ----------------------------------------------------------------------------
+    def frame(self, number: int, frame: memoryview) -> None:
+        """A frame of an outside client."""
+        connection = self.outside.get(number)
+        if connection is not None:
+            self._arrived(connection, frame)
+
+    def message(self, source: str, request: Request) -> None:
+        """A request of a machine of the world."""
+        key = (source, request.connection)
+        connection = self.inside.get(key)
+        if connection is None:
+            connection = self.inside[key] = Connection(-1, source, request.connection, source, self._processor())
+        self._arrived(connection, request)
+
+    def _arrived(self, connection: Connection, item: Any) -> None:
+        if connection.muted:
+            connection.waiting.append(item)
+            if connection.number >= 0:
+                connection.waiting_bytes += len(item)
+                self._hold(connection)
+            return
+        self._read(connection, item)
+
+    def _hold(self, connection: Connection) -> None:
+        """Read no more from a client that sends much faster than it is served."""
+        full = len(connection.waiting) > WAITING_FRAMES or connection.waiting_bytes > WAITING_BYTES
+        if full != connection.held:
+            connection.held = full
+            self.node.hold_connection(connection.number, full)
+
+    def _read(self, connection: Connection, item: Any) -> None:
+        connection.muted = True
+        if self.costs.network_us:
+            self._give_processor(connection.processor, ("read", connection, item))
+        else:
+            self._parse(connection, item)
+
+    def _parse(self, connection: Connection, item: Any) -> None:
+        now = self.node.now_us()
+        try:
+            if isinstance(item, Request):
+                context = self._typed(connection, item, now)
+            else:
+                header = decode_request_header(item)
+                context = RequestContext(
+                    self, connection, header.api_key, header.api_version, header.correlation_id,
+                    header.client_id, header.body, now, len(item),
+                )  # fmt: skip
+        except WireError as error:
+            self.refuse(connection, str(error))
+            return
+        connection.client_id = context.client_id
+        self._enqueue(context)
+
+    def _typed(self, connection: Connection, item: Request, now: int) -> RequestContext:
+        body = item.body
+        if self.through_codec:
+            frame = encode_request(item.api_key, item.api_version, item.correlation_id, item.client_id, body)
+            joined = bytearray(b"".join(bytes(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.read()
+                                        for part in frame))
+            header = decode_request_header(memoryview(joined)[4:])
+            body = decode_request(header.api_key, header.api_version, header.body)
+        return RequestContext(
+            self, connection, item.api_key, item.api_version, item.correlation_id, item.client_id, body, now, 0
+        )
+
+    # -- request queue and handler threads --------------------------------------------------
+    def _enqueue(self, context: RequestContext) -> None:
+        if not self.costs.io_us:
+            context.taken_us = context.received_us
+            self._serve(context)
+            return
+        if len(self.request_queue) >= self.config["queued.max.requests"]:
+            self.node.emit(events.REQUEST_QUEUE_FULL, size=len(self.request_queue))
+            processor = context.connection.processor
+            self.busy_processors[processor] = True
+            self.blocked.append((processor, context))
+            return
+        self.request_queue.append(context)
+        self._take()
+
+    def _take(self) -> None:
+        """Idle handler threads take requests in order of arrival."""
+        while self.request_queue and self.busy_io < self.config["num.io.threads"]:
+            context = self.request_queue.popleft()
+            context.taken_us = self.node.now_us()
+            self.busy_io += 1
+            self.node.after(self.costs.io_us, self._served, context)
+            if self.blocked:
+                processor, waiting = self.blocked.popleft()
+                self.request_queue.append(waiting)
+                self._processor_free(processor)
+
+    def _served(self, context: RequestContext) -> None:
+        self.busy_io -= 1
+        self._serve(context)
+        self._take()
+
+    def _serve(self, context: RequestContext) -> None:
+        node = self.node
+        if context.connection.closed:
+            return
+        if node.records(events.REQUEST_RECEIVED):
+            node.emit(
+                events.REQUEST_RECEIVED, api=api_name(context.api_key), version=context.api_version,
+                correlation=context.correlation_id, source=context.connection.source, client_id=context.client_id,
+            )  # fmt: skip
+        try:
+            self.handle(context)
+        except WireError as error:
+            self.refuse(context.connection, str(error))
+        except Exception as error:
+            _log.exception("%s: %s failed", node.name, api_name(context.api_key))
+            node.emit(
+                events.HANDLER_FAILED, api=api_name(context.api_key), correlation=context.correlation_id,
+                error=f"{type(error).__name__}: {error}",
+            )  # fmt: skip
+            self.refuse(context.connection, "the broker failed")
+        context.handled_us = node.now_us()
+
+    # -- answers ----------------------------------------------------------------------------
+    def respond(self, context: RequestContext, response: Any) -> None:
+        """Send the answer, and serve what waits behind it on the connection."""
+        if context.answered:
+            return
+        context.answered = True
+        if context.connection.closed:
+            return
+        if self.costs.network_us:
+            self._give_processor(context.connection.processor, ("write", context, response))
+        else:
+            self._send(context, response, self.node.now_us())
+
+    def finish(self, context: RequestContext) -> None:
+        """No answer (acks=0): the connection goes on."""
+        if not context.answered:
+            context.answered = True
+            self._count(context, ErrorCode.NONE, self.node.now_us())
+            self._unmute(context.connection)
+
+    def _send(self, context: RequestContext, response: Any, ready_us: int) -> None:
+        connection = context.connection
+        if connection.closed:
+            return
+        error = first_error(response)
+        self._count(context, error, ready_us)
+        node = self.node
+        if node.records(events.RESPONSE_SENT):
+            node.emit(
+                events.RESPONSE_SENT, api=api_name(context.api_key), to=connection.source,
+                correlation=context.correlation_id, error=ErrorCode(error).name,
+            )  # fmt: skip
+        version = context.api_version
+        if connection.number >= 0:
+            node.write(connection.number, encode_response(context.api_key, version, context.correlation_id, response))
+        else:
+            if self.through_codec:
+                response = self._recoded(context, response)
+            node.send(connection.source, Response(connection.name, context.correlation_id, response))
+        self._unmute(connection)
+
+    def _recoded(self, context: RequestContext, response: Any) -> Any:
+        parts = encode_response(context.api_key, context.api_version, context.correlation_id, response)
+        joined = bytearray()
+        for part in parts:
+            joined += part if isinstance(part, (bytes, bytearray, memoryview)) else part.read()
+        return decode_response(context.api_key, context.api_version, memoryview(joined)[4:])[1]
+
+    def _unmute(self, connection: Connection) -> None:
+        if connection.waiting:
+            self.node.soon(self._next, connection)
+        else:
+            connection.muted = False
+
+    def _next(self, connection: Connection) -> None:
+        if connection.closed or not connection.waiting:
+            connection.muted = False
+            return
+        item = connection.waiting.popleft()
+        if connection.number >= 0:
+            connection.waiting_bytes -= len(item)  # type: ignore[arg-type]
+            self._hold(connection)
+        self._read(connection, item)
+
+    def _count(self, context: RequestContext, error: int, ready_us: int) -> None:
+        name = api_name(context.api_key)
+        totals = self.totals.get(name)
+        if totals is None:
+            totals = self.totals[name] = ApiTotals()
+        totals.requests += 1
+        if error:
+            totals.errors += 1
+        now = self.node.now_us()
+        handled = context.handled_us if context.handled_us >= 0 else ready_us
+        totals.queue_us += context.taken_us - context.received_us
+        totals.local_us += handled - context.taken_us
+        totals.remote_us += ready_us - handled
+        totals.response_us += now - ready_us
+        if self.node.records(events.REQUEST_STAGES):
+            self.node.emit(
+                events.REQUEST_STAGES, api=name, correlation=context.correlation_id,
+                queue_us=context.taken_us - context.received_us, local_us=handled - context.taken_us,
+                remote_us=ready_us - handled, response_us=now - ready_us,
+            )  # fmt: skip
+
+    # -- network processors (only when they cost something) -----------------------------------
+    def _give_processor(self, processor: int, job: tuple[str, Any, Any]) -> None:
+        if self.busy_processors.get(processor):
+            self.processor_queues.setdefault(processor, deque()).append((*job[:2], (job[2], self.node.now_us())))
+        else:
+            self._start_job(processor, (*job[:2], (job[2], self.node.now_us())))
+
+    def _start_job(self, processor: int, job: tuple[str, Any, Any]) -> None:
+        self.busy_processors[processor] = True
+        self.node.after(self.costs.network_us, self._job_done, processor, job)
+
+    def _job_done(self, processor: int, job: tuple[str, Any, Any]) -> None:
+        self.busy_processors[processor] = False
+        kind, subject, (item, since_us) = job
+        if kind == "read":
+            self._parse(subject, item)
+        else:
+            self._send(subject, item, since_us)
+        if not self.busy_processors[processor]:
+            self._processor_free(processor)
+
+    def _processor_free(self, processor: int) -> None:
+        self.busy_processors[processor] = False
+        queue = self.processor_queues.get(processor)
+        if queue:
+            self._start_job(processor, queue.popleft())
+
+
+def is_inter_broker(api_key: int) -> bool:
+    """APIs that only brokers and controllers send to each other."""
+    return api_key in (
+        ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN,
+        ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS,
+    )  # fmt: skip

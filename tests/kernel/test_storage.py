@@ -1,0 +1,104 @@
+"""Memory and real files behave alike: appended, read, truncated, renamed, cut by a power loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_core.drivers.files import DiskCaches, DiskStorage
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage_memory import MemoryStorage
+
+
+@pytest.fixture(params=["memory", "disk", "disk without a tail"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "memory":
+        return MemoryStorage()
+    return DiskStorage(tmp_path, DiskCaches(tail_budget=1 << 20 if request.param == "disk" else 0, descriptors=2))
+
+
+def test_appended_buffers_are_read_back_over_their_borders(storage: Any) -> None:
+    file = storage.open("data/t-0/00.log")
+    assert file.append([b"abc", bytearray(b"defg")]) == 0
+    assert file.append([b"x" * 10_000]) == 7
+    assert bytes(file.read(2, 4)) == b"cdef"
+    assert bytes(file.read(5, 4)) == b"fgxx"
+    assert bytes(file.read(10_000, 100)) == b"x" * 7
+    assert bytes(file.slice(0, 3).read()) == b"abc"
+    assert file.size == 10_007
+
+
+def test_truncated_bytes_are_gone_and_views_given_out_before_stay_true(storage: Any) -> None:
+    file = storage.open("f")
+    file.append([b"0123456789"])
+    before = file.read(0, 10)
+    file.truncate(4)
+    file.append([b"abcdef"])
+    assert bytes(before) == b"0123456789"
+    assert bytes(file.read(0, 20)) == b"0123abcdef"
+
+
+def test_power_loss_leaves_what_was_flushed(storage: Any) -> None:
+    file = storage.open("d/f")
+    file.append([b"kept"])
+    file.flush()
+    file.append([b"lost"])
+    storage.power_loss()
+    assert bytes(storage.open("d/f").read(0, 100)) == b"kept"
+
+
+def test_a_renamed_directory_takes_its_open_files_along(storage: Any) -> None:
+    file = storage.open("old/a")
+    file.append([b"1"])
+    storage.open("old/b").append([b"2"])
+    storage.rename("old", "new")
+    file.append([b"3"])
+    assert storage.list("new") == ["a", "b"] and storage.list("old") == []
+    assert bytes(storage.open("new/a").read(0, 9)) == b"13"
+    storage.delete("new")
+    assert not storage.exists("new")
+
+
+def test_text_files_are_replaced_whole(storage: Any) -> None:
+    storage.write_text("meta/x", "one")
+    storage.write_text("meta/x", "two")
+    assert storage.read_text("meta/x") == "two"
+    with pytest.raises(StorageError, match="read meta/y"):
+        storage.read_text("meta/y")
+
+
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.lists(st.binary(max_size=6000), max_size=3)),
+        st.tuples(st.just("truncate"), st.integers(0, 12_000)),
+        st.tuples(st.just("read"), st.tuples(st.integers(0, 12_000), st.integers(0, 9000))),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=_STEPS, budget=st.sampled_from([0, 3000, 1 << 20]))
+def test_both_homes_hold_the_same_bytes_as_a_plain_bytearray(
+    steps: list[Any], budget: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    model = bytearray()
+    files = [MemoryStorage().open("f"), DiskStorage(tmp_path_factory.mktemp("s"), DiskCaches(budget)).open("f")]
+    for step, given_value in steps:
+        if step == "append":
+            model += b"".join(given_value)
+        elif step == "truncate":
+            del model[given_value:]
+        for file in files:
+            if step == "append":
+                file.append(given_value)
+            elif step == "truncate":
+                file.truncate(given_value)
+            else:
+                start, size = given_value
+                assert bytes(file.read(start, size)) == bytes(model[start : start + size])
+            assert file.size == len(model)
