@@ -1,0 +1,96 @@
+"""The journal as viewers get it: batches of events, serialised once for all of them.
+
+A batch's text is a JSON array of rows `[seq, dt, code, node, cause, {params}]`, dt in microseconds
+behind `t0`. While the journal sums events up, a `marks` row (not part of the journal) carries the
+end offset and the high watermark of every replica that moved, so that no viewer falls behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from broker_core.kernel.journal import Journal, Row
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+
+
+@dataclass(slots=True, frozen=True)
+class Batch:
+    """Events `first`..`last` (sequence numbers), between `t0` and `t1` microseconds."""
+
+    first: int
+    last: int
+    t0: int
+    t1: int
+    text: str
+    count: int
+
+
+Subscriber = Callable[[Batch], None]
+
+
+def rows_text(rows: list[Row]) -> str:
+    """Rows as the wire carries them."""
+    t0 = rows[0][1] if rows else 0
+    shaped = [(seq, t - t0, code, node, cause, params) for seq, t, node, code, cause, params in rows]
+    return orjson.dumps(shaped, option=_OPTIONS).decode()
+
+
+class JournalFeed:
+    """Collects rows while somebody looks on; `flush` hands them out as one batch."""
+
+    def __init__(self, journal: Journal, marks: Callable[[], dict[str, Any]]) -> None:
+        self.journal = journal
+        self.marks = marks
+        self._rows: list[Row] = []
+        self._subscribers: dict[int, Subscriber] = {}
+        self._last_token = 0
+
+    def subscribe(self, subscriber: Subscriber) -> int:
+        """From now on `subscriber` gets each batch, on the world's thread."""
+        if not self._subscribers:
+            self.journal.watchers.append(self._take)
+        self._last_token += 1
+        self._subscribers[self._last_token] = subscriber
+        return self._last_token
+
+    def unsubscribe(self, token: int) -> None:
+        if self._subscribers.pop(token, None) is not None and not self._subscribers:
+            self.journal.watchers.remove(self._take)
+            self._rows.clear()
+
+    def _take(self, row: Row) -> None:
+        self._rows.append(row)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a flush would hand anything out."""
+        return bool(self._rows) or (bool(self._subscribers) and self.journal.summing)
+
+    def flush(self, seq: int, now_us: int) -> None:
+        """Hand out what has come together."""
+        rows, self._rows = self._rows, []
+        if not self._subscribers:
+            return
+        if self.journal.summing:
+            rows.append((seq, now_us, "world", "marks", 0, self.marks()))
+        if not rows:
+            return
+        batch = Batch(rows[0][0], rows[-1][0], rows[0][1], rows[-1][1], rows_text(rows), len(rows))
+        for subscriber in list(self._subscribers.values()):
+            subscriber(batch)
+
+    def since(self, seq: int) -> str | None:
+        """Rows behind `seq` that are still in memory; None when some of them are not."""
+        tail = self.journal.tail
+        if not tail or tail[0][0] > seq + 1 and self.journal.count > len(tail):
+            return None
+        index = len(tail)
+        while index > 0 and tail[index - 1][0] > seq:
+            index -= 1
+        return rows_text(list(islice(tail, index, None)))
