@@ -1,0 +1,134 @@
+"""The group coordinator of one broker: all group requests come in here.
+
+    request ---> status: is the group's partition loaded here?  ---> handler of the API ---> answer
+                   | COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR        | parked in the member
+                                                                          | kept until a record is committed
+
+| API | module | answered |
+|---|---|---|
+| JoinGroup | `join`, `rebalance` | when all have joined |
+| SyncGroup | `sync` | when the generation is committed |
+| Heartbeat, LeaveGroup | `membership`, `sessions` | at once |
+| OffsetCommit | `offsets` | when the offsets are committed |
+| OffsetFetch | `offsets` | at once |
+| DeleteGroups, OffsetDelete, expiry | `removal` | at once |
+| ListGroups, DescribeGroups | `inspection` | at once |
+
+A member that was loaded from the log has only the protocol that its group had chosen, until it joins again.
+Not here: authorization (the request handlers' business), transactional commits (`transactions`), and the
+next-generation protocol of KIP-848.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from broker_core.groups.group_offsets import TopicPartition
+from broker_core.groups.inspection import InspectionHandler, observe
+from broker_core.groups.join import JoinHandler
+from broker_core.groups.loading import PartitionLoader
+from broker_core.groups.member import ClientIdentity, Reply
+from broker_core.groups.membership import MembershipHandler
+from broker_core.groups.offsets import OffsetHandler
+from broker_core.groups.ports import GroupLogPort
+from broker_core.groups.rebalance import Rebalancer
+from broker_core.groups.registry import GroupRegistry
+from broker_core.groups.removal import RemovalHandler
+from broker_core.groups.sync import SyncHandler
+from broker_core.kernel.node import Node
+from broker_core.wire import messages as m
+
+Done = Callable[[Any, Any], None]
+
+
+class GroupCoordinator:
+    """Coordinates the groups whose partition of `__consumer_offsets` this broker leads.
+
+    `config` maps Kafka's setting names to typed values; read are group.initial.rebalance.delay.ms,
+    group.min.session.timeout.ms, group.max.session.timeout.ms, group.max.size, offset.metadata.max.bytes,
+    offsets.retention.minutes, offsets.retention.check.interval.ms and offsets.topic.num.partitions.
+    """
+
+    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any], log: GroupLogPort) -> None:
+        self.registry = GroupRegistry(node, broker_id, config, log)
+        self.rebalancer = Rebalancer(self.registry)
+        self._joins = JoinHandler(self.registry, self.rebalancer)
+        self._syncs = SyncHandler(self.registry, self.rebalancer)
+        self._membership = MembershipHandler(self.registry, self.rebalancer)
+        self._offsets = OffsetHandler(self.registry, self.rebalancer)
+        self._removal = RemovalHandler(self.registry)
+        self._inspection = InspectionHandler(self.registry)
+        self._loader = PartitionLoader(self.registry, self.rebalancer)
+        self._expiry = node.every(int(config["offsets.retention.check.interval.ms"]) * 1000, self._removal.expire)
+
+    # --- which groups -------------------------------------------------------------------------------
+
+    def partition_for(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` whose leader coordinates this group (FindCoordinator)."""
+        return self.registry.partition_for(group_id)
+
+    def on_election(self, partition: int, leader_epoch: int) -> None:
+        """This broker has become leader of a partition of `__consumer_offsets`."""
+        self._loader.elected(partition, leader_epoch)
+
+    def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker leads the partition no longer; None when the replica was stopped or deleted."""
+        self._loader.resigned(partition, leader_epoch)
+
+    def on_partitions_deleted(self, partitions: list[TopicPartition]) -> None:
+        """Topics were deleted: committed offsets in these (topic, partition) go, too."""
+        self._removal.topic_partitions_deleted(partitions)
+
+    def shut_down(self) -> None:
+        """The broker is stopping: from now on COORDINATOR_NOT_AVAILABLE."""
+        self.registry.active = False
+        self._expiry.cancel()
+
+    # --- requests -----------------------------------------------------------------------------------
+
+    def join_group(self, request: m.JoinGroupRequest, client: ClientIdentity, done: Done, context: Any) -> None:
+        """JoinGroup 0-9; later `done(context, JoinGroupResponse)`."""
+        self._joins.join(request, client, Reply(done, context))
+
+    def sync_group(self, request: m.SyncGroupRequest, client: ClientIdentity, done: Done, context: Any) -> None:
+        """SyncGroup 0-5; later `done(context, SyncGroupResponse)`."""
+        self._syncs.sync(request, client, Reply(done, context))
+
+    def heartbeat(self, request: m.HeartbeatRequest) -> m.HeartbeatResponse:
+        """Heartbeat 0-4."""
+        return self._membership.heartbeat(request)
+
+    def leave_group(self, request: m.LeaveGroupRequest, client: ClientIdentity) -> m.LeaveGroupResponse:
+        """LeaveGroup 0-5."""
+        return self._membership.leave(request, client)
+
+    def commit_offsets(self, request: m.OffsetCommitRequest, client: ClientIdentity, done: Done, context: Any) -> None:
+        """OffsetCommit 1-9; later `done(context, OffsetCommitResponse)`. Topics that do not exist were taken out."""
+        self._offsets.commit(request, client, Reply(done, context))
+
+    def fetch_offsets(self, request: m.OffsetFetchRequest, client: ClientIdentity) -> m.OffsetFetchResponse:
+        """OffsetFetch 1-9."""
+        return self._offsets.fetch(request, client)
+
+    def delete_offsets(self, request: m.OffsetDeleteRequest) -> m.OffsetDeleteResponse:
+        """OffsetDelete 0."""
+        return self._removal.delete_offsets(request)
+
+    def delete_groups(self, request: m.DeleteGroupsRequest) -> m.DeleteGroupsResponse:
+        """DeleteGroups 0-2."""
+        return self._removal.delete_groups(request)
+
+    def list_groups(self, request: m.ListGroupsRequest) -> m.ListGroupsResponse:
+        """ListGroups 0-5."""
+        return self._inspection.list_groups(request)
+
+    def describe_groups(self, request: m.DescribeGroupsRequest, api_version: int) -> m.DescribeGroupsResponse:
+        """DescribeGroups 0-6."""
+        return self._inspection.describe_groups(request, api_version)
+
+    # --- viewers ------------------------------------------------------------------------------------
+
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """All groups by id, sorted, as plain data: state, generation, members with assignment, offsets."""
+        return observe(self.registry)

@@ -1,0 +1,244 @@
+"""OffsetCommit and OffsetFetch: where a group has got to.
+
+A commit is a record in `__consumer_offsets`, replicated like any other and acknowledged with acks=-1. It is
+fenced by the group's generation: a member that was thrown out without noticing cannot turn the clock
+back for the one that has its partitions now.
+
+| committed by                                  | the group is    | answer                                  |
+|-----------------------------------------------|-----------------|-----------------------------------------|
+| nobody's member (generation -1, no member id) | Empty           | taken (a tool, or `assign()`)           |
+| the same                                      | not Empty       | UNKNOWN_MEMBER_ID                       |
+| a member of another generation                | any             | ILLEGAL_GENERATION                      |
+| a member of this generation                   | Stable, Prep.   | taken, counts as heartbeat              |
+| the same                                      | CompletingReb.  | REBALANCE_IN_PROGRESS                   |
+
+The metadata string that comes along (at most `offset.metadata.max.bytes`) is kept and given back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from broker_core.groups import schema
+from broker_core.groups.group import Group
+from broker_core.groups.group_offsets import NO_OFFSET, CommittedOffset, TopicPartition
+from broker_core.groups.member import ClientIdentity, Reply
+from broker_core.groups.rebalance import Rebalancer
+from broker_core.groups.registry import GroupRegistry, offset_write_error
+from broker_core.groups.states import GroupState
+from broker_core.kernel import events
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+DEFAULT_TIME = -1
+TIMESTAMP_VERSION = 1
+RETENTION_VERSIONS = (2, 3, 4)
+GROUP_ERROR_VERSION = 2
+SEVERAL_GROUPS_VERSION = 8
+NOTHING = CommittedOffset(NO_OFFSET)
+
+
+class Fetched(NamedTuple):
+    """One line of an OffsetFetch answer."""
+
+    key: TopicPartition
+    offset: CommittedOffset
+    error: ErrorCode
+
+
+class _Commit:
+    """A commit that is being written. `refused` are partitions whose metadata were too long."""
+
+    __slots__ = ("request", "group", "offsets", "refused", "reply")
+
+    def __init__(self, request: m.OffsetCommitRequest, group: Group, reply: Reply) -> None:
+        self.request = request
+        self.group = group
+        self.reply = reply
+        self.offsets: dict[TopicPartition, CommittedOffset] = {}
+        self.refused: dict[TopicPartition, None] = {}
+
+
+class OffsetHandler:
+    """Answers OffsetCommit and OffsetFetch."""
+
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+        self.registry = registry
+        self.rebalancer = rebalancer
+        self.node = registry.node
+
+    # --- commit -------------------------------------------------------------------------------------
+
+    def commit(self, request: m.OffsetCommitRequest, client: ClientIdentity, reply: Reply) -> None:
+        """Decides on a commit; the answer comes when its record is committed."""
+        error = self._commit_error(request)
+        if error is not ErrorCode.NONE:
+            reply.send(commit_response(request, error))
+            return
+        group = self.registry.get_or_create(request.group_id)
+        member = group.members.get(request.member_id)
+        if member is not None:
+            self.rebalancer.sessions.restart(group, member)
+        commit = _Commit(request, group, reply)
+        self._collect(commit, client.api_version)
+        if not commit.offsets:
+            reply.send(commit_response(request, ErrorCode.NONE, commit.refused))
+            return
+        group.offsets.prepare(commit.offsets)
+        records: list[tuple[bytes, bytes | None]] = [
+            (schema.encode_offset_key(group.group_id, topic, partition), schema.encode_offset_value(offset))
+            for (topic, partition), offset in commit.offsets.items()
+        ]
+        self.registry.append(group, records, self._written, commit)
+
+    def _commit_error(self, request: m.OffsetCommitRequest) -> ErrorCode:
+        error = self.registry.status(request.group_id, empty_id_allowed=True)
+        if error is not ErrorCode.NONE:
+            return error
+        group = self.registry.groups.get(request.group_id)
+        generation = request.generation_id_or_member_epoch
+        if group is None:
+            return ErrorCode.NONE if generation < 0 else ErrorCode.ILLEGAL_GENERATION
+        if group.state is GroupState.DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if generation < 0 and group.state is GroupState.EMPTY:
+            return ErrorCode.NONE
+        if generation < 0 and request.member_id == "" and request.group_instance_id is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        error = group.check_member(request.member_id, request.group_instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        completing = group.state is GroupState.COMPLETING_REBALANCE
+        return ErrorCode.REBALANCE_IN_PROGRESS if completing else ErrorCode.NONE
+
+    def _collect(self, commit: _Commit, api_version: int) -> None:
+        now_ms = self.node.wall_ms()
+        longest = int(self.registry.config["offset.metadata.max.bytes"])
+        retention = commit.request.retention_time if api_version in RETENTION_VERSIONS else DEFAULT_TIME
+        expiry = None if retention == DEFAULT_TIME else now_ms + retention
+        for topic in commit.request.topics:
+            for partition in topic.partitions:
+                key = (topic.name, partition.partition_index)
+                metadata = partition.committed_metadata or ""
+                if len(metadata) > longest:
+                    commit.refused[key] = None
+                else:
+                    stamped = partition.commit_timestamp if api_version == TIMESTAMP_VERSION else DEFAULT_TIME
+                    commit.offsets[key] = CommittedOffset(
+                        partition.committed_offset,
+                        partition.committed_leader_epoch,
+                        metadata,
+                        now_ms if stamped == DEFAULT_TIME else stamped,
+                        expiry,
+                    )
+
+    def _written(self, commit: _Commit, code: int) -> None:
+        """The record is committed: now the offsets are the group's. Or it is not, and nothing has changed."""
+        group, offsets = commit.group, commit.offsets
+        if code != ErrorCode.NONE:
+            group.offsets.failed(offsets)
+            commit.reply.send(commit_response(commit.request, offset_write_error(code), commit.refused))
+            return
+        if group.state is not GroupState.DEAD:
+            group.offsets.written(offsets)
+        if self.node.records(events.OFFSETS_COMMITTED):
+            for (topic, partition), offset in offsets.items():
+                self.node.emit(
+                    events.OFFSETS_COMMITTED,
+                    group=group.group_id,
+                    topic=topic,
+                    partition=partition,
+                    offset=offset.offset,
+                )
+        commit.reply.send(commit_response(commit.request, ErrorCode.NONE, commit.refused))
+
+    # --- fetch ----------------------------------------------------------------------------------
+
+    def fetch(self, request: m.OffsetFetchRequest, client: ClientIdentity) -> m.OffsetFetchResponse:
+        """Committed offsets of one group (v0-7) or of several (v8+); topics None = all that there are."""
+        stable = bool(request.require_stable)
+        if client.api_version >= SEVERAL_GROUPS_VERSION:
+            return m.OffsetFetchResponse(groups=[self._fetch_one_of_several(asked, stable) for asked in request.groups])
+        wanted = _wanted(request.topics)
+        error, found = self.fetch_group(request.group_id, wanted, stable)
+        if error is not ErrorCode.NONE and client.api_version < GROUP_ERROR_VERSION:
+            found = [Fetched(key, NOTHING, error) for key in wanted or []]
+        topics = [
+            m.OffsetFetchResponse.OffsetFetchResponseTopic(
+                name=name, partitions=[_partition(m.OffsetFetchResponse.OffsetFetchResponsePartition, one) for one in some]
+            )
+            for name, some in _by_topic(found)
+        ]
+        return m.OffsetFetchResponse(error_code=error, topics=topics)
+
+    def _fetch_one_of_several(self, asked: Any, stable: bool) -> Any:
+        error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable)
+        topics = [
+            m.OffsetFetchResponse.OffsetFetchResponseTopics(
+                name=name, partitions=[_partition(m.OffsetFetchResponse.OffsetFetchResponsePartitions, one) for one in some]
+            )
+            for name, some in _by_topic(found)
+        ]
+        return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=topics)
+
+    def fetch_group(
+        self, group_id: str, wanted: list[TopicPartition] | None, stable: bool
+    ) -> tuple[ErrorCode, list[Fetched]]:
+        """Offsets whatever the group's state is: it may keep them here without being a group."""
+        error = self.registry.status(group_id, empty_id_allowed=True)
+        if error is not ErrorCode.NONE:
+            return error, []
+        group = self.registry.groups.get(group_id)
+        if group is None or group.state is GroupState.DEAD:
+            return error, [Fetched(key, NOTHING, ErrorCode.NONE) for key in wanted or []]
+        offsets = group.offsets
+        found = []
+        for key in wanted if wanted is not None else list(offsets.committed):
+            if stable and key in offsets.pending:
+                found.append(Fetched(key, NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            else:
+                found.append(Fetched(key, offsets.committed.get(key, NOTHING), ErrorCode.NONE))
+        return error, found
+
+
+def _wanted(topics: Any) -> list[TopicPartition] | None:
+    if topics is None:
+        return None
+    return [(topic.name, partition) for topic in topics for partition in topic.partition_indexes]
+
+
+def _by_topic(found: list[Fetched]) -> list[tuple[str, list[Fetched]]]:
+    topics: dict[str, list[Fetched]] = {}
+    for one in found:
+        topics.setdefault(one.key[0], []).append(one)
+    return list(topics.items())
+
+
+def _partition(make: Any, one: Fetched) -> Any:
+    return make(
+        partition_index=one.key[1],
+        committed_offset=one.offset.offset,
+        committed_leader_epoch=one.offset.leader_epoch,
+        metadata=one.offset.metadata,
+        error_code=one.error,
+    )
+
+
+def commit_response(
+    request: m.OffsetCommitRequest, error: ErrorCode, refused: dict[TopicPartition, None] | None = None
+) -> m.OffsetCommitResponse:
+    """One error for all partitions of the request; `refused` ones had too long metadata."""
+    too_large = refused or {}
+    topics = []
+    for topic in request.topics:
+        partitions = [
+            m.OffsetCommitResponse.OffsetCommitResponsePartition(
+                partition_index=one.partition_index,
+                error_code=ErrorCode.OFFSET_METADATA_TOO_LARGE if (topic.name, one.partition_index) in too_large else error,
+            )
+            for one in topic.partitions
+        ]
+        topics.append(m.OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+    return m.OffsetCommitResponse(topics=topics)

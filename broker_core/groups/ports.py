@@ -1,0 +1,49 @@
+"""What the group coordinator needs from the broker around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+
+class RecordView(Protocol):
+    """A record as a log hands it out."""
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def key(self) -> bytes | memoryview | None: ...
+
+    @property
+    def value(self) -> bytes | memoryview | None: ...
+
+
+class LogView(Protocol):
+    """The log of one partition of `__consumer_offsets`, as far as loading reads it."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def records(self, start: int, end: int) -> Iterator[Any]:
+        """Records with `start` <= offset < `end`, in order; offsets may have gaps (compaction)."""
+        ...
+
+
+class GroupLogPort(Protocol):
+    """`__consumer_offsets` as the coordinator uses it. The broker implements it on its replicas."""
+
+    def append(self, partition: int, records: bytearray, done: Callable[[Any, int], None], context: Any) -> None:
+        """Appends a batch with acks=-1; later, once: `done(context, error_code)`. It may be called at once."""
+        ...
+
+    def read(self, partition: int) -> LogView | None:
+        """The local log of the partition, None when this broker has no replica of it."""
+        ...
+
+    def partition_count(self) -> int | None:
+        """Number of partitions of `__consumer_offsets`, None while it does not exist."""
+        ...
