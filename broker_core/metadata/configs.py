@@ -1,0 +1,242 @@
+"""The settings of a broker as they stand: what was given, what changed while it ran, what is left at its default.
+
+A value is looked for in this order, and DescribeConfigs shows the whole chain as synonyms (KIP-226):
+
+    dynamic, this broker  >  dynamic, all brokers  >  given at the start (static)  >  default
+
+>>> config = BrokerConfig({"log.retention.minutes": "10"})
+>>> config["log.retention.minutes"], config["num.io.threads"], config["log.retention.ms"]
+(10, 8, None)
+>>> config.milliseconds("log.retention")
+600000
+
+What they mean for a topic stands in configs_topics.py. Limits that two settings put on each other
+stand in configs_rules.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.metadata import configs_rules
+from broker_core.metadata.configs_broker import BROKER_SETTINGS, BROKER_SYNONYMS
+from broker_core.metadata.configs_topic import SYNONYMS, TOPIC
+from broker_core.metadata.configs_types import (
+    ERAS,
+    ZOOKEEPER,
+    ConfigError,
+    ConfigSource,
+    ConfigType,
+    Setting,
+    UpdateMode,
+    shown,
+)
+
+__all__ = ["BROKER_SETTINGS", "TOPIC_SETTINGS", "BrokerConfig", "ConfigEntry", "ConfigError", "ConfigSource", "Synonym"]
+
+TOPIC_SETTINGS: dict[str, Setting] = {setting.name: setting for setting in TOPIC}
+_PLUGIN_PREFIXES = ("rsm.config.", "rlmm.config.")
+_UNITS = (("ms", 1), ("minutes", 60_000), ("hours", 3_600_000))
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """One place of the chain in which a value is looked for."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One setting as DescribeConfigs returns it; `value` is None when unset or sensitive."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    sensitive: bool
+    type: ConfigType
+    synonyms: tuple[Synonym, ...]
+    doc: str
+
+
+def broker_setting(name: str, era: str = ZOOKEEPER) -> Setting:
+    """The table's entry of a broker setting; ConfigError with a hint when there is none in this era."""
+    setting = BROKER_SETTINGS.get(_base_name(name))
+    if setting is None:
+        raise ConfigError(f"Unknown broker setting: {name}", name, _hint(name, BROKER_SETTINGS, broker=True))
+    if setting.era not in (None, era):
+        where = "ZooKeeper mode (Kafka 3.9)" if setting.era == ZOOKEEPER else "KRaft mode (Kafka 4.x)"
+        raise ConfigError(f"Broker setting {name} exists only in {where}", name)
+    return setting
+
+
+def topic_setting(name: str, era: str = ZOOKEEPER) -> Setting:
+    """The table's entry of a topic setting; ConfigError with Kafka's message and a hint when there is none."""
+    setting = TOPIC_SETTINGS.get(name)
+    if setting is None or setting.era not in (None, era):
+        raise ConfigError(f"Unknown topic config name: {name}", name, _hint(name, TOPIC_SETTINGS, broker=False))
+    return setting
+
+
+def _base_name(name: str) -> str:
+    """`listener.name.inner.ssl.keystore.location` is `ssl.keystore.location` of one listener (KIP-103)."""
+    if name.startswith("listener.name."):
+        return name.split(".", 3)[-1]
+    return name
+
+
+def _hint(name: str, known: Mapping[str, Setting], *, broker: bool) -> str:
+    if broker:
+        stand_ins = SYNONYMS.get(name)
+        if stand_ins is not None:
+            return f"{name} is a topic setting; its broker setting is {stand_ins[0][0]}"
+    else:
+        for topic_name, stand_ins in SYNONYMS.items():
+            if any(name == broker_name for broker_name, _ in stand_ins):
+                return f"{name} is a broker setting; its topic setting is {topic_name}"
+        if name in BROKER_SETTINGS:
+            return f"{name} is a broker setting and has no topic setting"
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _same_id(static: dict[str, str]) -> None:
+    """`broker.id` and `node.id` are one number: what sets one of them sets the other."""
+    for name, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
+        if name in static:
+            static.setdefault(other, static[name])
+
+
+class BrokerConfig:
+    """All settings of one broker.
+
+    - a value that is present has passed its type, its check and the rules between settings
+    - `config[name]` is the typed value (bool, int, float, str, list of str, or None when unset), kept parsed
+    """
+
+    def __init__(self, overrides: Mapping[str, str] | None = None, era: str = ZOOKEEPER) -> None:
+        if era not in ERAS:
+            raise ValueError(f"no such era: {era}")
+        self.era = era
+        self._static: dict[str, str] = dict(overrides or {})
+        _same_id(self._static)
+        self._dynamic: dict[str, str] = {}
+        self._dynamic_default: dict[str, str] = {}
+        self._values: dict[str, Any] = {}
+        for name, text in self._static.items():
+            if not name.startswith(_PLUGIN_PREFIXES):
+                broker_setting(name, era).parse(text, era)
+        configs_rules.check_broker(self)
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            setting = broker_setting(name, self.era)
+            value = self._values[name] = setting.parse(self.raw(name), self.era)
+            return value
+
+    def raw(self, name: str) -> str | None:
+        """The effective text of a setting, None when it is not set."""
+        for texts in (self._dynamic, self._dynamic_default, self._static):
+            if name in texts:
+                return texts[name]
+        setting = BROKER_SETTINGS.get(name)
+        return setting.default_in(self.era) if setting is not None else None
+
+    def milliseconds(self, stem: str) -> int:
+        """A time that may stand in ms, minutes or hours, the finer unit first: `milliseconds("log.retention")`."""
+        for unit, factor in _UNITS:
+            name = f"{stem}.{unit}"
+            if name in BROKER_SETTINGS and self[name] is not None:
+                value = self[name] * factor
+                return -1 if value < 0 else int(value)
+        raise ConfigError(f"{stem} is not set in any unit", stem)
+
+    def set_dynamic(self, name: str, text: str | None, *, all_brokers: bool = False) -> None:
+        """Change a setting while the broker runs; None takes the change back.
+
+        ConfigError when the setting cannot change, cannot change for all brokers at once, or does not fit.
+        """
+        setting = broker_setting(name, self.era)
+        if setting.mode is UpdateMode.READ_ONLY:
+            raise ConfigError(f"Cannot update these configs dynamically: Set({name})", name)
+        if all_brokers and setting.mode is UpdateMode.PER_BROKER:
+            problem = "Cannot update these configs at default cluster level, broker id must be specified"
+            raise ConfigError(f"{problem}: Set({name})", name)
+        if text is not None:
+            configs_rules.check_thread_count(name, self[name], setting.parse(text, self.era))
+        texts = self._dynamic_default if all_brokers else self._dynamic
+        before = dict(texts)
+        texts.pop(name, None)
+        if text is not None:
+            texts[name] = text
+        self._values.clear()
+        try:
+            configs_rules.check_broker(self)
+        except ConfigError:
+            texts.clear()
+            texts.update(before)
+            self._values.clear()
+            raise
+
+    def dynamic(self, *, all_brokers: bool = False) -> dict[str, str]:
+        """The dynamic settings of this broker or of all brokers, as they were given."""
+        return dict(self._dynamic_default if all_brokers else self._dynamic)
+
+    def static(self) -> dict[str, str]:
+        """What the broker was started with."""
+        return dict(self._static)
+
+    def synonyms(self, name: str) -> tuple[Synonym, ...]:
+        """Where the value of `name` is looked for: the places that hold something, the one that counts first.
+
+        As in Kafka, places that would win under another name are left out: `log.retention.hours` does not
+        name the minutes that overrule it.
+        """
+        chain = BROKER_SYNONYMS.get(name, (name,))
+        places = [synonym for source in ConfigSource for synonym in self._place(source, chain)]
+        while places and places[0].name != name:
+            places.pop(0)
+        return tuple(places)
+
+    def _place(self, source: ConfigSource, chain: tuple[str, ...]) -> Iterator[Synonym]:
+        for name in chain:
+            setting = broker_setting(name, self.era)
+            text = {
+                ConfigSource.DYNAMIC_BROKER: self._dynamic.get(name),
+                ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default.get(name),
+                ConfigSource.STATIC_BROKER: self._static.get(name),
+                ConfigSource.DEFAULT: setting.default_in(self.era),
+            }.get(source)
+            if text is not None:
+                yield Synonym(name, None if setting.sensitive else text, source)
+
+    def source(self, name: str) -> ConfigSource:
+        """Where the effective value comes from."""
+        places = self.synonyms(name)
+        return places[0].source if places else ConfigSource.DEFAULT
+
+    def describe(self, name: str) -> ConfigEntry:
+        """One setting for DescribeConfigs."""
+        setting, value, places = broker_setting(name, self.era), self[name], self.synonyms(name)
+        return ConfigEntry(
+            name=name,
+            value=None if value is None or setting.sensitive else shown(value),
+            source=places[0].source if places else ConfigSource.DEFAULT,
+            read_only=setting.mode is UpdateMode.READ_ONLY,
+            sensitive=setting.sensitive,
+            type=setting.type,
+            synonyms=places,
+            doc=setting.doc,
+        )
+
+    def names(self) -> list[str]:
+        """Names of all settings that this broker describes."""
+        return [s.name for s in BROKER_SETTINGS.values() if s.era in (None, self.era) and not s.internal]

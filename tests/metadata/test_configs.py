@@ -1,0 +1,130 @@
+"""Settings are Kafka's: names, defaults, synonyms, limits, messages. The JSON file was described by Apache Kafka 3.9."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError, ConfigSource
+from broker_core.metadata.configs_topics import check_topic_overrides, describe_topic, topic_config
+
+KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_described.json").read_text())
+SOURCES = {ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG", ConfigSource.DEFAULT: "DEFAULT_CONFIG"}
+
+
+def test_a_broker_describes_every_setting_as_kafka_3_9_does():
+    config = BrokerConfig(KAFKA["static"])
+    ours = {}
+    for name in config.names():
+        entry = config.describe(name)
+        synonyms = ", ".join(f"{SOURCES[s.source]}:{s.name}={s.value}" for s in entry.synonyms)
+        ours[name] = [entry.value, entry.sensitive, entry.read_only, synonyms]
+    assert ours == KAFKA["broker"]
+
+
+def test_a_topic_describes_every_setting_as_kafka_3_9_does():
+    entries = describe_topic({"retention.ms": "1000", "compression.type": "gzip"}, BrokerConfig(KAFKA["static"]))
+    assert {entry.name: entry.value for entry in entries} == KAFKA["topic"]
+
+
+def test_milliseconds_win_over_minutes_and_minutes_over_hours():
+    hours = {"log.retention.hours": "2"}
+    minutes = hours | {"log.retention.minutes": "3"}
+    milliseconds = minutes | {"log.retention.ms": "4"}
+    expected = ["7200000", "180000", "4"]
+    assert [topic_config({}, BrokerConfig(c))["retention.ms"] for c in (hours, minutes, milliseconds)] == expected
+    assert [BrokerConfig(c).milliseconds("log.retention") for c in (hours, minutes, milliseconds)] == [
+        int(text) for text in expected]
+
+
+def test_unlimited_retention_stays_unlimited_in_every_unit():
+    assert topic_config({}, BrokerConfig({"log.retention.hours": "-1"}))["retention.ms"] == "-1"
+    assert BrokerConfig({"log.retention.hours": "-1"}).milliseconds("log.retention") == -1
+
+
+def test_a_topics_own_setting_wins_over_the_brokers():
+    broker = BrokerConfig({"log.segment.bytes": "5000"})
+    assert topic_config({}, broker)["segment.bytes"] == "5000"
+    assert topic_config({"segment.bytes": "6000"}, broker)["segment.bytes"] == "6000"
+
+
+def test_dynamic_settings_win_and_can_be_taken_back():
+    config = BrokerConfig({"log.cleaner.threads": "2"})
+    config.set_dynamic("log.cleaner.threads", "3", all_brokers=True)
+    config.set_dynamic("log.cleaner.threads", "4")
+    assert (config["log.cleaner.threads"], config.source("log.cleaner.threads")) == (4, ConfigSource.DYNAMIC_BROKER)
+    assert [s.value for s in config.synonyms("log.cleaner.threads")] == ["4", "3", "2", "1"]
+    config.set_dynamic("log.cleaner.threads", None)
+    config.set_dynamic("log.cleaner.threads", None, all_brokers=True)
+    assert (config["log.cleaner.threads"], config.source("log.cleaner.threads")) == (2, ConfigSource.STATIC_BROKER)
+
+
+def test_a_refused_dynamic_change_leaves_the_value_as_it_was():
+    config = BrokerConfig()
+    with pytest.raises(ConfigError, match="must be unlimited"):
+        config.set_dynamic("log.retention.ms", "0")
+    assert config["log.retention.ms"] is None
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"log.segment.bytes": "3"}, "Invalid value 3 for configuration log.segment.bytes: Value must be at least 14"),
+    ({"num.io.threads": "many"}, "Invalid value many for configuration num.io.threads: Not a number of type INT"),
+    ({"log.preallocate": "yes"}, "Expected value to be either true or false"),
+    ({"log.cleanup.policy": "keep"}, "String must be one of: compact, delete"),
+    ({"broker.id": "1001"}, "not greater than reserved.broker.max.id"),
+    ({"replica.lag.time.max.ms": "100"}, "to prevent frequent changes in ISR"),
+    ({"retention.ms": "1"}, "its broker setting is log.retention.ms"),
+    ({"log.retention.hour": "1"}, "did you mean log.retention.hours"),
+    ({"share.coordinator.threads": "1"}, r"exists only in KRaft mode \(Kafka 4.x\)"),
+])
+def test_a_broker_refuses_what_kafka_refuses(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        BrokerConfig(settings)
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"segment.bytes": "3"}, "Invalid value 3 for configuration segment.bytes: Value must be at least 14"),
+    ({"retention.ms": "abc"}, "Invalid value abc for configuration retention.ms: Not a number of type LONG"),
+    ({"retention.ms": "-5"}, "Invalid value -5 for configuration retention.ms: Value must be at least -1"),
+    ({"min.cleanable.dirty.ratio": "2"}, "Invalid value 2.0 .*: Value must be no more than 1"),
+    ({"compression.gzip.level": "10"}, "Value must be between 1 and 9 or equal to -1"),
+    ({"message.format.version": "9"}, "Version 9 is not a valid version"),
+    ({"leader.replication.throttled.replicas": "x"}, r"literal '\*' or a list of replicas"),
+    ({"min.compaction.lag.ms": "99", "max.compaction.lag.ms": "5"}, r"\(99\) > max.compaction.lag.ms \(5\)"),
+    ({"remote.storage.enable": "true"}, "Tiered Storage functionality is disabled"),
+    ({"log.retention.hours": "1"}, "Unknown topic config name: log.retention.hours .*its topic setting is retention.ms"),
+])
+def test_a_topic_refuses_what_kafka_refuses(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        check_topic_overrides(settings, BrokerConfig())
+
+
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("num.partitions", "3", r"Cannot update these configs dynamically: Set\(num.partitions\)"),
+    ("num.io.threads", "100", "should not be greater than double the current value 8"),
+    ("num.io.threads", "2", "should be at least half the current value 8"),
+])
+def test_a_running_broker_refuses_what_kafka_refuses(name, value, message):
+    with pytest.raises(ConfigError, match=message):
+        BrokerConfig().set_dynamic(name, value)
+
+
+def test_settings_of_one_broker_cannot_be_set_for_all_at_once():
+    with pytest.raises(ConfigError, match="at default cluster level"):
+        BrokerConfig().set_dynamic("ssl.keystore.location", "keys", all_brokers=True)
+
+
+@pytest.mark.parametrize("era", ["zookeeper", "kraft"])
+def test_every_default_fits_its_own_type_and_limits(era):
+    for setting in [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()]:
+        if setting.era in (None, era):
+            setting.parse(setting.default_in(era), era)
+
+
+def test_broker_id_and_node_id_are_one_number():
+    assert BrokerConfig({"broker.id": "7"})["node.id"] == 7
+
+
+def test_defaults_follow_the_era():
+    eras = [BrokerConfig({}, era)["num.recovery.threads.per.data.dir"] for era in ("zookeeper", "kraft")]
+    assert eras == [1, 2]
