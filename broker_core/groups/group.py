@@ -55,9 +55,6 @@ class Group:
         self.awaiting_join_count = 0
         self.subscribed: list[str] | None = None
         self.offsets = GroupOffsets()
-        self.join_timer: Timer | None = None
-        self.sync_timer: Timer | None = None
-        self.initial_delay_remaining_ms: int | None = None
         self.new_member_added = False
 
     # --- state --------------------------------------------------------------------------------
@@ -140,7 +137,12 @@ class Group:
         return member
 
     def update(
-        self, member: Member, protocols: list[tuple[str, bytes]], rebalance_ms: int, session_ms: int, reply: Reply | None
+        self,
+        member: Member,
+        protocols: list[tuple[str, bytes]],
+        rebalance_ms: int,
+        session_ms: int,
+        reply: Reply | None,
     ) -> None:
         """What a member that joins again brings along; `reply` replaces an older parked join."""
         member.protocols = protocols
@@ -250,7 +252,9 @@ class Group:
         reply.send(response)
         return True
 
-    def join_response(self, member_id: str, leader: str | None = None, skip_assignment: bool = False) -> m.JoinGroupResponse:
+    def join_response(
+        self, member_id: str, leader: str | None = None, skip_assignment: bool = False
+    ) -> m.JoinGroupResponse:
         """The current generation as this member learns it: only the leader is told who else is in the group."""
         shown_leader = leader if leader is not None else (self.leader or "")
         return m.JoinGroupResponse(
@@ -277,8 +281,14 @@ class Group:
         ]
 
 
-def join_error(member_id: str, error: ErrorCode) -> m.JoinGroupResponse:
+def join_error(member_id: str, error: int) -> m.JoinGroupResponse:
     """A JoinGroup answer that is only an error."""
     return m.JoinGroupResponse(
-        error_code=error, generation_id=-1, protocol_type=None, protocol_name=None, leader="", member_id=member_id, members=[]
+        error_code=error,
+        generation_id=-1,
+        protocol_type=None,
+        protocol_name=None,
+        leader="",
+        member_id=member_id,
+        members=[],
     )

@@ -57,12 +57,14 @@ class Join:
         self.instance_id: str | None = request.group_instance_id
         self.client = client
         self.session_timeout_ms: int = request.session_timeout
-        self.rebalance_timeout_ms: int = request.session_timeout if client.api_version == 0 else request.rebalance_timeout
+        self.rebalance_timeout_ms: int = request.rebalance_timeout
+        if client.api_version == 0:
+            self.rebalance_timeout_ms = request.session_timeout
         self.protocol_type: str = request.protocol_type
         self.protocols = [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
         self.reply = Reply(VersionedReply(reply, client.api_version).done, None)
 
-    def refuse(self, error: ErrorCode, member_id: str | None = None) -> None:
+    def refuse(self, error: int, member_id: str | None = None) -> None:
         """Answers with an error; `member_id` when it differs from the one that was sent."""
         self.reply.send(join_error(self.member_id if member_id is None else member_id, error))
 
@@ -172,7 +174,7 @@ class JoinHandler:
             # told an id of the past as leader, it does not compute an assignment that nobody would hear
             group.answer_join(member, group.join_response(before.new_id, leader=before.leader))
 
-    def _revert_replacement(self, before: _Before, error: ErrorCode) -> None:
+    def _revert_replacement(self, before: _Before, error: int) -> None:
         group, member = before.group, before.member
         assert member.instance_id is not None
         group.update(member, before.protocols, before.rebalance_timeout_ms, before.session_timeout_ms, None)
@@ -208,7 +210,8 @@ class _Before:
     """How things were before a static member was replaced, in case the replacement cannot be written."""
 
     __slots__ = (
-        "group", "member", "join", "old_id", "new_id", "leader", "protocols", "rebalance_timeout_ms", "session_timeout_ms",
+        "group", "member", "join", "old_id", "new_id", "leader", "protocols", "rebalance_timeout_ms",
+        "session_timeout_ms",
     )  # fmt: skip
 
     def __init__(self, group: Group, member: Member, old_id: str, new_id: str, join: Join) -> None:

@@ -17,6 +17,7 @@ The metadata string that comes along (at most `offset.metadata.max.bytes`) is ke
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from broker_core.groups import schema
@@ -160,27 +161,18 @@ class OffsetHandler:
         """Committed offsets of one group (v0-7) or of several (v8+); topics None = all that there are."""
         stable = bool(request.require_stable)
         if client.api_version >= SEVERAL_GROUPS_VERSION:
-            return m.OffsetFetchResponse(groups=[self._fetch_one_of_several(asked, stable) for asked in request.groups])
+            groups = [self._fetch_one_of_several(asked, stable) for asked in request.groups]
+            return m.OffsetFetchResponse(groups=groups)
         wanted = _wanted(request.topics)
         error, found = self.fetch_group(request.group_id, wanted, stable)
         if error is not ErrorCode.NONE and client.api_version < GROUP_ERROR_VERSION:
             found = [Fetched(key, NOTHING, error) for key in wanted or []]
-        topics = [
-            m.OffsetFetchResponse.OffsetFetchResponseTopic(
-                name=name, partitions=[_partition(m.OffsetFetchResponse.OffsetFetchResponsePartition, one) for one in some]
-            )
-            for name, some in _by_topic(found)
-        ]
+        topics = _topics(m.OffsetFetchResponse.OffsetFetchResponseTopic, _partition, found)
         return m.OffsetFetchResponse(error_code=error, topics=topics)
 
     def _fetch_one_of_several(self, asked: Any, stable: bool) -> Any:
         error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable)
-        topics = [
-            m.OffsetFetchResponse.OffsetFetchResponseTopics(
-                name=name, partitions=[_partition(m.OffsetFetchResponse.OffsetFetchResponsePartitions, one) for one in some]
-            )
-            for name, some in _by_topic(found)
-        ]
+        topics = _topics(m.OffsetFetchResponse.OffsetFetchResponseTopics, _partition_of_several, found)
         return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=topics)
 
     def fetch_group(
@@ -209,36 +201,46 @@ def _wanted(topics: Any) -> list[TopicPartition] | None:
     return [(topic.name, partition) for topic in topics for partition in topic.partition_indexes]
 
 
-def _by_topic(found: list[Fetched]) -> list[tuple[str, list[Fetched]]]:
-    topics: dict[str, list[Fetched]] = {}
+def _topics(topic: Any, partition: Callable[[Fetched], Any], found: list[Fetched]) -> list[Any]:
+    """What was found, by topic, as the version at hand wants it (v8 gave its structs other names)."""
+    topics: dict[str, list[Any]] = {}
     for one in found:
-        topics.setdefault(one.key[0], []).append(one)
-    return list(topics.items())
+        topics.setdefault(one.key[0], []).append(partition(one))
+    return [topic(name=name, partitions=partitions) for name, partitions in topics.items()]
 
 
-def _partition(make: Any, one: Fetched) -> Any:
-    return make(
-        partition_index=one.key[1],
-        committed_offset=one.offset.offset,
-        committed_leader_epoch=one.offset.leader_epoch,
-        metadata=one.offset.metadata,
-        error_code=one.error,
-    )
+def _partition(one: Fetched) -> Any:
+    return m.OffsetFetchResponse.OffsetFetchResponsePartition(**_fields(one))
+
+
+def _partition_of_several(one: Fetched) -> Any:
+    return m.OffsetFetchResponse.OffsetFetchResponsePartitions(**_fields(one))
+
+
+def _fields(one: Fetched) -> dict[str, Any]:
+    return {
+        "partition_index": one.key[1],
+        "committed_offset": one.offset.offset,
+        "committed_leader_epoch": one.offset.leader_epoch,
+        "metadata": one.offset.metadata,
+        "error_code": one.error,
+    }
 
 
 def commit_response(
-    request: m.OffsetCommitRequest, error: ErrorCode, refused: dict[TopicPartition, None] | None = None
+    request: m.OffsetCommitRequest, error: int, refused: dict[TopicPartition, None] | None = None
 ) -> m.OffsetCommitResponse:
     """One error for all partitions of the request; `refused` ones had too long metadata."""
     too_large = refused or {}
     topics = []
     for topic in request.topics:
-        partitions = [
-            m.OffsetCommitResponse.OffsetCommitResponsePartition(
-                partition_index=one.partition_index,
-                error_code=ErrorCode.OFFSET_METADATA_TOO_LARGE if (topic.name, one.partition_index) in too_large else error,
+        partitions = []
+        for one in topic.partitions:
+            own = ErrorCode.OFFSET_METADATA_TOO_LARGE if (topic.name, one.partition_index) in too_large else error
+            partitions.append(
+                m.OffsetCommitResponse.OffsetCommitResponsePartition(
+                    partition_index=one.partition_index, error_code=own
+                )
             )
-            for one in topic.partitions
-        ]
         topics.append(m.OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
     return m.OffsetCommitResponse(topics=topics)

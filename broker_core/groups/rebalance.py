@@ -19,12 +19,14 @@ Static members that are missing at the end of B stay: only their session timeout
 
 from __future__ import annotations
 
+from broker_core.groups.delayed import DelayedJoin, DelayedSync, InitialDelayedJoin, join_key, sync_key
 from broker_core.groups.group import Group, join_error
 from broker_core.groups.member import UNKNOWN_MEMBER_ID, Member, Reply
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.sessions import Sessions
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
+from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -38,6 +40,7 @@ class Rebalancer:
     def __init__(self, registry: GroupRegistry) -> None:
         self.registry = registry
         self.node = registry.node
+        self.purgatory = DelayedOperationPurgatory(registry.node, "Rebalance")
         self.sessions = Sessions(registry.node, self._member_expired, self._pending_expired)
 
     # --- beginning --------------------------------------------------------------------------------
@@ -67,49 +70,45 @@ class Rebalancer:
         """Calls the members together; parked syncs are sent back to join."""
         if group.state is GroupState.COMPLETING_REBALANCE:
             self.propagate_error(group, ErrorCode.REBALANCE_IN_PROGRESS)
-        self.end_sync_watch(group)
+        self._end_sync_watch(group)
         was_empty = group.state is GroupState.EMPTY
         self.registry.transition(group, GroupState.PREPARING_REBALANCE, reason)
         if was_empty:  # A
-            delay = int(self.registry.config["group.initial.rebalance.delay.ms"])
-            group.initial_delay_remaining_ms = max(group.rebalance_timeout_ms - delay, 0)
-            group.join_timer = self.node.after(delay * 1000, self._initial_delay_over, group)
+            delay_ms = int(self.registry.config["group.initial.rebalance.delay.ms"])
+            self._watch_initial(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
         else:  # B
-            group.initial_delay_remaining_ms = None
             self._watch_join(group)
 
     def maybe_complete(self, group: Group) -> None:
         """Ends the wait when all have joined; the initial delay is always waited for."""
-        preparing = group.state is GroupState.PREPARING_REBALANCE
-        if preparing and group.initial_delay_remaining_ms is None and group.all_joined():
-            self._complete(group)
+        if group.state is GroupState.PREPARING_REBALANCE:
+            self.purgatory.check_and_complete(join_key(group))
+
+    def _watch_initial(self, group: Group, delay_ms: int, remaining_ms: int) -> None:
+        operation = InitialDelayedJoin(self, group, delay_ms, remaining_ms)
+        self.purgatory.try_complete_else_watch(operation, [join_key(group)], delay_ms)
 
     def _watch_join(self, group: Group) -> None:
-        if group.all_joined():
-            self._complete(group)
-        else:
-            group.join_timer = self.node.after(group.rebalance_timeout_ms * 1000, self._complete, group)
+        timeout_ms = max(group.rebalance_timeout_ms, 1)  # a client may say 0: never turn on the spot
+        self.purgatory.try_complete_else_watch(DelayedJoin(self, group), [join_key(group)], timeout_ms)
 
-    def _initial_delay_over(self, group: Group) -> None:
-        remaining = group.initial_delay_remaining_ms
-        if remaining and group.new_member_added:
+    def initial_delay_over(self, group: Group, delay_ms: int, remaining_ms: int) -> None:
+        """Somebody else has come meanwhile: wait once more, while there is time. Else go on."""
+        if group.new_member_added and remaining_ms > 0:
             group.new_member_added = False
-            delay = min(int(self.registry.config["group.initial.rebalance.delay.ms"]), remaining)
-            group.initial_delay_remaining_ms = max(remaining - delay, 0)
-            group.join_timer = self.node.after(delay * 1000, self._initial_delay_over, group)
+            next_ms = min(delay_ms, remaining_ms)
+            self._watch_initial(group, next_ms, remaining_ms - next_ms)
         else:
-            self._complete(group)
+            self.complete_join(group)
 
     # --- ending ---------------------------------------------------------------------------------------
 
-    def _complete(self, group: Group) -> None:
+    def complete_join(self, group: Group) -> None:
         """All have joined, or the time is over: whoever is here makes the next generation."""
-        self._end_join_watch(group)
+        group.new_member_added = False
         for member in group.not_rejoined():
             if not member.is_static:
                 self._drop(group, member, "rebalance timeout")
-        if group.state is GroupState.DEAD:
-            return
         if not group.elect_joined_leader() and group.members:
             self._watch_join(group)  # only missing static members are left: their sessions decide
             return
@@ -123,45 +122,33 @@ class Rebalancer:
             self.sessions.restart(group, member)
             member.is_new = False
             group.pending_sync[member.member_id] = None
-        group.sync_timer = self.node.after(group.rebalance_timeout_ms * 1000, self._sync_overdue, group)  # C
+        self.purgatory.try_complete_else_watch(  # C
+            DelayedSync(self, group), [sync_key(group)], group.rebalance_timeout_ms
+        )
 
     def _empty_group_written(self, group: Group, error: int) -> None:
         """Nobody waits for this record. Without it a later coordinator would find the last members once
         more, and their sessions would expire there."""
-
-    def _end_join_watch(self, group: Group) -> None:
-        if group.join_timer is not None:
-            group.join_timer.cancel()
-        group.join_timer = group.initial_delay_remaining_ms = None
-        group.new_member_added = False
 
     # --- syncing ----------------------------------------------------------------------------------
 
     def synced(self, group: Group, member_id: str) -> None:
         """The member has asked for its share; when all have, the watch (C) ends."""
         group.pending_sync.pop(member_id, None)
-        if not group.pending_sync and group.sync_timer is not None:
-            group.sync_timer.cancel()
-            group.sync_timer = None
+        if not group.pending_sync:
+            self.purgatory.check_and_complete(sync_key(group))
 
-    def end_sync_watch(self, group: Group) -> None:
-        """Nobody's sync is waited for any more."""
+    def _end_sync_watch(self, group: Group) -> None:
         group.pending_sync.clear()
-        if group.sync_timer is not None:
-            group.sync_timer.cancel()
-            group.sync_timer = None
+        self.purgatory.check_and_complete(sync_key(group))
 
-    def _sync_overdue(self, group: Group) -> None:
-        group.sync_timer = None
-        if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE) or not group.pending_sync:
-            return
+    def sync_overdue(self, group: Group) -> None:
+        """Whoever has joined and does not ask for its share is out."""
         for member_id in list(group.pending_sync):
-            member = group.members.get(member_id)
-            if member is not None:
-                self._drop(group, member, "rebalance timeout")
+            self._drop(group, group.members[member_id], "rebalance timeout")
         self.prepare(group, "missing sync")
 
-    def propagate_error(self, group: Group, error: ErrorCode) -> None:
+    def propagate_error(self, group: Group, error: int) -> None:
         """No assignment comes: all parked syncs are answered with the error."""
         for member in group.members.values():
             member.assignment = b""
@@ -202,8 +189,7 @@ class Rebalancer:
 
     def unload(self, group: Group) -> None:
         """Another broker coordinates the group from now on: everybody who waits here is sent there."""
-        self._end_join_watch(group)
-        self.end_sync_watch(group)
+        group.pending_sync.clear()
         self.registry.transition(group, GroupState.DEAD, "coordinator moved")
         for member in list(group.members.values()):
             self.sessions.stop(member)
@@ -211,6 +197,8 @@ class Rebalancer:
             group.answer_sync(member, m.SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
         for member_id in list(group.pending_members):
             group.forget_pending(member_id)
+        self.purgatory.check_and_complete(join_key(group))
+        self.purgatory.check_and_complete(sync_key(group))
 
     def loaded(self, group: Group) -> None:
         """A group was read from the log: its members get a full session to show themselves."""

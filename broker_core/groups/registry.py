@@ -152,14 +152,14 @@ def stored_group(group: Group, assignment: Mapping[str, bytes]) -> schema.Stored
     return schema.StoredGroup(group.protocol_type or "", group.generation, group.protocol, group.leader, since, members)
 
 
-def group_write_error(code: int) -> ErrorCode:
+def group_write_error(code: int) -> int:
     """What a failed write of a generation means to the members that wait for it."""
-    return _GROUP_WRITE_ERRORS.get(code, ErrorCode(code))
+    return _GROUP_WRITE_ERRORS.get(code, code)
 
 
-def offset_write_error(code: int) -> ErrorCode:
+def offset_write_error(code: int) -> int:
     """What a failed write of offsets means to the member that committed them."""
-    return _OFFSET_WRITE_ERRORS.get(code, ErrorCode(code))
+    return _OFFSET_WRITE_ERRORS.get(code, code)
 
 
 _NOT_WRITTEN: dict[int, ErrorCode] = {

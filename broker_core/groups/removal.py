@@ -75,7 +75,9 @@ class RemovalHandler:
             if not taken:
                 doomed += [(topic.name, one.partition_index) for one in topic.partitions]
             partitions = [
-                m.OffsetDeleteResponse.OffsetDeleteResponsePartition(partition_index=one.partition_index, error_code=error)
+                m.OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                    partition_index=one.partition_index, error_code=error
+                )
                 for one in topic.partitions
             ]
             topics.append(m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
@@ -115,7 +117,7 @@ class RemovalHandler:
             pass
         elif group.state is GroupState.EMPTY:
             since = group.state_since_ms
-        elif group.protocol_type == CONSUMER_PROTOCOL_TYPE and group.state is GroupState.STABLE and group.subscribed is not None:
+        elif group.state is GroupState.STABLE and group.subscribed is not None:  # only known of consumers
             spared = group.subscribed
         else:
             return []

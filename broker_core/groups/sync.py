@@ -108,7 +108,7 @@ class SyncHandler:
             events.GROUP_ASSIGNED,
             group=group.group_id,
             generation=group.generation,
-            assignment={member.member_id: readable_assignment(group, member.assignment) for member in group.members.values()},
+            assignment={one.member_id: readable_assignment(group, one.assignment) for one in group.members.values()},
         )
         for member in list(group.members.values()):
             if group.answer_sync(member, sync_response(group, member.assignment)):
@@ -118,7 +118,10 @@ class SyncHandler:
 def sync_response(group: Group, assignment: bytes) -> m.SyncGroupResponse:
     """A member's share."""
     return m.SyncGroupResponse(
-        error_code=ErrorCode.NONE, protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment
+        error_code=ErrorCode.NONE,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol,
+        assignment=assignment,
     )
 
 
