@@ -252,10 +252,6 @@ def api_name(key: int) -> str:
     return f"api {key}" if api is None else api.name
 
 
-def is_known(key: int) -> bool:
-    return key in _APIS
-
-
 def version_range(key: int, mode: Mode) -> tuple[int, int] | None:
     """First and last version that this generation advertises; None when it does not offer the API."""
     api = _APIS.get(key)
@@ -272,18 +268,24 @@ def advertised(mode: Mode, implemented: Container[ApiKey]) -> list[tuple[ApiKey,
     return [(api.key, *api.ranges[mode]) for api in _APIS.values() if mode in api.ranges and api.key in implemented]
 
 
+# Plain numbers for what is asked at every request: reading a member of an enum costs more than the answer.
+_CONTROLLED_SHUTDOWN, _API_VERSIONS, _NEVER = 7, 18, 1 << 15
+_FIRST_FLEXIBLE = {k: _NEVER if api.first_flexible is None else api.first_flexible for k, api in _APIS.items()}
+
+
+def is_known(key: int) -> bool:
+    return key in _FIRST_FLEXIBLE
+
+
 def is_flexible(key: int, version: int) -> bool:
-    first = _APIS[key].first_flexible
-    return first is not None and version >= first
+    return version >= _FIRST_FLEXIBLE[key]
 
 
 def request_header_version(key: int, version: int) -> int:
-    if key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
+    if key == _CONTROLLED_SHUTDOWN and version == 0:
         return 0
-    return 2 if is_flexible(key, version) else 1
+    return 2 if version >= _FIRST_FLEXIBLE[key] else 1
 
 
 def response_header_version(key: int, version: int) -> int:
-    if key == ApiKey.API_VERSIONS:
-        return 0
-    return 1 if is_flexible(key, version) else 0
+    return 0 if key == _API_VERSIONS or version < _FIRST_FLEXIBLE[key] else 1

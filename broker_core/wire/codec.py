@@ -115,9 +115,7 @@ def decode_response(api_key: int, version: int, body: Buffer) -> Any:
     return read_message(_class_of(api_key, "Response"), version, memoryview(body))
 
 
-def encode_request(
-    api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any
-) -> list[Any]:
+def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any) -> list[Any]:
     """A whole request: size, header, body."""
     if request_header_version(api_key, version) == 0:
         head = _HEAD_V0.pack(api_key, version, correlation_id)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from broker_core.wire.catalog import MessageType, from_table, message_type
 from broker_core.wire.schema import Field, Struct, parse_tables
+from broker_core.wire.source import Source
 
 _UNSET: Any = object()
 _SHOWN = 60  # characters of a value in repr
@@ -132,31 +133,31 @@ def _merge(struct: Struct, depth: int, merged: dict[str, dict[str, Field]], dept
 
 def _make_class(name: str, fields: list[Field], nested: dict[str, type[Message]]) -> type[Message]:
     names = tuple(field.name for field in fields)
-    scope: dict[str, Any] = {"UNSET": _UNSET}
-    parameters, body = [], []
-    for field in fields:
-        default, value = _default_source(field, nested, scope)
-        parameters.append(f"{field.name}={default}")
-        body.append(f"    self.{field.name} = {value}\n")
-    source = f"def __init__(self, *, {', '.join(parameters)}):\n{''.join(body)}" if fields else ""
-    exec(source, scope)
     members: dict[str, Any] = {"__slots__": names, "FIELDS": names}
     if fields:
-        members["__init__"] = scope["__init__"]
+        members["__init__"] = _initializer(name, fields, nested)
     return type(name, (Message,), members)
 
 
-def _default_source(field: Field, nested: dict[str, type[Message]], scope: dict[str, Any]) -> tuple[str, str]:
+def _initializer(name: str, fields: list[Field], nested: dict[str, type[Message]]) -> Any:
+    source = Source({"UNSET": _UNSET})
+    values = {field.name: _default_source(field, nested, source) for field in fields}
+    parameters = ", ".join(f"{field}={default}" for field, (default, _) in values.items())
+    source.open(f"def __init__(self, *, {parameters}):")
+    for field, (_, value) in values.items():
+        source.line(f"self.{field} = {value}")
+    return source.function("__init__", name)
+
+
+def _default_source(field: Field, nested: dict[str, type[Message]], source: Source) -> tuple[str, str]:
     """Source of a parameter's default and of the value that is stored."""
-    constant = f"DEFAULT_{field.name}"
     fresh = default_of(field, nested)
     if isinstance(fresh, list):
         return "UNSET", f"[] if {field.name} is UNSET else {field.name}"
     if isinstance(fresh, Message):
-        scope[constant] = type(fresh)
-        return "UNSET", f"{constant}() if {field.name} is UNSET else {field.name}"
-    scope[constant] = fresh
-    return constant, field.name
+        made = source.constant("make", type(fresh))
+        return "UNSET", f"{made}() if {field.name} is UNSET else {field.name}"
+    return source.constant("default", fresh), field.name
 
 
 def default_of(field: Field, nested: dict[str, type[Message]]) -> Any:

@@ -27,11 +27,8 @@ from typing import Any, NoReturn
 
 from broker_core.wire.errors import WireError
 from broker_core.wire.messages import Message
-from broker_core.wire.schema import NIL_UUID, Field, Struct, smallest
+from broker_core.wire.schema import FORMATS, NIL_UUID, Field, Struct, smallest
 
-FORMATS = {
-    "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
-}  # fmt: skip
 LONGEST_STRING = 32767
 
 
@@ -70,7 +67,8 @@ class PlainReader:
     def _array(self, field: Field) -> list[Any] | None:
         count = self._length("i", "count")
         if count < 0:
-            return self._null(field)
+            self._check_nullable(field)
+            return None
         least = smallest(field.type, self._flexible)
         if count * least > self._remaining():
             self.fail(f"an array of {count} needs {count * least} bytes, {self._remaining()} are left")
@@ -100,7 +98,8 @@ class PlainReader:
     def _sized(self, field: Field, kind: str) -> Any:
         length = self._length("h" if kind == "string" else "i", "length")
         if length < 0:
-            return self._null(field)
+            self._check_nullable(field)
+            return None
         if kind == "string" and length > LONGEST_STRING:
             self.fail(f"a string of {length} bytes is longer than {LONGEST_STRING}")
         taken = self._take(length)
@@ -132,19 +131,19 @@ class PlainReader:
         """Seven bits a byte, least significant first; at most five bytes."""
         value = 0
         for shift in range(0, 35, 7):
-            byte = self._number("B")
+            byte: int = self._number("B")
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
         self.fail("a varint is longer than five bytes")
 
     def _length(self, old_format: str, noun: str) -> int:
-        length = self.unsigned_varint() - 1 if self._flexible else self._number(old_format)
+        length: int = self.unsigned_varint() - 1 if self._flexible else self._number(old_format)
         if length < -1:
             self.fail(f"negative {noun} {length}")
         return length
 
-    def _null(self, field: Field) -> None:
+    def _check_nullable(self, field: Field) -> None:
         if not field.nullable:
             self.fail("null is not allowed here")
 
@@ -176,7 +175,7 @@ class PlainWriter:
     def message(self, schema: Struct, message: Any) -> None:
         outer, self._flexible = self._flexible, schema.flexible
         for field in schema.fields:
-            self._named(field, getattr(message, field.name, None))
+            self._named(field, getattr(message, field.name))
         if schema.flexible:
             self._tagged_fields(schema, message)
         self._flexible = outer
@@ -203,7 +202,9 @@ class PlainWriter:
         if isinstance(kind, Struct):
             if field.nullable:
                 self._number("b", -1 if value is None else 1)
-            if value is not None or not field.nullable:
+            elif value is None:
+                self.fail("null is not allowed here")
+            if value is not None:
                 self.message(kind, value)
         elif kind in FORMATS:
             self._number(FORMATS[kind], value)
@@ -276,6 +277,6 @@ def is_default(field: Field, value: Any) -> bool:
     if field.array:
         return value is None if field.default is None else not value
     if isinstance(field.type, Struct):
-        return value is None or (not field.nullable and bool(value == type(value)()))
+        inner = field.type.fields + field.type.tagged
+        return value is None or (not field.nullable and all(is_default(f, getattr(value, f.name)) for f in inner))
     return bool(value == field.default)
-

@@ -33,6 +33,11 @@ SMALLEST = {
     "int64": (8, 8), "float64": (8, 8), "uuid": (16, 16), "string": (2, 1), "bytes": (4, 1), "records": (4, 1),
 }  # fmt: skip
 
+# Letters of the struct module for the plain numbers.
+FORMATS = {
+    "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
