@@ -1,0 +1,1 @@
+"""Replication: leaders, followers, in-sync replicas, high watermark, and the requests that serve logs."""

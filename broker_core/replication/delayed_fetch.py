@@ -1,0 +1,111 @@
+"""A fetch that waits for data.
+
+It is complete when, for any of its partitions,
+
+Case A: this broker is no longer the leader (or the replica of a follower read)
+Case B: the replica is being moved or was stopped
+Case C: the partition, or its topic id, is not known here
+Case D: the log cannot be read
+Case E: the leader epoch of the request is fenced, or newer than here
+Case F: the fetch offset is out of range now (the log was truncated, or its start has moved)
+Case H: the reader's log diverges from this one (KIP-595)
+
+or, over all of them,
+
+Case G: `min_bytes` can be read.
+
+A to F are errors of one partition; they go into the answer beside what the others have to say. On
+expiration the answer is whatever can be read by then, which may be nothing.
+
+(Kafka: kafka.server.DelayedFetch. Its case F, "the fetch offset is not in the last segment", is part
+of G here: what a reader could get is what a read returns.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from broker_core.purgatory.operations import DelayedOperation
+from broker_core.replication.fetch_session import FetchPosition, FetchSession
+from broker_core.replication.reading import FetchParams, Reader, Reading
+
+FetchDone = Callable[["DelayedFetch", list[Reading]], None]
+
+
+class DelayedFetch(DelayedOperation):
+    """One Fetch request: looked at once when it arrives, then whenever a partition moves."""
+
+    __slots__ = (
+        "params", "session", "epoch", "positions", "full", "reader", "answer", "done", "context", "readings",
+    )  # fmt: skip
+
+    def __init__(
+        self, params: FetchParams, session: FetchSession | None, positions: list[FetchPosition], full: bool,
+        reader: Reader, answer: FetchDone, done: Callable[[Any, Any], None], context: Any,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.params = params
+        self.session = session
+        self.epoch = session.epoch if session is not None else 0
+        self.positions = positions
+        self.full = full
+        self.reader = reader
+        self.answer = answer
+        self.done = done
+        self.context = context
+        self.readings: list[Reading] | None = None
+
+    def look(self, update: bool) -> bool:
+        """Read what there is; True when that completes the fetch (cases A to H)."""
+        params, reader = self.params, self.reader
+        remaining, size, urgent = params.max_bytes, 0, False
+        hard = params.version <= 2
+        readings: list[Reading] = []
+        for position in self._candidates():
+            reading = reader.read(position, params, remaining, size == 0 and not hard, update)
+            if reading.size:
+                size += reading.size
+                remaining = max(0, remaining - reading.size)
+            if reading.urgent:
+                urgent = True
+            if self.full or reading.news:
+                readings.append(reading)
+            elif position.session is not None:
+                self._settle(position)
+        self.readings = readings
+        return urgent or size >= params.min_bytes
+
+    def _candidates(self) -> Iterable[FetchPosition]:
+        """In a session only what may have news."""
+        if self.session is not None and not self.full:
+            return list(self.session.dirty)
+        return self.positions
+
+    def _settle(self, position: FetchPosition) -> None:
+        """It has nothing to say, unless a limit kept it from being read."""
+        partition = position.partition
+        if partition is None:
+            return
+        log = partition.log
+        end = log.log_end_offset if self.params.is_follower else log.high_watermark
+        if position.fetch_offset >= end and position.session is not None:
+            position.session.dirty.pop(position, None)
+
+    def try_complete(self) -> bool:
+        if self.completed:
+            return False
+        return self.look(update=False) and self.force_complete()
+
+    def on_expiration(self) -> None:
+        """The answer was given by `on_complete`."""
+
+    def expire(self) -> None:
+        self.readings = None
+        super().expire()
+
+    def on_complete(self) -> None:
+        if self.readings is None:
+            self.look(update=False)
+        self.answer(self, self.readings or [])
+        self.readings = None

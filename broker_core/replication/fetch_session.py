@@ -1,0 +1,232 @@
+"""Incremental fetch sessions, the broker's side (KIP-227).
+
+A client that follows a thousand partitions would name them all in every request. In a session the
+broker remembers them, and only what changed travels, both ways:
+
+| request (id, epoch) | means                                     | answer                                   |
+|---------------------|-------------------------------------------|------------------------------------------|
+| (0, -1)             | no session                                | all partitions asked for                 |
+| (0, 0)              | full fetch, make a session                | all, and the new session id (0 = no room) |
+| (7, n), n > 0       | changes since n-1, and topics to forget   | partitions with news                     |
+| (7, 0)              | close 7, make a new one                   | all, and the new id                      |
+| (7, -1)             | close 7                                   | all partitions asked for                 |
+
+n not the expected epoch => INVALID_FETCH_SESSION_EPOCH; 7 unknown => FETCH_SESSION_ID_NOT_FOUND.
+
+The broker does not look at a thousand partitions either. Each session keeps a list of *dirty* ones,
+about which there may be something to say: a partition puts its positions there when its log end, high
+watermark, log start or leadership moves. A thousand partitions and one append cost one look.
+
+The cache has `max.incremental.fetch.session.cache.slots` [1000] slots. A session not used for two
+minutes gives way to any other; else a follower's session displaces a consumer's, and a session with
+more partitions displaces a smaller one that is older than two minutes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from broker_core.kernel.node import Node
+from broker_core.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_core.replication.partition import Partition
+    from broker_core.replication.replica import Replica
+
+INVALID_SESSION_ID = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+EVICTION_MS = 120_000  # min.incremental.fetch.session.eviction.ms, fixed in Kafka
+TOPIC_ID_VERSION = 13
+NIL = uuid.UUID(int=0)
+PositionKey = tuple[str | uuid.UUID, int]
+
+
+class FetchPosition:
+    """One partition of a fetch: where its reader stands, and what was said to him last."""
+
+    __slots__ = (
+        "topic", "topic_id", "index", "fetch_offset", "max_bytes", "leader_epoch", "last_fetched_epoch",
+        "log_start_offset", "sent_high_watermark", "sent_log_start", "session", "partition", "replica",
+    )  # fmt: skip
+
+    def __init__(self, topic: str, topic_id: uuid.UUID, asked: Any, session: FetchSession | None = None) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index: int = asked.partition
+        self.session = session
+        self.sent_high_watermark = -1
+        self.sent_log_start = -1
+        self.partition: Partition | None = None
+        self.replica: Replica | None = None
+        self.update(asked)
+
+    def update(self, asked: Any) -> None:
+        """Take over what a request says (a FetchPartition)."""
+        self.fetch_offset: int = asked.fetch_offset
+        self.max_bytes: int = asked.partition_max_bytes
+        self.leader_epoch: int = asked.current_leader_epoch
+        self.last_fetched_epoch: int = asked.last_fetched_epoch
+        self.log_start_offset: int = asked.log_start_offset
+
+    def touch(self) -> None:
+        """There may be something new to say about it."""
+        session = self.session
+        if session is not None and self not in session.dirty:
+            session.dirty[self] = None
+            if self.replica is not None:
+                self.replica.freeze()
+
+    def link(self, partition: Partition, replica: Replica | None) -> None:
+        """Be told from now on when this partition moves."""
+        self.partition = partition
+        self.replica = replica
+        if self.session is not None:
+            listeners = partition.consumer_positions if replica is None else partition.follower_positions
+            listeners[self] = None
+
+    def unlink(self) -> None:
+        """The partition is gone from this broker, or the position from its session."""
+        partition, self.partition, self.replica = self.partition, None, None
+        if partition is not None:
+            partition.follower_positions.pop(self, None)
+            partition.consumer_positions.pop(self, None)
+
+
+class FetchSession:
+    """What one client follows.
+
+    * a position that is not in `dirty` has nothing to read and was told the current marks
+    """
+
+    __slots__ = ("id", "epoch", "privileged", "uses_topic_ids", "positions", "dirty", "created_ms", "last_fetch_ms")
+
+    def __init__(self, session_id: int, privileged: bool, uses_topic_ids: bool, now_ms: int) -> None:
+        self.id = session_id
+        self.epoch = 1
+        self.privileged = privileged
+        self.uses_topic_ids = uses_topic_ids
+        self.positions: dict[PositionKey, FetchPosition] = {}
+        self.dirty: dict[FetchPosition, None] = {}
+        self.created_ms = now_ms
+        self.last_fetch_ms = now_ms
+
+    def __str__(self) -> str:
+        return f"session {self.id}"
+
+    def add(self, topic: str, topic_id: uuid.UUID, asked: Any, by_id: bool) -> None:
+        """A partition is new in the session, or its position has moved."""
+        key: PositionKey = (topic_id if by_id else topic, asked.partition)
+        position = self.positions.get(key)
+        if position is None:
+            position = self.positions[key] = FetchPosition(topic, topic_id, asked, self)
+        else:
+            position.update(asked)
+        self.dirty[position] = None
+
+    def forget(self, key: PositionKey) -> None:
+        """The client follows this partition no longer."""
+        position = self.positions.pop(key, None)
+        if position is not None:
+            self.dirty.pop(position, None)
+            position.unlink()
+
+    def close(self) -> None:
+        """Partitions tell it nothing any more."""
+        for position in self.positions.values():
+            position.unlink()
+        self.positions.clear()
+        self.dirty.clear()
+
+
+class FetchSessionCache:
+    """All sessions of a broker, the one used longest ago first."""
+
+    def __init__(self, node: Node, slots: int) -> None:
+        self.node = node
+        self.slots = slots
+        self.sessions: dict[int, FetchSession] = {}
+        self.evictions = 0
+
+    def create(self, privileged: bool, uses_topic_ids: bool, size: int) -> FetchSession | None:
+        """A new session for a client of `size` partitions, or None when no slot can be had."""
+        now_ms = self.node.now_us() // 1000
+        if len(self.sessions) >= self.slots and not self._evict(privileged, size, now_ms):
+            return None
+        session = FetchSession(self._new_id(), privileged, uses_topic_ids, now_ms)
+        self.sessions[session.id] = session
+        return session
+
+    def _new_id(self) -> int:
+        stream = self.node.random("fetch-session")
+        while True:
+            number = stream.randint(1, 0x7FFFFFFF)
+            if number not in self.sessions:
+                return number
+
+    def touch(self, session: FetchSession) -> None:
+        """It was used: it moves to the end of the line."""
+        session.last_fetch_ms = self.node.now_us() // 1000
+        if len(self.sessions) > 1:
+            self.sessions[session.id] = self.sessions.pop(session.id)
+
+    def remove(self, session_id: int) -> None:
+        """Close a session; nothing happens when it is unknown."""
+        session = self.sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
+        """Make room for a session: stale first, else the least valuable if the new one is worth more."""
+        if not self.sessions:
+            return False
+        oldest = next(iter(self.sessions.values()))
+        if now_ms - oldest.last_fetch_ms <= EVICTION_MS:
+            candidates = [
+                session for session in self.sessions.values()
+                if now_ms - session.created_ms > EVICTION_MS or (privileged and not session.privileged)
+            ]  # fmt: skip
+            if not candidates:
+                return False
+            oldest = min(candidates, key=_value)
+            if (privileged, size) < _value(oldest)[:2]:
+                return False
+        self.evictions += 1
+        self.remove(oldest.id)
+        return True
+
+    def resume(self, request: Any, version: int) -> tuple[FetchSession | None, ErrorCode]:
+        """The session that a request goes on with; (None, NONE) when it asks for none or a new one."""
+        if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if request.session_id != INVALID_SESSION_ID:
+                self.remove(request.session_id)
+            return None, ErrorCode.NONE
+        session = self.sessions.get(request.session_id)
+        if session is None:
+            return None, ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != request.session_epoch:
+            return None, ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != (version >= TOPIC_ID_VERSION):
+            return None, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        session.epoch = session.epoch % 0x7FFFFFFF + 1
+        self.touch(session)
+        return session, ErrorCode.NONE
+
+
+def _value(session: FetchSession) -> tuple[bool, int, int]:
+    """What a session is worth when one must go (Kafka's EvictableKey)."""
+    return (session.privileged, len(session.positions), session.id)
+
+
+def apply_changes(session: FetchSession, request: Any, topic_name: Any) -> None:
+    """Take what a request adds, moves and forgets. `topic_name(topic_id)` may answer None."""
+    by_id = session.uses_topic_ids
+    for topic in request.forgotten_topics_data:
+        name: str | uuid.UUID = topic.topic_id if by_id else topic.topic
+        for index in topic.partitions:
+            session.forget((name, index))
+    for topic in request.topics:
+        known = topic.topic or (topic_name(topic.topic_id) or "" if by_id else "")
+        for asked in topic.partitions:
+            session.add(known, topic.topic_id or NIL, asked, by_id)

@@ -1,0 +1,171 @@
+"""Fetch: from the request to the response.
+
+    request -> session (which positions) -> one look -> enough, or wrong, or no wait?  -> response
+                                                     -> else parked; appends make it look again
+
+The same path serves consumers and followers; a follower's fetch also tells its position (see
+`reading`). In a session only positions with news are read and answered.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.kernel.node import Node
+from broker_core.purgatory.operations import DelayedOperationPurgatory
+from broker_core.replication.delayed_fetch import DelayedFetch
+from broker_core.replication.fetch_session import (
+    FINAL_EPOCH,
+    NIL,
+    TOPIC_ID_VERSION,
+    FetchPosition,
+    FetchSession,
+    FetchSessionCache,
+    apply_changes,
+)
+from broker_core.replication.partition import Partition
+from broker_core.replication.reading import FetchParams, Reader, Reading
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+Done = Callable[[Any, Any], None]
+LEADER_HINT_VERSION = 16
+
+
+class Fetching:
+    """Serves Fetch requests of one broker."""
+
+    def __init__(
+        self, node: Node, reader: Reader, sessions: FetchSessionCache, purgatory: DelayedOperationPurgatory,
+        fetch_max_bytes: int,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.reader = reader
+        self.sessions = sessions
+        self.purgatory = purgatory
+        self.fetch_max_bytes = fetch_max_bytes
+
+    def fetch(self, request: Any, version: int, done: Done, context: Any) -> None:
+        """Later, or before this returns, `done(context, FetchResponse)`."""
+        session, error = self.sessions.resume(request, version)
+        if error:
+            done(context, m.FetchResponse(error_code=error))
+            return
+        params = FetchParams(request, version, self.fetch_max_bytes)
+        full = session is None
+        positions: list[FetchPosition] = []
+        if session is None:
+            session = self._open(request, version, params)
+        else:
+            apply_changes(session, request, self.reader.topic_name)
+            if not session.positions:
+                self.sessions.remove(session.id)
+                session, full = None, True
+        if session is None:
+            positions = self._positions(request)
+        elif full:
+            positions = list(session.positions.values())
+        self.serve(DelayedFetch(params, session, positions, full, self.reader, self.answer, done, context))
+
+    def _open(self, request: Any, version: int, params: FetchParams) -> FetchSession | None:
+        """A new session if the request wants one and there is room."""
+        if request.session_epoch == FINAL_EPOCH or not request.topics:
+            return None
+        size = sum(len(topic.partitions) for topic in request.topics)
+        session = self.sessions.create(params.is_follower, version >= TOPIC_ID_VERSION, size)
+        if session is not None:
+            apply_changes(session, request, self.reader.topic_name)
+        return session
+
+    def _positions(self, request: Any) -> list[FetchPosition]:
+        """The positions of a request without a session."""
+        return [
+            FetchPosition(topic.topic, topic.topic_id or NIL, asked)
+            for topic in request.topics
+            for asked in topic.partitions
+        ]
+
+    def serve(self, fetch: DelayedFetch) -> None:
+        """Answer at once, or park."""
+        params = fetch.params
+        nothing_asked = fetch.session is None and not fetch.positions
+        if fetch.look(update=True) or params.max_wait_ms <= 0 or nothing_asked:
+            fetch.force_complete()
+            return
+        fetch.readings = None
+        keys: list[Any] = [fetch.session]
+        if fetch.session is None:
+            keys = [position.partition for position in fetch.positions]
+        self.purgatory.watch(fetch, keys, params.max_wait_ms)
+
+    # -- the response -----------------------------------------------------------------------
+    def answer(self, fetch: DelayedFetch, readings: list[Reading]) -> None:
+        """Build the response and note in the session what was said."""
+        session = fetch.session
+        if session is not None and not fetch.full and session.epoch != fetch.epoch:
+            fetch.done(fetch.context, m.FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH))
+            return
+        topics: dict[Any, Any] = {}
+        for reading in readings:
+            position = reading.position
+            key = position.topic or position.topic_id
+            answer = topics.get(key)
+            if answer is None:
+                answer = topics[key] = m.FetchResponse.FetchableTopicResponse(
+                    topic=position.topic, topic_id=position.topic_id, partitions=[]
+                )
+            answer.partitions.append(self._partition_data(reading, fetch.params))
+            if session is not None:
+                self._said(session, reading)
+        response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=list(topics.values()))
+        fetch.done(fetch.context, response)
+
+    def _said(self, session: FetchSession, reading: Reading) -> None:
+        """With records or an error there may be more: the position moves to the end of the line."""
+        position = reading.position
+        position.sent_high_watermark = reading.high_watermark
+        position.sent_log_start = reading.log_start_offset
+        session.dirty.pop(position, None)
+        if reading.size or reading.urgent:
+            session.dirty[position] = None
+
+    def _partition_data(self, reading: Reading, params: FetchParams) -> Any:
+        data = m.FetchResponse.PartitionData(
+            partition_index=reading.position.index,
+            error_code=reading.error,
+            high_watermark=reading.high_watermark,
+            last_stable_offset=reading.last_stable_offset,
+            log_start_offset=reading.log_start_offset,
+            aborted_transactions=None,
+            preferred_read_replica=reading.preferred_replica,
+            records=reading.slices,
+        )
+        if reading.diverging is not None:
+            data.diverging_epoch = m.FetchResponse.EpochEndOffset(
+                epoch=reading.diverging[0], end_offset=reading.diverging[1]
+            )
+        if reading.error and params.version >= LEADER_HINT_VERSION:
+            self._hint(data, reading.position)
+        return data
+
+    def _hint(self, data: Any, position: FetchPosition) -> None:
+        """With NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH: who leads now (KIP-951)."""
+        partition = self.reader.partitions.get((position.topic, position.index))
+        if partition is None or data.error_code not in (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            ErrorCode.FENCED_LEADER_EPOCH,
+        ):
+            return
+        data.current_leader = m.FetchResponse.LeaderIdAndEpoch(
+            leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+        )
+
+
+def topic_name_from(partitions: dict[tuple[str, int], Partition], topic_id: uuid.UUID) -> str | None:
+    """The name of a topic by the partitions that are here."""
+    for partition in partitions.values():
+        if partition.topic_id == topic_id:
+            return partition.topic
+    return None

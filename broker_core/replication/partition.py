@@ -1,0 +1,330 @@
+"""One partition on one broker: leader or follower of its log.
+
+| role     | writes                | follower fetches                  | high watermark                     |
+|----------|-----------------------|-----------------------------------|------------------------------------|
+| leader   | client produces       | move what it knows of a follower  | min. log end over the maximal ISR  |
+| follower | fetched batches       | NOT_LEADER_OR_FOLLOWER            | what the leader said, <= own end   |
+| offline  | nothing               | NOT_LEADER_OR_FOLLOWER            | kept                               |
+
+Worked example, ISR [1, 2, 3], leader 1 with log end 10:
+
+    broker 2 fetches from 10   -> it has everything, its log end is 10
+    broker 3 fetches from 7    -> high watermark = min(10, 10, 7) = 7: consumers read up to 6
+    broker 3 fetches from 9    -> 9; a produce with acks=all whose batch ends at 8 is answered
+
+A request names the leader epoch that its sender knows (KIP-320); the partition compares:
+older than here => FENCED_LEADER_EPOCH, newer => UNKNOWN_LEADER_EPOCH.
+
+Kafka: kafka.cluster.Partition. As in 3.9 the high watermark stands still while the ISR is smaller
+than `min.insync.replicas` (KIP-966), and that minimum is never more than the replicas that there are.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, Protocol
+
+from broker_core.kernel import events
+from broker_core.kernel.node import Node
+from broker_core.kernel.storage import Buffer
+from broker_core.log.partition_log import AppendInfo, PartitionLog
+from broker_core.purgatory.operations import DelayedOperationPurgatory
+from broker_core.replication.errors import ReplicaError
+from broker_core.replication.isr import InSyncReplicas
+from broker_core.replication.protections import Protections
+from broker_core.replication.replica import FetchClock, Replica
+from broker_core.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_core.replication.fetch_session import FetchPosition
+
+LEADER, FOLLOWER, OFFLINE = "leader", "follower", "offline"
+NO_EPOCH = -1
+
+
+class PartitionHost(Protocol):
+    """What a partition needs from its broker."""
+
+    node: Node
+    broker_id: int
+    protections: Protections
+    lag_time_max_ms: int
+    produce_purgatory: DelayedOperationPurgatory
+    fetch_purgatory: DelayedOperationPurgatory
+    delete_records_purgatory: DelayedOperationPurgatory
+
+    def maybe_expand_isr(self, partition: Partition, replica: Replica) -> None: ...
+
+    def may_join_isr(self, partition: Partition, replica: Replica) -> bool: ...
+
+
+class Partition:
+    """The local replica, and, on its leader, what is known of the others.
+
+    * leader_epoch and partition_epoch never go down
+    * log start <= high watermark <= log end
+    * role == LEADER: leader_id is this broker, it is in the ISR, `remote` has all other replicas
+    """
+
+    __slots__ = (
+        "host", "topic", "index", "topic_id", "log", "role", "leader_id", "leader_epoch", "partition_epoch",
+        "replicas", "adding", "removing", "remote", "isr", "epoch_start_offset", "follower_positions",
+        "consumer_positions", "elected_ms",
+    )  # fmt: skip
+
+    def __init__(self, host: PartitionHost, topic: str, index: int, topic_id: uuid.UUID, log: PartitionLog) -> None:
+        self.host = host
+        self.topic = topic
+        self.index = index
+        self.topic_id = topic_id
+        self.log = log
+        self.role = OFFLINE
+        self.leader_id = -1
+        self.leader_epoch = NO_EPOCH
+        self.partition_epoch = -1
+        self.replicas: list[int] = []
+        self.adding: list[int] = []
+        self.removing: list[int] = []
+        self.remote: dict[int, Replica] = {}
+        self.isr = InSyncReplicas(host.protections)
+        self.epoch_start_offset = -1
+        self.follower_positions: dict[FetchPosition, None] = {}
+        self.consumer_positions: dict[FetchPosition, None] = {}
+        self.elected_ms = 0
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+    # -- roles ------------------------------------------------------------------------------
+    def become_leader(self, state: Any) -> bool:
+        """Lead in a new epoch (a LeaderAndIsrPartitionState); False when it led already."""
+        newly = self.role != LEADER
+        self._take(state)
+        self.role = LEADER
+        self.leader_id = self.host.broker_id
+        self.isr.commit(state.isr)
+        now_ms = self.now_ms()
+        self.epoch_start_offset = end = self.log.log_end_offset
+        self.log.leader_epochs.assign(self.leader_epoch, end)
+        others = [broker for broker in self.replicas if broker != self.host.broker_id]
+        self.remote = {broker: self.remote.get(broker) or Replica(broker) for broker in others}
+        for replica in self.remote.values():
+            if newly:
+                replica.forget_offsets()
+            replica.reset(now_ms, replica.broker_id in self.isr.maximal, end)
+        self.elected_ms = now_ms
+        self.host.node.emit(
+            events.BECAME_LEADER, topic=self.topic, partition=self.index, leader_epoch=self.leader_epoch, leo=end,
+            isr=list(state.isr),
+        )  # fmt: skip
+        self.changed()
+        self.maybe_increment_high_watermark()
+        return newly
+
+    def become_follower(self, state: Any) -> bool:
+        """Follow in a new epoch; False when it followed the same leader before."""
+        same_leader = self.role == FOLLOWER and self.leader_id == state.leader
+        self._take(state)
+        self.role = FOLLOWER
+        self.leader_id = state.leader
+        self.isr.commit([])
+        self.remote = {}
+        self.epoch_start_offset = -1
+        self.host.node.emit(
+            events.BECAME_FOLLOWER, topic=self.topic, partition=self.index, leader_epoch=self.leader_epoch,
+            leader=self.leader_id, leo=self.log.log_end_offset,
+        )  # fmt: skip
+        self.changed()
+        return not same_leader
+
+    def go_offline(self) -> None:
+        """The replica is stopped: whoever waits for it gets an error."""
+        self.role = OFFLINE
+        self.remote = {}
+        self.changed()
+        for position in [*self.follower_positions, *self.consumer_positions]:
+            position.unlink()
+
+    def _take(self, state: Any) -> None:
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.replicas = list(state.replicas)
+        self.adding = list(state.adding_replicas)
+        self.removing = list(state.removing_replicas)
+
+    def changed(self) -> None:
+        """Leadership changed: everything parked on this partition looks again."""
+        host = self.host
+        self._wake(self.follower_positions)
+        self._wake(self.consumer_positions)
+        host.fetch_purgatory.check_soon(self)
+        host.produce_purgatory.check_soon(self)
+        host.delete_records_purgatory.check_soon(self)
+
+    @property
+    def is_leader(self) -> bool:
+        return self.role == LEADER
+
+    def now_ms(self) -> int:
+        """Monotonic milliseconds, for lag."""
+        return self.host.node.now_us() // 1000
+
+    # -- checks -----------------------------------------------------------------------------
+    def check(self, leader_epoch: int, leader_only: bool = True) -> ErrorCode:
+        """Whether a request that knows `leader_epoch` (-1: none) may be served here."""
+        if leader_epoch != self.leader_epoch and leader_epoch != NO_EPOCH:
+            error = self.check_leader_epoch(leader_epoch)
+            if error:
+                return error
+        if self.role != LEADER and (leader_only or self.role == OFFLINE):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def check_leader_epoch(self, leader_epoch: int) -> ErrorCode:
+        """Fence what is older, refuse what is newer than this replica's own epoch."""
+        protections = self.host.protections
+        if leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH if protections.fence_fetch_by_leader_epoch else ErrorCode.NONE
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if protections.fence_follower_of_newer_epoch else ErrorCode.NONE
+
+    @property
+    def min_isr(self) -> int:
+        """`min.insync.replicas`, at most the number of replicas."""
+        wanted: int = self.log.config.min_insync_replicas
+        return min(wanted, len(self.remote) + 1)
+
+    @property
+    def under_min_isr(self) -> bool:
+        return self.role == LEADER and len(self.isr.committed) < self.min_isr
+
+    # -- appends ----------------------------------------------------------------------------
+    def append_as_leader(self, records: Buffer, acks: int, origin: str) -> AppendInfo:
+        """Append a client's batches. Raises ReplicaError, and what the log raises."""
+        if self.role != LEADER:
+            raise ReplicaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if acks == -1 and len(self.isr.committed) < self.min_isr:
+            raise ReplicaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {self.isr.committed} is insufficient to satisfy the min.isr"
+                f" requirement of {self.min_isr} for partition {self}",
+            )
+        host = self.host
+        info = self.log.append_as_leader(records, self.leader_epoch, host.node.wall_ms(), origin=origin)
+        if not info.duplicate:
+            self._appended(info, LEADER)
+            self._wake(self.follower_positions)
+            host.fetch_purgatory.check_soon(self)
+            self.maybe_increment_high_watermark()
+        return info
+
+    def append_as_follower(self, records: Any) -> AppendInfo:
+        """Append what the leader sent, by reference."""
+        info = self.log.append_as_follower(records)
+        self._appended(info, FOLLOWER)
+        return info
+
+    def _appended(self, info: AppendInfo, role: str) -> None:
+        node = self.host.node
+        if node.records(events.LOG_APPENDED):
+            node.emit(
+                events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,
+                last_offset=info.last_offset, bytes=info.bytes, role=role, crc=info.last_crc,
+            )  # fmt: skip
+
+    # -- high watermark ---------------------------------------------------------------------
+    def maybe_increment_high_watermark(self) -> bool:
+        """Leader: move it to the smallest log end of the maximal ISR; True when it moved.
+
+        A replica that is caught up but not in the ISR yet counts, too: it is about to join, and a
+        mark that runs ahead of it would keep it out for ever.
+        """
+        log = self.log
+        if self.role != LEADER or len(self.isr.committed) < self.min_isr:
+            return False
+        new = leader_end = log.log_end_offset
+        maximal = self.isr.maximal
+        for replica in self.remote.values():
+            if replica.log_end_offset < new and (
+                replica.broker_id in maximal or self._waits_to_join(replica, leader_end)
+            ):
+                new = replica.log_end_offset
+        if new <= log.high_watermark:
+            return False
+        self.move_high_watermark(new)
+        return True
+
+    def _waits_to_join(self, replica: Replica, leader_end: int) -> bool:
+        host = self.host
+        return replica.is_caught_up(leader_end, self.now_ms(), host.lag_time_max_ms) and host.may_join_isr(
+            self, replica
+        )
+
+    def move_high_watermark(self, offset: int) -> None:
+        """Set it, tell the journal and whoever waits for it."""
+        log, host = self.log, self.host
+        before = log.high_watermark
+        log.update_high_watermark(offset)
+        if log.high_watermark == before:
+            return
+        if host.node.records(events.HIGH_WATERMARK):
+            host.node.emit(
+                events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=log.high_watermark
+            )
+        for position in self.follower_positions:
+            position.touch()
+        self._wake(self.consumer_positions)
+        host.fetch_purgatory.check_soon(self)
+        host.produce_purgatory.check_soon(self)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed ends: the first offset of an open transaction, else the high watermark."""
+        return self.log.high_watermark
+
+    def check_replicated(self, offset: int) -> ErrorCode | None:
+        """Whether everything below `offset` is committed: None = not yet (acks=all)."""
+        if self.role != LEADER:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < offset:
+            return None
+        if len(self.isr.maximal) < self.min_isr:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    # -- followers --------------------------------------------------------------------------
+    def follower(self, broker_id: int, leader_epoch: int) -> Replica:
+        """The replica of a follower. Raises ReplicaError when it is not one of the assigned."""
+        replica = self.remote.get(broker_id)
+        if replica is None:
+            known = leader_epoch != NO_EPOCH
+            raise ReplicaError(ErrorCode.UNKNOWN_LEADER_EPOCH if known else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return replica
+
+    def follower_fetched(
+        self, replica: Replica, offset: int, log_start_offset: int, broker_epoch: int, clock: FetchClock | None
+    ) -> None:
+        """A follower fetches from `offset`: it has everything below. May move ISR and high watermark."""
+        if broker_epoch < replica.broker_epoch and self.host.protections.isr_checks_broker_epoch:
+            raise ReplicaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "fetch of an earlier start of the follower")
+        before, start_before = replica.log_end_offset, replica.log_start_offset
+        replica.broker_epoch = broker_epoch
+        replica.fetched(offset, log_start_offset, self.now_ms(), self.log.log_end_offset)
+        replica.session = clock
+        if replica.broker_id not in self.isr.maximal:
+            self.host.maybe_expand_isr(self, replica)
+        if offset != before:
+            self.maybe_increment_high_watermark()
+        if log_start_offset != start_before:
+            self.host.delete_records_purgatory.check_soon(self)
+
+    @property
+    def low_watermark(self) -> int:
+        """The highest log start offset that all replicas have reached (DeleteRecords waits for it)."""
+        return min([self.log.log_start_offset, *(replica.log_start_offset for replica in self.remote.values())])
+
+    def _wake(self, positions: dict[FetchPosition, None]) -> None:
+        """These have something new to read: once per session and instant its parked fetch looks."""
+        check_soon = self.host.fetch_purgatory.check_soon
+        for position in positions:
+            position.touch()
+            check_soon(position.session)

@@ -1,0 +1,39 @@
+"""Protections of the replication protocol, each of which can be taken away to see what it prevents.
+
+Every one was added to Kafka after data had been lost without it. With the default all are in place.
+
+| protection                              | added by    | where it is consulted                         |
+|-----------------------------------------|-------------|-----------------------------------------------|
+| truncate_by_leader_epoch                | KIP-101     | `truncation.Truncation.begin`                 |
+| epoch_end_offset_of_largest_not_above   | KIP-279     | `offsets.epoch_end_offset`, `truncation`      |
+| fence_fetch_by_leader_epoch             | KIP-320     | `partition.Partition.check_leader_epoch`      |
+| isr_expansion_waits_for_epoch_start     | KIP-320     | `isr_changes.IsrChanges.may_join`             |
+| fence_follower_of_newer_epoch           | KIP-320     | `partition.Partition.check_leader_epoch`      |
+| truncate_on_every_new_epoch             | KAFKA-7164  | `leadership.Leadership` (same leader, new epoch) |
+| maximal_isr                             | KIP-497     | `isr.InSyncReplicas.maximal`                  |
+| isr_checks_broker_epoch                 | KIP-903     | `isr_changes.IsrChanges.may_join`, AlterPartition |
+| truncate_before_high_watermark          | KAFKA-14704 | `fetcher.Fetcher` (a diverging answer)        |
+| empty_epochs_truncate                   | KAFKA-10706 | `truncation.Truncation.cut`                   |
+| ignore_diverged_fetch_state             | KAFKA-13141 | `reading.Reader` (a follower that diverges)   |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Protections:
+    """True = protected, as Kafka is."""
+
+    truncate_by_leader_epoch: bool = True
+    epoch_end_offset_of_largest_not_above: bool = True
+    fence_fetch_by_leader_epoch: bool = True
+    isr_expansion_waits_for_epoch_start: bool = True
+    fence_follower_of_newer_epoch: bool = True
+    truncate_on_every_new_epoch: bool = True
+    maximal_isr: bool = True
+    isr_checks_broker_epoch: bool = True
+    truncate_before_high_watermark: bool = True
+    empty_epochs_truncate: bool = True
+    ignore_diverged_fetch_state: bool = True

@@ -1,0 +1,229 @@
+"""Reading one partition for a fetch: how far a reader may see, and what a follower's position tells.
+
+| reader                  | reads up to         | isolation           |
+|-------------------------|---------------------|---------------------|
+| follower                | log end             | (replica_id >= 0)   |
+| consumer                | high watermark      | 0 read_uncommitted  |
+| consumer                | last stable offset  | 1 read_committed    |
+
+Borders, log 10..20 with high watermark 15:
+
+| fetch offset | answer                                                        |
+|--------------|---------------------------------------------------------------|
+| 9            | OFFSET_OUT_OF_RANGE: before the log start                     |
+| 10           | 10..14 for a consumer, 10..19 for a follower                  |
+| 15           | nothing yet for a consumer                                    |
+| 18           | nothing yet for a consumer, 18..19 for a follower             |
+| 20           | nothing yet; a follower that asks for 20 has everything       |
+| 21           | OFFSET_OUT_OF_RANGE: beyond the end                           |
+
+A reader that names the epoch of the last record it has (Fetch v12, KIP-595) is checked before it reads:
+when the leader's log of that epoch ends before the reader's position, the logs diverge. The answer
+then carries the leader's (epoch, end offset) and no records, and the reader truncates.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from broker_core.kernel import events
+from broker_core.log.errors import LogError
+from broker_core.replication.errors import ReplicaError, error_code
+from broker_core.replication.fetch_session import NIL, FetchPosition
+from broker_core.replication.partition import Partition, PartitionHost
+from broker_core.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_core.replication.replica import Replica
+
+NO_EPOCH = -1
+READ_COMMITTED = 1
+CLIENT_METADATA_VERSION = 11
+
+
+class FetchParams:
+    """What a Fetch request asks for as a whole."""
+
+    __slots__ = (
+        "version", "replica_id", "broker_epoch", "max_wait_ms", "min_bytes", "max_bytes", "isolation", "rack",
+        "leader_only",
+    )  # fmt: skip
+
+    def __init__(self, request: Any, version: int, fetch_max_bytes: int) -> None:
+        self.version = version
+        state = request.replica_state
+        self.replica_id: int = state.replica_id if state.replica_id >= 0 else request.replica_id
+        self.broker_epoch: int = state.replica_epoch
+        self.max_wait_ms: int = request.max_wait
+        self.max_bytes: int = min(request.max_bytes, fetch_max_bytes)
+        self.min_bytes: int = min(request.min_bytes, self.max_bytes)
+        self.isolation: int = request.isolation_level
+        self.rack: str = request.rack_id
+        self.leader_only = self.replica_id >= 0 or version < CLIENT_METADATA_VERSION
+
+    @property
+    def is_follower(self) -> bool:
+        return self.replica_id >= 0
+
+
+class Reading:
+    """What one partition has to say to one reader. Offsets are -1 when there is an error."""
+
+    __slots__ = (
+        "position", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices", "size",
+        "diverging", "preferred_replica",
+    )  # fmt: skip
+
+    def __init__(self, position: FetchPosition) -> None:
+        self.position = position
+        self.error = ErrorCode.NONE
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self.log_start_offset = -1
+        self.slices: list[Any] = []
+        self.size = 0
+        self.diverging: tuple[int, int] | None = None
+        self.preferred_replica = -1
+
+    @property
+    def urgent(self) -> bool:
+        """Whether it is worth an answer at once, whatever `min_bytes` says."""
+        return self.error != 0 or self.diverging is not None or self.preferred_replica >= 0
+
+    @property
+    def news(self) -> bool:
+        """Whether an incremental answer has to contain this partition."""
+        position = self.position
+        return (
+            self.size > 0
+            or self.high_watermark != position.sent_high_watermark
+            or self.log_start_offset != position.sent_log_start
+            or self.urgent
+        )
+
+
+class ReplicaSelector(Protocol):
+    """Chooses another replica for a consumer to read from (KIP-392); -1 = the leader."""
+
+    def select(self, partition: Partition, rack: str, offset: int) -> int: ...
+
+
+class Reader:
+    """Reads partitions of this broker for fetches."""
+
+    def __init__(
+        self,
+        host: PartitionHost,
+        partitions: dict[tuple[str, int], Partition],
+        topic_name: Callable[[uuid.UUID], str | None],
+    ) -> None:
+        self.host = host
+        self.partitions = partitions
+        self.topic_name = topic_name
+        self.selector: ReplicaSelector | None = None
+
+    def read(
+        self, position: FetchPosition, params: FetchParams, limit: int, min_one: bool, update: bool
+    ) -> Reading:
+        """Read at most `limit` bytes; `min_one`: the first batch whole, whatever its size.
+
+        `update`: this is the request itself, not a second look from purgatory: a follower's
+        position counts as fetched.
+        """
+        reading = Reading(position)
+        try:
+            partition, replica = self._find(position, params)
+            if position.partition is None:
+                position.link(partition, replica)
+            self._read(reading, partition, params, limit, min_one)
+            if update and replica is not None:
+                self._note_follower(reading, partition, replica, params)
+        except (ReplicaError, LogError) as error:
+            self._fail(reading, error, params)
+        return reading
+
+    def _find(self, position: FetchPosition, params: FetchParams) -> tuple[Partition, Replica | None]:
+        """The partition if it may be read here. Raises ReplicaError."""
+        partition = position.partition
+        if partition is None:
+            partition = self._resolve(position)
+        error = partition.check(position.leader_epoch, params.leader_only)
+        if error:
+            raise ReplicaError(error)
+        if params.replica_id < 0:
+            return partition, None
+        return partition, partition.follower(params.replica_id, position.leader_epoch)
+
+    def _resolve(self, position: FetchPosition) -> Partition:
+        if not position.topic:
+            position.topic = self.topic_name(position.topic_id) or ""
+            if not position.topic:
+                raise ReplicaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = self.partitions.get((position.topic, position.index))
+        if partition is None:
+            raise ReplicaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if position.topic_id != NIL and partition.topic_id not in (NIL, position.topic_id):
+            raise ReplicaError(ErrorCode.INCONSISTENT_TOPIC_ID)
+        return partition
+
+    def _read(self, reading: Reading, partition: Partition, params: FetchParams, limit: int, min_one: bool) -> None:
+        position, log = reading.position, partition.log
+        end = log.log_end_offset
+        offset, start = position.fetch_offset, log.log_start_offset
+        if position.last_fetched_epoch != NO_EPOCH:
+            reading.diverging = self._divergence(position, partition, end)
+        if offset < start or (offset > end and reading.diverging is None):
+            raise ReplicaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        reading.high_watermark = log.high_watermark
+        reading.last_stable_offset = partition.last_stable_offset
+        reading.log_start_offset = start
+        if reading.diverging is not None:
+            return
+        if params.replica_id >= 0:
+            visible = end
+        else:
+            committed = params.isolation == READ_COMMITTED
+            visible = reading.last_stable_offset if committed else reading.high_watermark
+            if params.rack and self.selector is not None and partition.is_leader:
+                reading.preferred_replica = self.selector.select(partition, params.rack, offset)
+        limit = min(limit, position.max_bytes)
+        if offset < visible and reading.preferred_replica < 0 and (limit > 0 or min_one):
+            found = log.read(offset, limit, visible, min_one)
+            reading.slices, reading.size = found.slices, found.size
+
+    def _divergence(self, position: FetchPosition, partition: Partition, end: int) -> tuple[int, int] | None:
+        """(epoch, end offset) of the leader where the reader's log diverges from it, or None."""
+        asked, cache = position.last_fetched_epoch, partition.log.leader_epochs
+        if not self.host.protections.epoch_end_offset_of_largest_not_above:
+            return None
+        if asked == cache.latest_epoch and position.fetch_offset <= end:
+            return None
+        epoch, epoch_end = (asked, end) if asked == cache.latest_epoch else cache.end_offset_for(asked)
+        if epoch == NO_EPOCH or epoch_end < 0 or position.fetch_offset < partition.log.log_start_offset:
+            raise ReplicaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"no end offset of epoch {asked} is known")
+        if epoch < asked or epoch_end < position.fetch_offset:
+            return epoch, epoch_end
+        return None
+
+    def _note_follower(self, reading: Reading, partition: Partition, replica: Replica, params: FetchParams) -> None:
+        position = reading.position
+        if reading.diverging is None or not self.host.protections.ignore_diverged_fetch_state:
+            partition.follower_fetched(
+                replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
+            )
+
+    def _fail(self, reading: Reading, error: ReplicaError | LogError, params: FetchParams) -> None:
+        position = reading.position
+        reading.error = error_code(error)
+        reading.high_watermark = reading.last_stable_offset = reading.log_start_offset = -1
+        reading.slices, reading.size, reading.diverging = [], 0, None
+        fenced = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
+        partition = self.partitions.get((position.topic, position.index))
+        if reading.error in fenced and partition is not None and self.host.node.records(events.REPLICA_FENCED):
+            self.host.node.emit(
+                events.REPLICA_FENCED, topic=position.topic, partition=position.index, epoch=position.leader_epoch,
+                current=partition.leader_epoch,
+                source=f"broker-{params.replica_id}" if params.is_follower else "consumer",
+            )  # fmt: skip
