@@ -1,0 +1,232 @@
+"""The admin client, and the process of the person at the screen: topics, settings, records by hand.
+
+An admin request goes to the broker that can answer it, with ZooKeeper to the controller for everything
+that changes topics. NOT_CONTROLLER and closed connections lead to a metadata refresh and another try,
+until `default.api.timeout.ms` is over.
+
+| command | request | answered by |
+|---|---|---|
+| create_topic | CreateTopics | controller |
+| delete_topic | DeleteTopics | controller |
+| add_partitions | CreatePartitions | controller |
+| alter_config of a topic | IncrementalAlterConfigs | any broker |
+| alter_config of a broker | IncrementalAlterConfigs | that broker |
+| produce | Produce (a producer with the asked-for acks) | leader |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from broker_core.clients.accumulator import Batch
+from broker_core.clients.connections import Connections, error_of
+from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.producer import Producer
+from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
+from broker_core.kernel.node import Node
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode
+from broker_core.wire.rpc import Response
+
+TOPIC, BROKER = 2, 4  # ConfigResource.Type
+SET, DELETE = 0, 1  # AlterConfigOp
+CONTROLLER, ANY = -1, -2
+
+
+class AdminCall:
+    """One admin request and where it goes: a broker id, CONTROLLER or ANY."""
+
+    __slots__ = ("api", "body", "target", "deadline_us", "what")
+
+    def __init__(self, api: int, body: Any, target: int, deadline_us: int, what: dict[str, Any]) -> None:
+        self.api = api
+        self.body = body
+        self.target = target
+        self.deadline_us = deadline_us
+        self.what = what
+
+
+class AdminMachine:
+    """A process that carries out commands one after the other as they come, and notes how each ended."""
+
+    kind = "admin"
+
+    def __init__(self, node: Node, given: dict[str, Any], bootstrap: list[str]) -> None:
+        self.node = node
+        self.bootstrap = bootstrap
+        self.settings = parse(AdminSettings, given)
+        self.connections = Connections(node, self.settings, self._connection_changed, "/admin")
+        self.metadata = Metadata(node, self.connections, bootstrap, self._try_waiting)
+        self.metadata.allow_auto_creation = False
+        self.waiting: list[AdminCall] = []
+        self.producers: dict[str, Producer] = {}
+        self.blocked: list[tuple[Producer, dict[str, Any], int]] = []
+        self.results: dict[int, dict[str, Any]] = {}
+        self._numbers = 0
+
+    def start(self) -> None:
+        """Nothing to do until a command comes."""
+
+    # -- commands ---------------------------------------------------------------------------
+    def create_topic(self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str]) -> int:
+        """The number under which `results` will tell how it went."""
+        kind = m.CreateTopicsRequest
+        asked = kind.CreatableTopic(
+            name=topic, num_partitions=partitions, replication_factor=replication_factor,
+            configs=[kind.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+        )  # fmt: skip
+        body = kind(topics=[asked], timeout=self.settings.request_timeout_ms)
+        return self._begin(ApiKey.CREATE_TOPICS, body, CONTROLLER, {"do": "create_topic", "topic": topic})
+
+    def delete_topic(self, topic: str) -> int:
+        state = m.DeleteTopicsRequest.DeleteTopicState(name=topic)
+        body = m.DeleteTopicsRequest(topics=[state], topic_names=[topic], timeout=self.settings.request_timeout_ms)
+        return self._begin(ApiKey.DELETE_TOPICS, body, CONTROLLER, {"do": "delete_topic", "topic": topic})
+
+    def add_partitions(self, topic: str, partitions: int) -> int:
+        """`partitions` is the new total."""
+        asked = m.CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
+        body = m.CreatePartitionsRequest(topics=[asked], timeout=self.settings.request_timeout_ms)
+        return self._begin(ApiKey.CREATE_PARTITIONS, body, CONTROLLER, {"do": "add_partitions", "topic": topic})
+
+    def alter_config(self, topic: str | None, broker: int | None, changes: dict[str, str | None]) -> int:
+        """Dynamic settings of a topic or a broker; None takes one back."""
+        kind = m.IncrementalAlterConfigsRequest
+        configs = [
+            kind.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
+            for key, value in changes.items()
+        ]
+        name = topic if topic is not None else str(broker)
+        resource = kind.AlterConfigsResource(
+            resource_type=TOPIC if topic is not None else BROKER, resource_name=name, configs=configs
+        )
+        target = ANY if broker is None else broker
+        what = {"do": "alter_config", "topic" if topic is not None else "broker": name}
+        return self._begin(ApiKey.INCREMENTAL_ALTER_CONFIGS, kind(resources=[resource]), target, what)
+
+    def _begin(self, api: int, body: Any, target: int, what: dict[str, Any]) -> int:
+        self._numbers += 1
+        deadline = self.node.now_us() + self.settings.default_api_timeout_ms * 1000
+        call = AdminCall(api, body, target, deadline, {"id": self._numbers, **what})
+        self.node.operation("invoke", "admin", **call.what)
+        self._try(call)
+        return self._numbers
+
+    # -- requests ---------------------------------------------------------------------------
+    def _try(self, call: AdminCall) -> None:
+        if self.node.now_us() >= call.deadline_us:
+            self._end(call, "info", "TIMEOUT", "")
+            return
+        dest = self._target(call)
+        if dest is None:
+            self.waiting.append(call)
+            self.metadata.request_update()
+        else:
+            self.connections.call(dest, call.api, call.body, self._answered, (dest, call))
+
+    def _target(self, call: AdminCall) -> str | None:
+        if call.target == ANY:
+            return self.metadata.any_broker()
+        if call.target == CONTROLLER:
+            return node_name(self.metadata.controller) if self.metadata.controller >= 0 else None
+        return node_name(call.target)
+
+    def _answered(self, context: tuple[str, AdminCall], response: Any) -> None:
+        dest, call = context
+        if response is None:
+            self.connections.failed(dest)
+            self._retry(call)
+            return
+        answers = next(getattr(response, name) for name in ("results", "responses", "topics") if hasattr(response, name))
+        error, message = error_of(answers[0].error_code), getattr(answers[0], "error_message", None) or ""
+        if error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT):
+            self._retry(call)
+        elif error == ErrorCode.NONE:
+            self._end(call, "ok", "", "")
+        else:
+            self._end(call, "fail", error.name, message)
+
+    def _retry(self, call: AdminCall) -> None:
+        self.metadata.controller = -1
+        self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
+
+    def _end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
+        self.results[call.what["id"]] = {"kind": kind, "error": error, "message": message}
+        self.node.operation(kind, "admin", **call.what, **({"error": error, "message": message} if error else {}))
+
+    def _try_waiting(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for call in waiting:
+            if self.metadata.controller >= 0:
+                self._try(call)
+            else:
+                self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
+
+    # -- records by hand --------------------------------------------------------------------
+    def produce(self, record: dict[str, Any]) -> None:
+        """{topic, partition?, key?, value, acks?} by a producer for each kind of acks."""
+        acks = str(record.get("acks", "all"))
+        producer = self.producers.get(acks)
+        if producer is None:
+            settings = parse(ProducerSettings, {"acks": acks})
+            producer = self.producers[acks] = Producer(self.node, settings, self.bootstrap, self)
+            producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{acks}"
+            producer.connections.connection = producer.connections.rpc.connection
+        self.blocked.append((producer, record, self.node.now_us() + producer.settings.max_block_ms * 1000))
+        self.unblocked()
+
+    def unblocked(self) -> None:
+        """Send what can be sent now, in order; what waits for too long is dropped with a note."""
+        now = self.node.now_us()
+        waiting, self.blocked = self.blocked, []
+        for producer, record, deadline in waiting:
+            key = record.get("key")
+            text = str(record.get("value", ""))
+            sent = producer.send(
+                record["topic"], None if key is None else str(key).encode(), text.encode(), text, record.get("partition")
+            )
+            if sent:
+                continue
+            if now >= deadline:
+                fields = {"topic": record["topic"], "partition": -1, "values": [], "texts": [text]}
+                self.node.operation("fail", "send", id=f"blocked-{now}", error="TIMEOUT", **fields)
+            else:
+                self.blocked.append((producer, record, deadline))
+
+    def batch_settled(self, batch: Batch, kind: str) -> None:
+        """The history has it already."""
+
+    # -- the process ------------------------------------------------------------------------
+    def _connection_changed(self, peer: str, is_ready: bool) -> None:
+        if not is_ready and self.waiting:
+            self.metadata.request_update()
+
+    def receive(self, source: str, message: Any) -> None:
+        if isinstance(message, Response) and not self.connections.receive(source, message):
+            for producer in self.producers.values():
+                if producer.receive(source, message):
+                    break
+
+    def peer_down(self, peer: str) -> None:
+        self.connections.peer_down(peer)
+        for producer in self.producers.values():
+            producer.peer_down(peer)
+
+    def shut_down(self) -> None:
+        self.node.exit()
+
+    def view(self) -> dict[str, Any]:
+        """Not shown as a client."""
+        return {"kind": self.kind, "results": self.results}
+
+
+def admin_factory(given: dict[str, Any], bootstrap: list[str]) -> Callable[[Node], AdminMachine]:
+    """A factory for `World.add_node`."""
+    return partial(_make, given, bootstrap)
+
+
+def _make(given: dict[str, Any], bootstrap: list[str], node: Node) -> AdminMachine:
+    return AdminMachine(node, given, bootstrap)

@@ -1,0 +1,288 @@
+"""Fetching: one request at a time to each leader, for all partitions that have nothing buffered.
+
+A **fetch session** (KIP-227) lets the broker remember what a consumer asks for: after the first, full
+request only what has changed is named.
+
+| the broker answers | next request |
+|---|---|
+| session id 17 to a full request | session 17, epoch 1, only changes |
+| session id 17 again | epoch + 1 |
+| session id 0 | full, without a session |
+| FETCH_SESSION_ID_NOT_FOUND | full, a new session |
+| INVALID_FETCH_SESSION_EPOCH, or nothing at all | full, session 17 is closed for a new one |
+
+What arrives is kept as bytes and decoded when the application polls, `max.poll.records` at a time. A
+batch is always whole, so records below the position are skipped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from broker_core.clients.connections import Connections, error_of
+from broker_core.clients.metadata import Metadata, TopicPartition, node_name
+from broker_core.clients.positions import FETCHING, Positions
+from broker_core.clients.settings import ConsumerSettings
+from broker_core.kernel import events
+from broker_core.kernel.node import Node, Timer
+from broker_core.records.batch import decode_records
+from broker_core.records.header import iterate_batches
+from broker_core.records.record import Record
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode
+
+Wanted = tuple[int, int]  # fetch offset, current leader epoch
+
+
+class Session:
+    """What one broker remembers of our fetches."""
+
+    __slots__ = ("session_id", "epoch", "known")
+
+    def __init__(self) -> None:
+        self.session_id = 0
+        self.epoch = 0
+        self.known: dict[TopicPartition, Wanted] = {}
+
+    def answered(self, session_id: int) -> None:
+        """A good answer: an incremental request comes next, if there is a session."""
+        if session_id == 0:
+            self.lost()
+        else:
+            self.session_id = session_id
+            self.epoch = self.epoch % 0x7FFFFFFF + 1
+
+    def lost(self) -> None:
+        """The broker knows no session of ours."""
+        self.session_id, self.epoch = 0, 0
+        self.known = {}
+
+    def broken(self) -> None:
+        """Close the one there is, if it is still there, and begin another."""
+        self.epoch = 0
+        self.known = {}
+
+
+class Fetched:
+    """Batches of one partition that wait for the application; `end` is the offset behind the last one."""
+
+    __slots__ = ("tp", "data", "at", "end", "records")
+
+    def __init__(self, tp: TopicPartition, data: bytes) -> None:
+        self.tp = tp
+        self.data = data
+        self.at = 0
+        self.end = -1
+        self.records: list[Record] = []
+
+    @property
+    def used_up(self) -> bool:
+        return not self.records and self.at >= len(self.data)
+
+    def take(self, from_offset: int, count: int) -> list[Record]:
+        """The next records at or above `from_offset`, at most `count`; decodes one batch at a time."""
+        taken: list[Record] = []
+        while len(taken) < count and not self.used_up:
+            if not self.records:
+                self.records = self._next_batch(from_offset)
+            room = count - len(taken)
+            taken += self.records[:room]
+            self.records = self.records[room:]
+        return taken
+
+    def _next_batch(self, from_offset: int) -> list[Record]:
+        batch = next(iterate_batches(self.data, self.at), None)
+        if batch is None:
+            self.at = len(self.data)
+            return []
+        self.at += batch.header.size
+        self.end = batch.header.next_offset
+        if batch.header.is_control:
+            return []
+        return [record for record in decode_records(batch) if record.offset >= from_offset]
+
+
+class Fetcher:
+    """Keeps data coming for all positions in state `fetching`. `arrived()` is told of new data."""
+
+    def __init__(
+        self, node: Node, settings: ConsumerSettings, connections: Connections, metadata: Metadata,
+        positions: Positions, arrived: Any,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.settings = settings
+        self.connections = connections
+        self.metadata = metadata
+        self.positions = positions
+        self.arrived = arrived
+        self.sessions: dict[str, Session] = {}
+        self.pending: dict[str, None] = {}
+        self.buffered: deque[Fetched] = deque()
+        self._buffered_partitions: dict[TopicPartition, None] = {}
+        self._timer: Timer | None = None
+
+    # -- asking -----------------------------------------------------------------------------
+    def send(self) -> None:
+        """A fetch to every leader that has partitions for us and no fetch to answer."""
+        now = self.node.now_us()
+        by_leader: dict[str, dict[TopicPartition, Wanted]] = {}
+        for tp, position in self.positions.of.items():
+            if position.state != FETCHING or tp in self._buffered_partitions:
+                continue
+            if position.blocked_until_us > now:
+                self._wake_at(position.blocked_until_us)
+                continue
+            leader = self.metadata.leader(*tp)
+            if leader < 0:
+                self.metadata.request_update()
+                continue
+            wanted = (position.offset, self.metadata.leader_epoch(*tp))
+            by_leader.setdefault(node_name(leader), {})[tp] = wanted
+        for dest, partitions in by_leader.items():
+            if dest not in self.pending:
+                self._fetch(dest, partitions)
+
+    def _wake_at(self, at_us: int) -> None:
+        if self._timer is None:
+            self._timer = self.node.after(at_us - self.node.now_us(), self._woken)
+
+    def _woken(self) -> None:
+        self._timer = None
+        self.send()
+
+    def _fetch(self, dest: str, partitions: dict[TopicPartition, Wanted]) -> None:
+        session = self.sessions.get(dest)
+        if session is None:
+            session = self.sessions[dest] = Session()
+        settings = self.settings
+        if session.epoch == 0:
+            named, forgotten = list(partitions), []
+        else:
+            named = [tp for tp, wanted in partitions.items() if session.known.get(tp) != wanted]
+            forgotten = [tp for tp in session.known if tp not in partitions]
+        topics: dict[str, list[Any]] = {}
+        for topic, partition in named:
+            offset, epoch = partitions[(topic, partition)]
+            asked = m.FetchRequest.FetchPartition(
+                partition=partition, fetch_offset=offset, current_leader_epoch=epoch,
+                partition_max_bytes=settings.max_partition_fetch_bytes,
+            )  # fmt: skip
+            topics.setdefault(topic, []).append(asked)
+        body = m.FetchRequest(
+            replica_id=-1, max_wait=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes, isolation_level=int(settings.isolation_level == "read_committed"),
+            session_id=session.session_id, session_epoch=session.epoch, rack_id=settings.client_rack,
+            topics=[m.FetchRequest.FetchTopic(topic=name, partitions=asked) for name, asked in topics.items()],
+            forgotten_topics_data=_forgotten(forgotten),
+        )  # fmt: skip
+        session.known = dict(partitions)
+        self.pending[dest] = None
+        self.connections.call(dest, ApiKey.FETCH, body, self._answered, (dest, partitions))
+
+    # -- answers ----------------------------------------------------------------------------
+    def _answered(self, context: tuple[str, dict[TopicPartition, Wanted]], response: Any) -> None:
+        dest, asked = context
+        self.pending.pop(dest, None)
+        session = self.sessions[dest]
+        if response is None:
+            self.connections.failed(dest)
+            session.broken()
+            self._block(list(asked))
+            return
+        if response.error_code != ErrorCode.NONE:
+            if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                session.lost()
+            else:
+                session.broken()
+            self.send()
+            return
+        session.answered(response.session_id)
+        for topic in response.responses:
+            for data in topic.partitions:
+                tp = (topic.topic, data.partition_index)
+                if tp in asked:
+                    self._take(tp, asked[tp][0], data)
+        if self.buffered:
+            self.arrived()
+        self.send()
+
+    def _take(self, tp: TopicPartition, offset: int, data: Any) -> None:
+        position = self.positions.of.get(tp)
+        if position is None or position.state != FETCHING or position.offset != offset:
+            return
+        if data.error_code != ErrorCode.NONE:
+            self._error(tp, data.error_code)
+            return
+        position.high_watermark = data.high_watermark
+        records = _joined(data.records)
+        if records:
+            self.buffered.append(Fetched(tp, records))
+            self._buffered_partitions[tp] = None
+
+    def _error(self, tp: TopicPartition, error: int) -> None:
+        """What the Java client does; but it asks again at once, and here after `retry.backoff.ms`."""
+        self._note(tp, error)
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self.positions.reset(tp)
+            self.positions.find_offsets()
+        else:
+            self.metadata.request_update()
+            self._block([tp])
+
+    def _note(self, tp: TopicPartition, error: int) -> None:
+        if self.node.records(events.CLIENT_ERROR):
+            reaction = "reset" if error == ErrorCode.OFFSET_OUT_OF_RANGE else "refresh metadata"
+            self.node.emit(
+                events.CLIENT_ERROR, api="Fetch", error=error_of(error).name, reaction=reaction, topic=tp[0],
+                partition=tp[1],
+            )  # fmt: skip
+
+    def _block(self, partitions: list[TopicPartition]) -> None:
+        until = self.node.now_us() + self.settings.retry_backoff_ms * 1000
+        for tp in partitions:
+            position = self.positions.of.get(tp)
+            if position is not None:
+                position.blocked_until_us = until
+        self._wake_at(until)
+
+    # -- the application --------------------------------------------------------------------
+    def collect(self, count: int) -> list[tuple[TopicPartition, list[Record]]]:
+        """At most `count` records for one poll; positions move behind them."""
+        found: list[tuple[TopicPartition, list[Record]]] = []
+        while count > 0 and self.buffered:
+            fetched = self.buffered[0]
+            position = self.positions.of.get(fetched.tp)
+            records = [] if position is None else fetched.take(position.offset, count)
+            if position is not None and records:
+                position.offset = records[-1].offset + 1
+                count -= len(records)
+                found.append((fetched.tp, records))
+            if position is None or fetched.used_up:
+                if position is not None:
+                    position.offset = max(position.offset, fetched.end)
+                self.buffered.popleft()
+                self._buffered_partitions.pop(fetched.tp, None)
+        return found
+
+    def forget(self) -> None:
+        """Other partitions are assigned: what was fetched for those that are gone is dropped."""
+        self.buffered = deque(fetched for fetched in self.buffered if fetched.tp in self.positions.of)
+        self._buffered_partitions = {fetched.tp: None for fetched in self.buffered}
+
+
+def _forgotten(partitions: list[TopicPartition]) -> list[Any]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return [m.FetchRequest.ForgottenTopic(topic=name, partitions=numbers) for name, numbers in topics.items()]
+
+
+def _joined(records: Any) -> bytes:
+    """The records of an answer as one buffer: they may be a view, or parts in memory and in files."""
+    if records is None:
+        return b""
+    if isinstance(records, list):
+        return b"".join(bytes(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.read() for part in records)
+    return bytes(records)

@@ -1,0 +1,312 @@
+"""A member of a consumer group: the classic protocol as seen from the consumer (`ConsumerCoordinator`).
+
+| state | what it does | event => next state |
+|---|---|---|
+| unjoined | looks for the coordinator (FindCoordinator) | the application polls => joining |
+| joining | has given up its partitions, committed, sent JoinGroup | answered => syncing; MEMBER_ID_REQUIRED => joins again with the id |
+| syncing | the group's leader shares out, all send SyncGroup | answered => stable; REBALANCE_IN_PROGRESS => unjoined |
+| stable | reads; heartbeats every `heartbeat.interval.ms` | REBALANCE_IN_PROGRESS => unjoined (keeps its id); UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION => unjoined (new id) |
+
+Rebalances are *eager*: everything is given up before it is shared out anew. They happen while the
+application polls. One that does not poll for `max.poll.interval.ms` leaves the group, so that others
+get its partitions, though its heartbeats have gone on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.clients.assignors import ASSIGNORS, JAVA_NAMES, Subscription, TopicPartition
+from broker_core.clients.backoff import backoff_us
+from broker_core.clients.connections import Connections, error_of
+from broker_core.clients.group_protocol import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    sticky_user_data,
+)
+from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.settings import ConsumerSettings, SettingsError
+from broker_core.kernel import events
+from broker_core.kernel.node import Node, Timer
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode
+
+UNJOINED, JOINING, SYNCING, STABLE = "unjoined", "joining", "syncing", "stable"
+LOST = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+FORGOTTEN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
+GROUP = 0  # FindCoordinator's key type
+
+
+class GroupMember:
+    """Membership of one consumer. The owner has
+
+    - `in_poll`: whether the application is inside poll()
+    - `revoked(done)`: give everything up, commit if need be, then call done()
+    - `assigned(partitions)`, `coordinator_found()`
+    """
+
+    def __init__(
+        self, node: Node, settings: ConsumerSettings, connections: Connections, metadata: Metadata,
+        topics: list[str], owner: Any,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.settings = settings
+        self.connections = connections
+        self.metadata = metadata
+        self.topics = topics
+        self.owner = owner
+        self.state = UNJOINED
+        self.coordinator: str | None = None
+        self.member_id = ""
+        self.generation = -1
+        self.is_leader = False
+        self.owned: list[TopicPartition] = []
+        self.shared_out: dict[str, int] = {}
+        self.assignors = [_assignor(name) for name in settings.partition_assignment_strategy]
+        self._finding = False
+        self._attempts = 0
+        self._retry: Timer | None = None
+        self._heartbeat: Timer | None = None
+        self._heartbeat_in_flight = False
+        self._heard_us = 0
+        self._left = False
+
+    # -- coordinator ------------------------------------------------------------------------
+    def poll(self) -> None:
+        """The application polls: move on whatever is due."""
+        if self.coordinator is None:
+            self._find()
+        elif self.state == UNJOINED and self._retry is None and not self._left:
+            self.state = JOINING
+            self.owner.revoked(self._join)
+
+    def _find(self) -> None:
+        dest = self.metadata.any_broker()
+        if self._finding or self._retry is not None or dest is None:
+            return
+        self._finding = True
+        body = m.FindCoordinatorRequest(
+            key_type=GROUP, key=self.settings.group_id, coordinator_keys=[self.settings.group_id]
+        )
+        self.connections.call(dest, ApiKey.FIND_COORDINATOR, body, self._found, dest)
+
+    def _found(self, dest: str, response: Any) -> None:
+        self._finding = False
+        if response is None:
+            self.connections.failed(dest)
+            self._later()
+            return
+        found = response.coordinators[0] if response.coordinators else response
+        if found.error_code != ErrorCode.NONE:
+            self._note("FindCoordinator", found.error_code, "retry")
+            self._later()
+            return
+        self.coordinator = node_name(found.node_id)
+        self._attempts = 0
+        self._heard_us = self.node.now_us()
+        self.owner.coordinator_found()
+        self._go_on()
+
+    def lose_coordinator(self) -> None:
+        """It has moved or is gone: look for it again. The generation stays valid."""
+        if self.coordinator is not None:
+            self.connections.failed(self.coordinator)
+            self.coordinator = None
+        self._later()
+
+    def _later(self) -> None:
+        """Go on after the backoff."""
+        if self._retry is None:
+            settings = self.settings
+            random = self.node.random("backoff")
+            wait = backoff_us(self._attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms, random)
+            self._attempts += 1
+            self._retry = self.node.after(wait, self._retry_now)
+
+    def _retry_now(self) -> None:
+        self._retry = None
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self.coordinator is None:
+            self._find()
+        elif self.owner.in_poll:
+            self.poll()
+
+    # -- join -------------------------------------------------------------------------------
+    def _join(self) -> None:
+        if self.coordinator is None:
+            self.state = UNJOINED
+            self._find()
+            return
+        settings = self.settings
+        body = m.JoinGroupRequest(
+            group_id=settings.group_id, session_timeout=settings.session_timeout_ms,
+            rebalance_timeout=settings.max_poll_interval_ms, member_id=self.member_id,
+            group_instance_id=settings.group_instance_id or None, protocol_type="consumer", reason="",
+            protocols=[self._protocol(name) for name in self.assignors],
+        )  # fmt: skip
+        timeout_ms = max(settings.request_timeout_ms, settings.max_poll_interval_ms + 5_000)
+        self.connections.call(self.coordinator, ApiKey.JOIN_GROUP, body, self._joined, None, timeout_ms)
+
+    def _protocol(self, name: str) -> Any:
+        wish = Subscription(self.topics)
+        user_data = sticky_user_data(self.owned, self.generation) if name == "sticky" and self.owned else None
+        return m.JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=encode_subscription(wish, user_data))
+
+    def _joined(self, context: None, response: Any) -> None:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if response is None else error_of(response.error_code)
+        if error == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            self._join()
+        elif error != ErrorCode.NONE:
+            self._refused("JoinGroup", error)
+        else:
+            self.state = SYNCING
+            self.member_id, self.generation = response.member_id, response.generation_id
+            self.is_leader = response.leader == response.member_id and not response.skip_assignment
+            self._sync(self._share_out(response) if self.is_leader else [], response)
+
+    def _share_out(self, response: Any) -> list[Any]:
+        """The leader's work: who reads what."""
+        members = {
+            member.member_id: decode_subscription(bytes(member.metadata), member.group_instance_id)
+            for member in response.members
+        }
+        topics = sorted({topic for wish in members.values() for topic in wish.topics})
+        for topic in topics:
+            self.metadata.add_topic(topic)
+        self.shared_out = {topic: self.metadata.partition_count(topic) for topic in topics}
+        shared = ASSIGNORS[response.protocol_name](self.shared_out, members)
+        return [
+            m.SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=encode_assignment(partitions))
+            for member, partitions in shared.items()
+        ]
+
+    def _sync(self, assignments: list[Any], joined: Any) -> None:
+        if self.coordinator is None:
+            self.state = UNJOINED
+            return
+        body = m.SyncGroupRequest(
+            group_id=self.settings.group_id, generation_id=self.generation, member_id=self.member_id,
+            group_instance_id=self.settings.group_instance_id or None, protocol_type="consumer",
+            protocol_name=joined.protocol_name, assignments=assignments,
+        )  # fmt: skip
+        self.connections.call(self.coordinator, ApiKey.SYNC_GROUP, body, self._synced)
+
+    def _synced(self, context: None, response: Any) -> None:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if response is None else error_of(response.error_code)
+        if error != ErrorCode.NONE:
+            self._refused("SyncGroup", error)
+            return
+        self.state = STABLE
+        self._attempts = 0
+        self.owned = decode_assignment(bytes(response.assignment))
+        shown: dict[str, list[int]] = {}
+        for topic, partition in self.owned:
+            shown.setdefault(topic, []).append(partition)
+        self.node.emit(events.ASSIGNMENT_TAKEN, partitions=shown, generation=self.generation)
+        self._heard_us = self.node.now_us()
+        self._arm_heartbeat()
+        self.owner.assigned(self.owned)
+        self.topics_changed()
+
+    def topics_changed(self) -> None:
+        """The leader watches for topics that grow: then the group shares out anew."""
+        if self.state == STABLE and self.is_leader:
+            now = {topic: self.metadata.partition_count(topic) for topic in self.shared_out}
+            if now != self.shared_out and all(now.values()):
+                self.rejoin()
+
+    def rejoin(self) -> None:
+        """At the next poll, which may be under way."""
+        self.state = UNJOINED
+        self._disarm_heartbeat()
+        if self.owner.in_poll:
+            self.poll()
+
+    def _refused(self, api: str, error: ErrorCode) -> None:
+        self._note(api, error, "retry")
+        self.state = UNJOINED
+        if error in FORGOTTEN:
+            self.forget()
+        if error in LOST:
+            self.lose_coordinator()
+        else:
+            self._later()
+
+    def forget(self) -> None:
+        """This member does not exist any more."""
+        self.member_id, self.generation, self.owned = "", -1, []
+
+    # -- heartbeats -------------------------------------------------------------------------
+    def _arm_heartbeat(self) -> None:
+        self._disarm_heartbeat()
+        self._heartbeat = self.node.after(self.settings.heartbeat_interval_ms * 1000, self._beat)
+
+    def _disarm_heartbeat(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+            self._heartbeat = None
+
+    def _beat(self) -> None:
+        self._arm_heartbeat()
+        if self.node.now_us() - self._heard_us > self.settings.session_timeout_ms * 1000:
+            self._heard_us = self.node.now_us()
+            self.lose_coordinator()
+        if self.coordinator is None or self._heartbeat_in_flight:
+            return
+        self._heartbeat_in_flight = True
+        body = m.HeartbeatRequest(
+            group_id=self.settings.group_id, generation_id=self.generation, member_id=self.member_id,
+            group_instance_id=self.settings.group_instance_id or None,
+        )  # fmt: skip
+        self.connections.call(self.coordinator, ApiKey.HEARTBEAT, body, self._beaten, self.generation)
+
+    def _beaten(self, generation: int, response: Any) -> None:
+        self._heartbeat_in_flight = False
+        if generation != self.generation or self.state != STABLE:
+            return
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if response is None else error_of(response.error_code)
+        if error == ErrorCode.NONE:
+            self._heard_us = self.node.now_us()
+            return
+        self._note("Heartbeat", error, "rejoin" if error not in LOST else "retry")
+        if error in LOST:
+            self.lose_coordinator()
+        else:
+            if error in FORGOTTEN:
+                self.forget()
+            self.rejoin()
+
+    # -- the end ----------------------------------------------------------------------------
+    def leave(self, reason: str) -> None:
+        """LeaveGroup; a static member stays, for it is expected back."""
+        self._disarm_heartbeat()
+        if self.coordinator is not None and self.member_id and not self.settings.group_instance_id:
+            identity = m.LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason=reason)
+            body = m.LeaveGroupRequest(
+                group_id=self.settings.group_id, member_id=self.member_id, members=[identity]
+            )
+            self.connections.call(self.coordinator, ApiKey.LEAVE_GROUP, body, self._was_left)
+        self.forget()
+        self.state = UNJOINED
+
+    def _was_left(self, context: None, response: Any) -> None:
+        """Nothing depends on the answer."""
+
+    def _note(self, api: str, error: int, reaction: str) -> None:
+        if self.node.records(events.CLIENT_ERROR):
+            self.node.emit(
+                events.CLIENT_ERROR, api=api, error=error_of(error).name, reaction=reaction, topic=None, partition=None
+            )
+
+
+def _assignor(name: str) -> str:
+    short = JAVA_NAMES.get(name, name)
+    if short not in ASSIGNORS:
+        raise SettingsError(f"partition.assignment.strategy: {name}: expected one of {', '.join(sorted(ASSIGNORS))}")
+    return short

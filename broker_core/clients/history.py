@@ -1,0 +1,91 @@
+"""The history of what clients did: what checkers judge, as rows of the world's operation log.
+
+One row stands for one batch. Values of the built-in producers are running numbers (`producer-1:17` is the
+18th record of `producer-1`), so a batch names its values as runs [first, count]:
+
+```
+{"kind": "invoke", "op": "send", "id": "1-5", "topic": "orders", "partition": 0, "acks": -1, "values": [[17, 3]], ...}
+{"kind": "ok",     "op": "send", "id": "1-5", ..., "offset": 1200}          17 at 1200, 18 at 1201, 19 at 1202
+{"kind": "ok",     "op": "poll", "topic": "orders", "partition": 0, "runs": [[1200, "producer-1", 17, 3]]}
+```
+`fail`: certainly not written. `info`: nobody knows. With acks=0 the producer's word "ok" is given when
+the request has left, and has no offset (-1). Values that people wrote by hand stand in `texts`, in
+polls as [offset, null, text, 1].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.clients.accumulator import Batch
+from broker_core.kernel.node import Node
+
+Run = list[Any]  # [first offset, producer or None, first number or text, count]
+
+
+def label(node: Node) -> str:
+    """The producer's name in its values: other ones in each life of the process, for numbers start again."""
+    return node.name if node.incarnation == 1 else f"{node.name}~{node.incarnation}"
+
+
+def producer_of(value_label: str) -> str:
+    """The process behind a name in a value."""
+    return value_label.split("~", 1)[0]
+
+
+def sent(node: Node, batch: Batch, acks: int) -> None:
+    """The first request with this batch leaves."""
+    node.operation("invoke", "send", **_what(node, batch, acks), created_us=batch.created_us)
+
+
+def settled(node: Node, kind: str, batch: Batch, acks: int, offset: int = -1, error: str = "") -> None:
+    """The batch's fate as the producer knows it: ok, fail or info."""
+    fields = _what(node, batch, acks)
+    if kind == "ok":
+        node.operation("ok", "send", **fields, offset=offset)
+    else:
+        node.operation(kind, "send", **fields, error=error)
+
+
+def _what(node: Node, batch: Batch, acks: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "id": batch.operation, "topic": batch.queue.topic, "partition": batch.queue.partition, "acks": acks,
+        "label": label(node), "values": batch.numbers,
+    }  # fmt: skip
+    if batch.texts:
+        fields["texts"] = batch.texts
+    return fields
+
+
+def runs_of(values: list[tuple[int, bytes | None]]) -> list[Run]:
+    """(offset, value) of consecutive records as runs in which offsets and numbers grow together."""
+    runs: list[Run] = []
+    name, next_offset, next_number = "", -1, -1
+    for offset, value in values:
+        producer, number = parse(value)
+        if producer is None:
+            runs.append([offset, None, number, 1])
+            name = ""
+            continue
+        if offset == next_offset and number == next_number and producer == name:
+            runs[-1][3] += 1
+        else:
+            runs.append([offset, producer, number, 1])
+        name, next_offset, next_number = producer, offset + 1, int(number) + 1
+    return runs
+
+
+def parse(value: bytes | None) -> tuple[str | None, Any]:
+    """(producer, number) of a built-in value; (None, text) of any other."""
+    if value is None:
+        return None, None
+    head, colon, tail = bytes(value).partition(b":")
+    number = tail.rstrip(b".")
+    if colon and number.isdigit() and head.startswith(b"producer"):
+        return head.decode(), int(number)
+    return None, bytes(value).decode(errors="replace")[:200]
+
+
+def value_of(value_label: str, number: int, size: int) -> bytes:
+    """The built-in value, padded with dots to `size` bytes."""
+    return b"%b:%d" % (value_label.encode(), number) if size <= 0 else (b"%b:%d" % (value_label.encode(), number)).ljust(size, b".")

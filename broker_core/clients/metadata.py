@@ -1,0 +1,195 @@
+"""What a client knows about the cluster: brokers, topics, and who leads which partition.
+
+Asked from any broker, first from the bootstrap ones; kept for `metadata.max.age.ms`, and asked again
+when it proves wrong (NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, a connection that closes).
+Answers that bring nothing new, and failures, make the next question wait longer (KIP-580).
+
+An answer may be older than what is known already, for brokers learn of a new leader one after the
+other. So a leader epoch never goes back:
+
+| known | answer | taken |
+|---|---|---|
+| leader 1, epoch 4 | leader 2, epoch 5 | leader 2, epoch 5 |
+| leader 2, epoch 5 | leader 1, epoch 4 | stays |
+| leader 2, epoch 5 | leader 1, epoch 0, another topic id | leader 1: the topic was made anew |
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from broker_core.clients.backoff import backoff_us
+from broker_core.clients.connections import Connections
+from broker_core.kernel import events
+from broker_core.kernel.node import Node, Timer
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode
+
+NO_LEADER = -1
+TopicPartition = tuple[str, int]
+
+
+class TopicInfo:
+    """A topic as last heard: per partition its leader (-1: none) and leader epoch."""
+
+    __slots__ = ("topic_id", "leaders", "epochs", "available")
+
+    def __init__(self, topic_id: uuid.UUID | None, leaders: list[int], epochs: list[int]) -> None:
+        self.topic_id = topic_id
+        self.leaders = leaders
+        self.epochs = epochs
+        self.available = [index for index, leader in enumerate(leaders) if leader >= 0]
+
+
+def node_name(broker_id: int) -> str:
+    """The node of the world that a broker id stands for."""
+    return f"broker-{broker_id}"
+
+
+class Metadata:
+    """Knowledge of the cluster and the questions that keep it fresh. `updated()` is told of each answer."""
+
+    def __init__(self, node: Node, connections: Connections, bootstrap: list[str], updated: Any) -> None:
+        self.node = node
+        self.connections = connections
+        self.settings = connections.settings
+        self.bootstrap = bootstrap
+        self.updated = updated
+        self.brokers: list[str] = []
+        self.controller = NO_LEADER
+        self.topics: dict[str, TopicInfo] = {}
+        self.errors: dict[str, int] = {}
+        self.wanted: dict[str, None] = {}
+        self.allow_auto_creation = True
+        self._needed = ""
+        self._in_flight = False
+        self._attempts = 0
+        self._without_news = 0
+        self._refreshed_us: int | None = None
+        self._timer: Timer | None = None
+        self._age: Timer | None = None
+
+    # -- questions about what is known ------------------------------------------------------
+    def leader(self, topic: str, partition: int) -> int:
+        """Broker id, or -1 when unknown."""
+        info = self.topics.get(topic)
+        return info.leaders[partition] if info is not None and partition < len(info.leaders) else NO_LEADER
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """Leader epoch, or -1 when unknown."""
+        info = self.topics.get(topic)
+        return info.epochs[partition] if info is not None and partition < len(info.epochs) else -1
+
+    def partition_count(self, topic: str) -> int:
+        """0 when the topic is not known."""
+        info = self.topics.get(topic)
+        return len(info.leaders) if info is not None else 0
+
+    def any_broker(self) -> str | None:
+        """The least loaded broker."""
+        return self.connections.least_loaded(self.brokers or self.bootstrap)
+
+    # -- asking -----------------------------------------------------------------------------
+    def add_topic(self, topic: str) -> None:
+        """From now on ask about this topic, too; at once when it is new."""
+        if topic not in self.wanted:
+            self.wanted[topic] = None
+            self.request_update("start")
+
+    def request_update(self, reason: str = "error") -> None:
+        """What is known may be wrong: ask again as soon as the backoff allows."""
+        if not self._needed:
+            self._needed = reason
+        if not self._in_flight and self._timer is None:
+            wait = self._wait_us()
+            if wait > 0:
+                self._timer = self.node.after(wait, self._ask)
+            else:
+                self._ask()
+
+    def _wait_us(self) -> int:
+        if self._refreshed_us is None:
+            return 0
+        waits = 0
+        if self._attempts or self._without_news:
+            random = self.node.random("backoff")
+            settings = self.settings
+            count = max(self._attempts, self._without_news) - 1
+            waits = backoff_us(count, settings.retry_backoff_ms, settings.retry_backoff_max_ms, random)
+        else:
+            waits = self.settings.retry_backoff_ms * 1000
+        return max(0, self._refreshed_us + waits - self.node.now_us())
+
+    def _ask(self) -> None:
+        self._timer = None
+        dest = self.any_broker()
+        if dest is None:
+            return
+        self._in_flight = True
+        reason, self._needed = self._needed or "max age", ""
+        topics = [m.MetadataRequest.MetadataRequestTopic(name=name) for name in self.wanted]
+        body = m.MetadataRequest(topics=topics, allow_auto_topic_creation=self.allow_auto_creation)
+        self.connections.call(dest, ApiKey.METADATA, body, self._answered, (dest, reason))
+
+    def _answered(self, context: tuple[str, str], response: Any) -> None:
+        dest, reason = context
+        self._in_flight = False
+        self._refreshed_us = self.node.now_us()
+        if response is None:
+            self.connections.failed(dest)
+            self._attempts += 1
+            self.request_update(reason)
+            return
+        self._attempts = 0
+        news = self._take(response)
+        self._without_news = 0 if news or reason == "max age" else self._without_news + 1
+        if self.node.records(events.METADATA_REFRESHED):
+            self.node.emit(events.METADATA_REFRESHED, source=dest, topics=list(self.wanted), reason=reason)
+        self._arm_age()
+        if self._is_incomplete() or self._needed:
+            self.request_update("error")
+        self.updated()
+
+    def _arm_age(self) -> None:
+        if self._age is not None:
+            self._age.cancel()
+        self._age = self.node.after(self.settings.metadata_max_age_ms * 1000, self.request_update, "max age")
+
+    def _is_incomplete(self) -> bool:
+        """A topic that is missing, or a partition without a leader: worth asking again."""
+        if self.errors:
+            return True
+        return any(len(info.available) < len(info.leaders) for info in self.topics.values())
+
+    def _take(self, response: Any) -> bool:
+        """Keep what is new; whether anything was."""
+        brokers = [node_name(broker.node_id) for broker in response.brokers]
+        news = brokers != self.brokers
+        self.brokers = brokers or self.brokers
+        self.controller = response.controller_id
+        self.errors = {}
+        for topic in response.topics:
+            if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+                self.errors[topic.name] = topic.error_code
+            elif topic.partitions:
+                news |= self._take_topic(topic)
+            else:
+                self.errors[topic.name] = topic.error_code or ErrorCode.LEADER_NOT_AVAILABLE
+        for name in [name for name in self.topics if self.errors.get(name) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]:
+            del self.topics[name]
+        return news
+
+    def _take_topic(self, topic: Any) -> bool:
+        known = self.topics.get(topic.name)
+        same = known is not None and known.topic_id == topic.topic_id
+        leaders = [NO_LEADER] * len(topic.partitions)
+        epochs = [-1] * len(topic.partitions)
+        for partition in topic.partitions:
+            index = partition.partition_index
+            leaders[index], epochs[index] = partition.leader_id, partition.leader_epoch
+            if same and known is not None and index < len(known.epochs) and partition.leader_epoch < known.epochs[index]:
+                leaders[index], epochs[index] = known.leaders[index], known.epochs[index]
+        self.topics[topic.name] = TopicInfo(topic.topic_id, leaders, epochs)
+        return not same or known is None or known.leaders != leaders or known.epochs != epochs

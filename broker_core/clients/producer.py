@@ -1,0 +1,144 @@
+"""The producer: `send` chooses a partition and leaves the record with the accumulator.
+
+```
+send(topic, key, value) -> partitioner -> accumulator (a batch per partition) -> sender -> leader
+```
+A call that would block in the Java client (no metadata yet, `buffer.memory` used up) returns False here;
+the application waits for `owner.unblocked()` and calls again, for at most `max.block.ms`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.clients.accumulator import Accumulator, Batch
+from broker_core.clients.connections import Connections
+from broker_core.clients.metadata import Metadata, TopicInfo
+from broker_core.clients.partitioner import ROUND_ROBIN, RoundRobin, Sticky, partition_of_key
+from broker_core.clients.sender import Sender
+from broker_core.clients.settings import ProducerSettings
+from broker_core.kernel.node import Node
+from broker_core.wire.rpc import Response
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class Producer:
+    """A producer inside a machine, which hands it responses and closed connections.
+
+    owner: has `unblocked()` and `batch_settled(batch, kind)`, kind = ok | fail | info.
+    """
+
+    def __init__(self, node: Node, settings: ProducerSettings, bootstrap: list[str], owner: Any) -> None:
+        self.node = node
+        self.settings = settings
+        self.owner = owner
+        self.connections = Connections(node, settings, self._connection_changed, "/producer")
+        self.metadata = Metadata(node, self.connections, bootstrap, self._metadata_updated)
+        self.accumulator = Accumulator(settings.batch_size, settings.linger_ms * 1000, settings.buffer_memory)
+        self.sender = Sender(node, settings, self.accumulator, self.connections, self.metadata, self)
+        self.partitioners: dict[str, Sticky | RoundRobin] = {}
+
+    def send(
+        self, topic: str, key: bytes | None, value: bytes | None, number: int | str,
+        partition: int | None = None, headers: Headers = (),
+    ) -> bool:  # fmt: skip
+        """Take a record; False: it would block now. `number`: the value's running number, or its text."""
+        info = self.metadata.topics.get(topic)
+        if info is None:
+            self.metadata.add_topic(topic)
+            return False
+        partitioner = None
+        if partition is None:
+            if key is not None and not self.settings.partitioner_ignore_keys:
+                partition = partition_of_key(key, len(info.leaders))
+            else:
+                partitioner = self.partitioners.get(topic) or self._partitioner(topic)
+                partition = partitioner.partition(len(info.leaders), info.available)
+        elif partition >= len(info.leaders):
+            return False
+        size = (len(key) if key is not None else 0) + (len(value) if value is not None else 0)
+        if headers:
+            size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
+        queue = self.accumulator.queue(topic, partition)
+        batch = self.accumulator.append(queue, (self.node.wall_ms(), key, value, headers), size, self.node.now_us())
+        if batch is None:
+            self.sender.wake()
+            return False
+        _number(batch, number)
+        if partitioner is not None:
+            self._appended(partitioner, topic, info, size)
+        self._maybe_wake(batch)
+        return True
+
+    def _maybe_wake(self, batch: Batch) -> None:
+        """The sender runs when a batch has begun, and when one has become full."""
+        accumulator = self.accumulator
+        if len(batch.records) == 1 or batch.size + 8 >= accumulator.batch_size:
+            self.sender.wake()
+
+    def _appended(self, partitioner: Sticky | RoundRobin, topic: str, info: TopicInfo, size: int) -> None:
+        if isinstance(partitioner, RoundRobin):
+            return
+        if partitioner.produced + size >= partitioner.sticky_bytes:
+            if self.settings.partitioner_adaptive_partitioning_enable:
+                waiting = self.accumulator.load(topic, info.available)
+                partitioner.load(info.available, waiting, len(info.leaders))
+            queue = self.accumulator.queue(topic, partitioner.current)
+            may_switch = not queue.batches or self.accumulator.is_full(queue) or self.settings.linger_ms == 0
+            partitioner.appended(size, len(info.leaders), info.available, may_switch)
+        else:
+            partitioner.produced += size
+
+    def _partitioner(self, topic: str) -> Sticky | RoundRobin:
+        made: Sticky | RoundRobin
+        if self.settings.partitioner_class == ROUND_ROBIN:
+            made = RoundRobin(self.node.random(f"partitioner/{topic}"))
+        else:
+            made = Sticky(self.node.random(f"partitioner/{topic}"), self.settings.batch_size)
+        self.partitioners[topic] = made
+        return made
+
+    def flush(self) -> None:
+        """Everything that waits may leave at once."""
+        self.accumulator.flushing = True
+        self.sender.wake()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits and nothing is on its way."""
+        return not self.accumulator.used
+
+    # -- what the machine passes on ---------------------------------------------------------
+    def receive(self, source: str, response: Response) -> bool:
+        return self.connections.receive(source, response)
+
+    def peer_down(self, peer: str) -> None:
+        self.connections.peer_down(peer)
+
+    # -- what the parts report --------------------------------------------------------------
+    def _connection_changed(self, peer: str, is_ready: bool) -> None:
+        if not is_ready and self.metadata.wanted:
+            self.metadata.request_update()
+        self.sender.wake()
+
+    def _metadata_updated(self) -> None:
+        self.sender.wake()
+        self.owner.unblocked()
+
+    def batch_settled(self, batch: Batch, kind: str) -> None:
+        """A batch has left the accumulator: there may be room again."""
+        self.owner.batch_settled(batch, kind)
+        self.owner.unblocked()
+
+
+def _number(batch: Batch, number: int | str) -> None:
+    """Note which value has joined the batch, in the shortest form."""
+    if isinstance(number, str):
+        batch.texts.append(number)
+        return
+    runs = batch.numbers
+    if runs and runs[-1][0] + runs[-1][1] == number:
+        runs[-1][1] += 1
+    else:
+        runs.append([number, 1])

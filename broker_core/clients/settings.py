@@ -1,0 +1,166 @@
+"""Client settings: Kafka's names, types and defaults; an unknown name is refused with a hint.
+
+`batch.size` is the field `batch_size`: a dot of Kafka's name is an underscore here. Durations are
+milliseconds, sizes bytes. Defaults are those of the 3.x Java clients; what differs in another era is
+in `ERAS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+ERAS: dict[str, dict[str, dict[str, str]]] = {
+    # before 2.4 / 3.0: acks=1, no idempotence, round robin (KIP-480, KIP-679)
+    "old": {
+        "producer": {
+            "acks": "1",
+            "enable.idempotence": "false",
+            "partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner",
+        },
+        "consumer": {"session.timeout.ms": "10000"},
+    },
+    "3.x": {},
+    "4.x": {"producer": {"linger.ms": "5"}},  # KIP-1030
+}
+
+
+class SettingsError(ValueError):
+    """A setting of a client that is unknown, of the wrong type or in conflict with another."""
+
+
+@dataclass(slots=True)
+class ClientSettings:
+    """What all clients have."""
+
+    client_id: str = ""
+    request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    metadata_max_age_ms: int = 300_000
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Rules between settings; subclasses add theirs."""
+
+
+@dataclass(slots=True)
+class ProducerSettings(ClientSettings):
+    """`ProducerConfig`. `acks` is -1 for "all"."""
+
+    acks: int = -1
+    batch_size: int = 16_384
+    linger_ms: int = 0
+    buffer_memory: int = 33_554_432
+    max_block_ms: int = 60_000
+    max_request_size: int = 1_048_576
+    max_in_flight_requests_per_connection: int = 5
+    retries: int = 2_147_483_647
+    delivery_timeout_ms: int = 120_000
+    enable_idempotence: bool = True
+    compression_type: str = "none"
+    partitioner_class: str = ""
+    partitioner_adaptive_partitioning_enable: bool = True
+    partitioner_ignore_keys: bool = False
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """`ProducerConfig.postProcessAndValidateIdempotenceConfigs`, and the delivery timeout's rule."""
+        if self.acks not in (-1, 0, 1):
+            raise SettingsError(f"acks: {self.acks}: expected all, -1, 0 or 1")
+        if self.compression_type not in ("none", "gzip", "snappy", "lz4", "zstd"):
+            raise SettingsError(f"compression.type: {self.compression_type}: expected none, gzip, snappy, lz4 or zstd")
+        explicit = "enable.idempotence" in given and self.enable_idempotence
+        for wrong, why in (
+            (self.acks != -1, "acks=all"),
+            (self.retries == 0, "retries above 0"),
+            (self.max_in_flight_requests_per_connection > 5, "max.in.flight.requests.per.connection of at most 5"),
+        ):
+            if wrong and explicit:
+                raise SettingsError(f"enable.idempotence needs {why}")
+            if wrong:
+                self.enable_idempotence = False
+        if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
+            if "delivery.timeout.ms" in given:
+                raise SettingsError("delivery.timeout.ms must be at least linger.ms + request.timeout.ms")
+            self.delivery_timeout_ms = self.linger_ms + self.request_timeout_ms
+
+
+@dataclass(slots=True)
+class ConsumerSettings(ClientSettings):
+    """`ConsumerConfig` of the classic protocol."""
+
+    group_id: str = ""
+    group_instance_id: str = ""
+    auto_offset_reset: str = "latest"
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    max_poll_records: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
+    isolation_level: str = "read_uncommitted"
+    client_rack: str = ""
+    default_api_timeout_ms: int = 60_000
+    partition_assignment_strategy: list[str] = field(default_factory=lambda: ["range"])
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Words that have only a few values, and heartbeats that must be shorter than the session."""
+        if self.auto_offset_reset not in ("earliest", "latest", "none"):
+            raise SettingsError(f"auto.offset.reset: {self.auto_offset_reset}: expected earliest, latest or none")
+        if self.isolation_level not in ("read_uncommitted", "read_committed"):
+            raise SettingsError(f"isolation.level: {self.isolation_level}: expected read_uncommitted or read_committed")
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise SettingsError("heartbeat.interval.ms must be lower than session.timeout.ms")
+
+
+@dataclass(slots=True)
+class AdminSettings(ClientSettings):
+    """`AdminClientConfig`."""
+
+    default_api_timeout_ms: int = 60_000
+    retries: int = 2_147_483_647
+
+
+Settings = TypeVar("Settings", bound=ClientSettings)
+
+
+def names(kind: type[ClientSettings]) -> dict[str, str]:
+    """Kafka's name -> field name."""
+    return {one.name.replace("_", "."): one.name for one in fields(kind)}
+
+
+def parse(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """Settings from text or plain values by Kafka's names; raises `SettingsError` naming the setting."""
+    known = names(kind)
+    settings = kind()
+    for name, value in given.items():
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            raise SettingsError(f"unknown setting {name!r}" + (f", did you mean {close[0]!r}?" if close else ""))
+        setattr(settings, known[name], _value(name, value, getattr(settings, known[name])))
+    settings.check(given)
+    return settings
+
+
+def _value(name: str, value: Any, default: Any) -> Any:
+    if name == "acks" and str(value) == "all":
+        return -1
+    if isinstance(default, bool):
+        if str(value).lower() not in ("true", "false"):
+            raise SettingsError(f"{name}: {value!r}: expected true or false")
+        return str(value).lower() == "true"
+    if isinstance(default, int):
+        try:
+            return int(str(value))
+        except ValueError:
+            raise SettingsError(f"{name}: {value!r}: expected a whole number") from None
+    if isinstance(default, list):
+        return [part.strip() for part in value.split(",")] if isinstance(value, str) else [str(v) for v in value]
+    return str(value)
