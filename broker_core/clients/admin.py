@@ -140,7 +140,8 @@ class AdminMachine:
             self.connections.failed(dest)
             self._retry(call)
             return
-        answers = next(getattr(response, name) for name in ("results", "responses", "topics") if hasattr(response, name))
+        lists = [name for name in ("results", "responses", "topics") if hasattr(response, name)]
+        answers = getattr(response, lists[0])
         error, message = error_of(answers[0].error_code), getattr(answers[0], "error_message", None) or ""
         if error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT):
             self._retry(call)
@@ -185,10 +186,8 @@ class AdminMachine:
         for producer, record, deadline in waiting:
             key = record.get("key")
             text = str(record.get("value", ""))
-            sent = producer.send(
-                record["topic"], None if key is None else str(key).encode(), text.encode(), text, record.get("partition")
-            )
-            if sent:
+            key_bytes = None if key is None else str(key).encode()
+            if producer.send(record["topic"], key_bytes, text.encode(), text, record.get("partition")):
                 continue
             if now >= deadline:
                 fields = {"topic": record["topic"], "partition": -1, "values": [], "texts": [text]}

@@ -2,8 +2,8 @@
 
 | state | a call | event => next state |
 |---|---|---|
-| disconnected | waits; a connection is tried once the backoff is over | backoff over, somebody calls => connecting |
-| connecting | waits | ApiVersions answered => ready; refused or no answer in `socket.connection.setup.timeout.ms` => disconnected, longer backoff |
+| disconnected | waits until the backoff is over | backoff over, somebody calls => connecting |
+| connecting | waits | ApiVersions answered => ready; refused, or no answer in 10 s => disconnected, longer backoff |
 | ready | is sent | closed by the peer, or a request timed out => disconnected |
 
 A request goes out in the highest version that both sides know (ApiVersions, KIP-35). What waits when a
@@ -23,7 +23,7 @@ from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Done, Response, RpcClient
 
 DISCONNECTED, CONNECTING, READY = "disconnected", "connecting", "ready"
-SETUP_TIMEOUT_US = 10_000_000  # socket.connection.setup.timeout.ms
+SETUP_TIMEOUT_US = 10_000_000  # default of socket.connection.setup.timeout.ms
 
 # The newest version of each request that these clients speak.
 NEWEST: dict[int, int] = {

@@ -284,5 +284,5 @@ def _joined(records: Any) -> bytes:
     if records is None:
         return b""
     if isinstance(records, list):
-        return b"".join(bytes(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.read() for part in records)
+        return b"".join(part if isinstance(part, (bytes, bytearray, memoryview)) else part.read() for part in records)
     return bytes(records)

@@ -3,9 +3,10 @@
 | state | what it does | event => next state |
 |---|---|---|
 | unjoined | looks for the coordinator (FindCoordinator) | the application polls => joining |
-| joining | has given up its partitions, committed, sent JoinGroup | answered => syncing; MEMBER_ID_REQUIRED => joins again with the id |
-| syncing | the group's leader shares out, all send SyncGroup | answered => stable; REBALANCE_IN_PROGRESS => unjoined |
-| stable | reads; heartbeats every `heartbeat.interval.ms` | REBALANCE_IN_PROGRESS => unjoined (keeps its id); UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION => unjoined (new id) |
+| joining | gives up its partitions, commits, sends JoinGroup | answered => syncing; MEMBER_ID_REQUIRED => once more |
+| syncing | the group's leader shares out, all send SyncGroup | answered => stable; an error => unjoined |
+| stable | reads; heartbeats every `heartbeat.interval.ms` | REBALANCE_IN_PROGRESS => unjoined, keeps its id; |
+| | | UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION => unjoined, without an id |
 
 Rebalances are *eager*: everything is given up before it is shared out anew. They happen while the
 application polls. One that does not poll for `max.poll.interval.ms` leaves the group, so that others

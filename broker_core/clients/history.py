@@ -88,4 +88,4 @@ def parse(value: bytes | None) -> tuple[str | None, Any]:
 
 def value_of(value_label: str, number: int, size: int) -> bytes:
     """The built-in value, padded with dots to `size` bytes."""
-    return b"%b:%d" % (value_label.encode(), number) if size <= 0 else (b"%b:%d" % (value_label.encode(), number)).ljust(size, b".")
+    return f"{value_label}:{number}".encode().ljust(size, b".")

@@ -189,7 +189,9 @@ class Metadata:
         for partition in topic.partitions:
             index = partition.partition_index
             leaders[index], epochs[index] = partition.leader_id, partition.leader_epoch
-            if same and known is not None and index < len(known.epochs) and partition.leader_epoch < known.epochs[index]:
+            if known is None or not same or index >= len(known.epochs):
+                continue
+            if partition.leader_epoch < known.epochs[index]:
                 leaders[index], epochs[index] = known.leaders[index], known.epochs[index]
         self.topics[topic.name] = TopicInfo(topic.topic_id, leaders, epochs)
         return not same or known is None or known.leaders != leaders or known.epochs != epochs

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_core.clients.assignors import ASSIGNORS, Assignment, Subscription, range_assign, round_robin_assign, sticky_assign
+from broker_core.clients.assignors import (
+    ASSIGNORS,
+    Assignment,
+    Subscription,
+    range_assign,
+    round_robin_assign,
+    sticky_assign,
+)
 from broker_core.clients.group_protocol import (
     decode_assignment,
     decode_subscription,
