@@ -1,0 +1,144 @@
+"""Makes the virtual environment that the lab runs in; needs nothing but the standard library.
+
+    bootstrap.py CHECKOUT VENV COMMAND [ARGUMENTS...]
+
+A copy of each lock file stands in the environment once its packages are complete; a start compares the
+two and installs only what differs. An environment without the copy was interrupted and is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "made-by-brokerlab"
+NEEDS_TEST_PACKAGES = ("test", "bench")
+
+
+class BootstrapError(Exception):
+    """Why there is no environment, in one line."""
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the environment up to date and become the command line inside it."""
+    checkout, environment, command = Path(arguments[0]), Path(arguments[1]).absolute(), arguments[2:]
+    groups = ["run", "test"] if command[:1] and command[0] in NEEDS_TEST_PACKAGES else ["run"]
+    try:
+        prepare(checkout, environment, groups)
+    except BootstrapError as error:
+        print(f"brokerlab: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"brokerlab: cannot make {environment}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nbrokerlab: interrupted; the next start begins anew", file=sys.stderr)
+        return 130
+    python = str(environment / "bin" / "python")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+    os.execv(python, [python, "-P", "-m", "lab.cli", *command])
+
+
+def prepare(checkout: Path, environment: Path, groups: list[str]) -> None:
+    """Make the environment hold exactly what the lock files of `groups` name."""
+    with only_one(environment.parent):
+        make_environment(environment)
+        for group in groups:
+            lock = checkout / "requirements" / f"{group}.txt"
+            done = environment / f"installed-{group}.txt"
+            if done.exists() and done.read_bytes() == lock.read_bytes():
+                continue
+            done.unlink(missing_ok=True)
+            install(environment, lock)
+            partial = done.with_suffix(".partial")
+            partial.write_bytes(lock.read_bytes())
+            partial.replace(done)
+
+
+@contextlib.contextmanager
+def only_one(directory: Path) -> Iterator[None]:
+    """One bootstrap at a time in a directory; the others wait."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another start installs already; waiting for it ...", file=sys.stderr, flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def make_environment(environment: Path) -> None:
+    """A new virtual environment where there is none, or only an interrupted one."""
+    if environment.exists():
+        if not (environment / MARK).exists() and any(environment.iterdir()):
+            raise BootstrapError(f"{environment} is not Brokerlab's own; move it away or set BROKERLAB_VENV")
+        if usable(environment):
+            return
+        shutil.rmtree(environment)
+    if importlib.util.find_spec("ensurepip") is None:
+        name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        raise BootstrapError(f"{name} has no venv module; on Debian and Ubuntu: sudo apt install {name}-venv")
+    print(f"First start: making {environment} with Python {sys.version.split()[0]} ...", file=sys.stderr, flush=True)
+    environment.mkdir(parents=True)
+    (environment / MARK).write_text("The start script may delete and make this directory anew.\n")
+    venv.create(environment, with_pip=True, symlinks=True)
+
+
+def usable(environment: Path) -> bool:
+    """Whether a complete environment is there whose Python still runs and is new enough."""
+    if not (environment / "installed-run.txt").exists():
+        return False
+    check = [str(environment / "bin" / "python"), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 11))"]
+    try:
+        return subprocess.run(check, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def install(environment: Path, lock: Path) -> None:
+    """Install the pins of one lock file, a line of progress for each package."""
+    total = sum(bool(re.match(r"\w", line)) for line in lock.read_text().splitlines())
+    python = str(environment / "bin" / "python")
+    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--no-input",
+               "--progress-bar", "off", "-r", str(lock)]
+    tail: deque[str] = deque(maxlen=4)
+    seen: dict[str, None] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+        assert pip.stdout is not None
+        for line in pip.stdout:
+            tail.append(line.strip())
+            found = re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+==\S+)", line)
+            if found and found[1] not in seen:
+                seen[found[1]] = None
+                show(f"Installing {len(seen)}/{total} {found[1]}")
+            elif line.startswith("Installing collected packages"):
+                show(f"Installing {total} packages ...")
+    show("")
+    if pip.returncode != 0:
+        reason = next((line for line in reversed(tail) if line.startswith("ERROR")), "; ".join(tail))
+        raise BootstrapError(f"could not install {lock.name}: {reason}")
+
+
+def show(text: str) -> None:
+    """Progress: one line that changes on a terminal, a line each elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

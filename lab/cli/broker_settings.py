@@ -1,0 +1,49 @@
+"""Broker settings from the command line: `KEY=VALUE` for all brokers, `ID:KEY=VALUE` for one."""
+
+from __future__ import annotations
+
+import re
+
+from broker_core.metadata.configs import BrokerConfig, ConfigError
+from lab.cli.errors import CommandError
+
+Overrides = dict[str, str]
+
+
+def parse_settings(texts: list[str], brokers: int, era: str) -> tuple[Overrides, dict[int, Overrides]]:
+    """The settings of all brokers, and of single ones by their number (1, 2, ...).
+
+    Raises CommandError naming the first one that is unknown, does not fit, or is for no broker.
+    """
+    common: Overrides = {}
+    single: dict[int, Overrides] = {}
+    for text in texts:
+        found = re.fullmatch(r"(?:(\d+):)?([^=:\s]+)=(.*)", text, re.DOTALL)
+        if found is None:
+            raise CommandError(f"--set {text}: expected KEY=VALUE or ID:KEY=VALUE", 2)
+        broker, key, value = found.groups()
+        if broker is None:
+            common[key] = value
+        elif 1 <= int(broker) <= brokers:
+            single.setdefault(int(broker), {})[key] = value
+        else:
+            raise CommandError(f"--set {text}: there is no broker {broker}; the ids are 1 to {brokers}", 2)
+        _check_alone(text, key, value, era)
+    for broker_id in range(1, brokers + 1):
+        _check_together(common | single.get(broker_id, {}), era)
+    return common, single
+
+
+def _check_alone(text: str, key: str, value: str, era: str) -> None:
+    try:
+        BrokerConfig({key: value}, era)
+    except ConfigError as error:
+        if error.name == key:
+            raise CommandError(f"--set {text}: {error}", 2) from None
+
+
+def _check_together(overrides: Overrides, era: str) -> None:
+    try:
+        BrokerConfig(overrides, era)
+    except ConfigError as error:
+        raise CommandError(f"--set: {error}", 2) from None

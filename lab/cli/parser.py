@@ -1,0 +1,160 @@
+"""The words of the command line. They are kept stable: scripts and lessons use them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from lab.cli.errors import CommandError
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; its exit code. Expected trouble is one line on standard error."""
+    chosen = build_parser().parse_args(arguments)
+    module, function = chosen.command
+    command: Command = getattr(importlib.import_module(f"lab.cli.{module}"), function)
+    try:
+        return command(chosen)
+    except CommandError as error:
+        return refuse(error, as_json=getattr(chosen, "json", False))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def refuse(error: CommandError, *, as_json: bool) -> int:
+    """Tell what is wrong and return the exit code."""
+    if as_json:
+        print(json.dumps({"error": str(error)}))
+    print(f"brokerlab: {error}", file=sys.stderr)
+    return error.code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    parser = argparse.ArgumentParser(
+        prog="brokerlab", description="A Kafka cluster that a person can take apart.",
+        epilog="brokerlab COMMAND --help tells more.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _up(commands)
+    _test(commands)
+    _run(commands)
+    _validate(commands)
+    _verify(commands)
+    _dump_log(commands)
+    _bench(commands)
+    _settings(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, command: tuple[str, str], text: str, **more: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, **more)
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{number} is not a port (0 to 65535)")
+    return number
+
+
+def _brokers(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 9:
+        raise argparse.ArgumentTypeError(f"{number} brokers: 1 to 9 are possible")
+    return number
+
+
+def _speed(text: str) -> float:
+    """A speed: `1`, `0.1`, `1/1000`."""
+    above, _, below = text.partition("/")
+    number = float(above) / float(below or 1)
+    if not 0.001 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"speed {text}: 1 to 1/1000 are possible")
+    return number
+
+
+def _up(commands: Any) -> None:
+    up = _add(commands, "up", ("up", "up"), "Start the brokers and the page in this process.",
+              epilog="Brokers have the ids 1, 2, 3, ... and listen on the Kafka port, +1, +2, ... of the loopback."
+                     " Ctrl-C stops; what was written is there at the next start.")
+    up.add_argument("--port", type=_port, default=8000, help="port of the page (default: %(default)s)")
+    up.add_argument("--kafka-port", type=_port, default=9092, help="port of the first broker (default: %(default)s)")
+    up.add_argument("--brokers", type=_brokers, default=3, metavar="N", help="how many brokers (default: %(default)s)")
+    up.add_argument("--controller", choices=["zookeeper", "kraft"], default="zookeeper",
+                    help="which kind of controller (default: %(default)s)")
+    up.add_argument("--data", metavar="DIR", help="directory of the lab (default: brokerlab-data in the checkout)")
+    up.add_argument("--speed", type=_speed, default=1.0, metavar="X",
+                    help="virtual seconds per second, 1 to 1/1000 (default: 1)")
+    up.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
+                    help="a Kafka broker setting for all brokers, or ID:KEY=VALUE for one; may be repeated")
+    up.add_argument("--preset", choices=["default", "teaching"], default="default",
+                    help="default: Kafka's own timeouts; teaching: shorter ones, told on the page")
+    up.add_argument("--seed", type=int, metavar="N", help="seed of the world's random streams (default: drawn)")
+    up.add_argument("--no-web", action="store_true", help="brokers only, no page")
+
+
+def _test(commands: Any) -> None:
+    test = _add(commands, "test", ("testing", "test"), "Run the tests: everything but the browser, then the browser.",
+                epilog="Arguments after -- go to pytest, for example: brokerlab test -- tests/log -x")
+    test.add_argument("pytest", nargs="*", help="arguments for pytest; with any, pytest runs once, with just these")
+
+
+def _run(commands: Any) -> None:
+    run = _add(commands, "run", ("scenarios", "run"), "Run a scenario and print the receipt: what was acked, read, lost.",
+               epilog="Exit code: 0 expectations met, 1 not met, 2 invalid scenario.")
+    run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one that comes with the lab")
+    run.add_argument("--seed", type=int, metavar="N", help="another seed than the file's")
+    run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
+    run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")
+    _json_option(run)
+
+
+def _validate(commands: Any) -> None:
+    validate = _add(commands, "validate", ("scenarios", "validate"), "Check a scenario file; exit code 2 when it is invalid.")
+    validate.add_argument("scenario", metavar="FILE")
+    _json_option(validate)
+
+
+def _verify(commands: Any) -> None:
+    verify = _add(commands, "verify", ("scenarios", "verify"),
+                  "Execute a recorded run again; exit code 0 only if its journal comes out byte for byte.")
+    verify.add_argument("directory", metavar="DIR")
+    _json_option(verify)
+
+
+def _dump_log(commands: Any) -> None:
+    dump = _add(commands, "dump-log", ("dump_log", "dump_log"),
+                "Print what stands in segment, index and time index files, of ours or of Apache Kafka's.")
+    dump.add_argument("files", nargs="+", metavar="FILE")
+    dump.add_argument("--deep", action="store_true", help="each record, not only each batch")
+    _json_option(dump)
+
+
+def _bench(commands: Any) -> None:
+    bench = _add(commands, "bench", ("bench", "bench"), "Measure this lab beside Apache Kafka on this machine.")
+    bench.add_argument("name", nargs="?", metavar="NAME", help="one benchmark (default: all); `list` names them")
+    bench.add_argument("--quick", action="store_true", help="short runs: less exact, minutes instead of an hour")
+    _json_option(bench)
+
+
+def _settings(commands: Any) -> None:
+    settings = _add(commands, "settings", ("settings", "settings"), "Print every broker and topic setting, with what it means.")
+    settings.add_argument("name", nargs="?", metavar="NAME", help="only settings whose name contains this")
+    settings.add_argument("--markdown", action="store_true", help="as docs/settings.md")
+    _json_option(settings)

@@ -1,0 +1,47 @@
+"""`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+from lab.cli.up import CHECKOUT
+
+NO_TESTS_COLLECTED = 5
+_OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors")
+
+
+def test(arguments: argparse.Namespace) -> int:
+    """Exit code 0 only when every test passed or was skipped for a reason."""
+    if arguments.pytest:
+        return _pytest(arguments.pytest)[0]
+    total: Counter[str] = Counter()
+    failed = False
+    for title, options in (("Everything but the browser", ["-m", "not browser"]), ("The page in a browser", ["-m", "browser"])):
+        print(f"== {title} ==", flush=True)
+        code, counts = _pytest([*options, "-rs", "-q"])
+        total += counts
+        failed = failed or code not in (0, NO_TESTS_COLLECTED)
+    bad = total["failed"] + total["errors"] or int(failed)
+    print(f"Total: {total['passed']} passed, {bad} failed, {total['skipped']} skipped")
+    return 1 if failed or not total["passed"] else 0
+
+
+def _pytest(options: list[str]) -> tuple[int, Counter[str]]:
+    """Run pytest with its output passed on; its exit code and the counts of its last line."""
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-m", "pytest", *options]
+    last = ""
+    with subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True) as pytest:
+        assert pytest.stdout is not None
+        for line in pytest.stdout:
+            print(line, end="", flush=True)
+            if re.search(r"\d+ (passed|failed|skipped|deselected|errors?)\b.* in ", line):
+                last = line
+    counts = Counter({("errors" if word == "error" else word): int(number)
+                      for number, word in re.findall(r"(\d+) (\w+)", last) if word in _OUTCOMES})
+    return pytest.returncode, counts
