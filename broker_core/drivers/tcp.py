@@ -133,6 +133,11 @@ class TcpServer:
         self.pump = pump
         self.loop = loop
 
+    @property
+    def listening(self) -> list[str]:
+        """Nodes that accept connections."""
+        return [node for node, (_, starting) in self._servers.items() if starting.done()]
+
     def next_number(self) -> int:
         self._last_number += 1
         return self._last_number

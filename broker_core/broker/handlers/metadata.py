@@ -1,0 +1,106 @@
+"""Metadata (3) and DescribeCluster (60): any broker answers, from what it believes.
+
+A topic that is asked for and does not exist is created when `auto.create.topics.enable` and the
+request allow it; the asker gets LEADER_NOT_AVAILABLE and asks again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.connections import RequestContext
+from broker_core.metadata.topic_names import problem_with
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+TOPIC_OPERATIONS = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
+CLUSTER_OPERATIONS = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
+NOT_ASKED = -(1 << 31)
+
+
+def handle(broker: Broker, context: RequestContext) -> None:
+    """Answer a Metadata request of any version."""
+    request, version = context.body, context.api_version
+    everything = request.topics is None or (version == 0 and not request.topics)
+    if everything:
+        topics = [_known(broker, name, version, request) for name in list(broker.cache.topics)]
+    else:
+        auto = (version < 4 or request.allow_auto_topic_creation) and broker.config["auto.create.topics.enable"]
+        topics = [_asked(broker, one, version, request, auto) for one in request.topics]
+    controller = broker.cache.controller_id
+    operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+    context.respond(
+        m.MetadataResponse(
+            brokers=broker.cache.live_nodes(broker.listener),
+            cluster_id=broker.cluster_id,
+            controller_id=-1 if controller is None else controller,
+            topics=topics,
+            cluster_authorized_operations=operations,
+        )
+    )
+
+
+def _known(broker: Broker, name: str, version: int, request: Any) -> Any:
+    described = broker.cache.describe_topic(name, broker.listener, version == 0, version >= 6)
+    if described is not None:
+        asked = request.include_topic_authorized_operations
+        described.topic_authorized_operations = TOPIC_OPERATIONS if asked else NOT_ASKED
+    return described
+
+
+def _asked(broker: Broker, asked: Any, version: int, request: Any, auto: bool) -> Any:
+    name = asked.name
+    if name is None:
+        name = broker.cache.topic_names.get(asked.topic_id)
+        if name is None:
+            return _failed(None, ErrorCode.UNKNOWN_TOPIC_ID, asked.topic_id)
+    found = _known(broker, name, version, request)
+    if found is not None:
+        return found
+    if problem_with(name) is not None:
+        return _failed(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    if auto:
+        broker.auto_create_topic(name)
+        return _failed(name, ErrorCode.LEADER_NOT_AVAILABLE)
+    return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _failed(name: str | None, error: ErrorCode, topic_id: Any = None) -> m.MetadataResponse.MetadataResponseTopic:
+    answer = m.MetadataResponse.MetadataResponseTopic(
+        error_code=error, name=name, partitions=[], topic_authorized_operations=NOT_ASKED
+    )
+    if topic_id is not None:
+        answer.topic_id = topic_id
+    return answer
+
+
+def describe_cluster(broker: Broker, context: RequestContext) -> None:
+    """Answer a DescribeCluster request."""
+    request = context.body
+    if request.endpoint_type not in (0, 1):
+        context.respond(
+            m.DescribeClusterResponse(
+                error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, error_message="Unsupported endpoint type"
+            )
+        )
+        return
+    controller = broker.cache.controller_id
+    brokers = [
+        m.DescribeClusterResponse.DescribeClusterBroker(
+            broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack
+        )
+        for node in broker.cache.live_nodes(broker.listener)
+    ]
+    operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+    context.respond(
+        m.DescribeClusterResponse(
+            endpoint_type=1,
+            cluster_id=broker.cluster_id,
+            controller_id=-1 if controller is None else controller,
+            brokers=brokers,
+            cluster_authorized_operations=operations,
+        )
+    )

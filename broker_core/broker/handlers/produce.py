@@ -1,0 +1,98 @@
+"""Produce (0): append batches to the leaders' logs.
+
+In Kafka's order: valid acks, known partition, then the replica manager: enough ISR for acks=all
+(NOT_ENOUGH_REPLICAS), batch validation, append, and with acks=all the wait for the ISR.
+acks=0 gets no answer; when something was wrong its connection is closed, the only sign it can get.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.broker.connections import RequestContext
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+VALID_ACKS = (0, 1, -1)
+
+
+def handle(broker: Broker, context: RequestContext) -> None:
+    request = context.body
+    if context.api_version < 3 and broker.mode == "kraft":
+        _answer(context, _all(request, ErrorCode.UNSUPPORTED_VERSION))
+        return
+    if request.acks not in VALID_ACKS:
+        _answer(context, _all(request, ErrorCode.INVALID_REQUIRED_ACKS))
+        return
+    if request.transactional_id is not None and not broker.transactions_enabled:
+        _answer(context, _all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    known: list[tuple[str, int, Any]] = []
+    failed: list[tuple[str, Any]] = []
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            if broker.cache.contains(topic.name, partition.index):
+                known.append((topic.name, partition.index, partition.records))
+            else:
+                failed.append((topic.name, _failure(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+    if not known:
+        _answer(context, _response(failed))
+        return
+    broker.replicas.append(request.timeout, request.acks, known, _appended, (context, failed))
+
+
+def _appended(state: tuple[RequestContext, list[tuple[str, Any]]], results: list[Any]) -> None:
+    context, failed = state
+    parts = [(result.topic, _success(result)) for result in results]
+    _answer(context, _response(parts + failed))
+
+
+def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
+    return m.ProduceResponse.PartitionProduceResponse(
+        index=result.partition,
+        error_code=result.error,
+        base_offset=result.base_offset,
+        log_append_time=result.log_append_time,
+        log_start_offset=result.log_start_offset,
+        record_errors=result.record_errors,
+        error_message=result.error_message,
+    )
+
+
+def _failure(index: int, error: ErrorCode) -> m.ProduceResponse.PartitionProduceResponse:
+    return m.ProduceResponse.PartitionProduceResponse(
+        index=index, error_code=error, base_offset=-1, log_append_time=-1, log_start_offset=-1
+    )
+
+
+def _all(request: Any, error: ErrorCode) -> m.ProduceResponse:
+    return _response(
+        [(topic.name, _failure(part.index, error)) for topic in request.topic_data for part in topic.partition_data]
+    )
+
+
+def _response(parts: list[tuple[str, Any]]) -> m.ProduceResponse:
+    topics: dict[str, list[Any]] = {}
+    for name, part in parts:
+        topics.setdefault(name, []).append(part)
+    return m.ProduceResponse(
+        responses=[
+            m.ProduceResponse.TopicProduceResponse(name=name, partition_responses=found)
+            for name, found in topics.items()
+        ]
+    )
+
+
+def _answer(context: RequestContext, response: m.ProduceResponse) -> None:
+    if context.body.acks != 0:
+        context.respond(response)
+        return
+    for topic in response.responses:
+        for part in topic.partition_responses:
+            if part.error_code:
+                context.close(f"acks=0 and {ErrorCode(part.error_code).name} for {topic.name}-{part.index}")
+                return
+    context.finish()
