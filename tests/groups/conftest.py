@@ -170,7 +170,9 @@ class GroupLab:
 
     # --- requests ---------------------------------------------------------------------------------
 
-    def send(self, key: ApiKey, version: int, request: Any, client: str = "consumer", broker: str | None = None) -> Answer:
+    def send(
+        self, key: ApiKey, version: int, request: Any, client: str = "consumer", broker: str | None = None
+    ) -> Answer:
         """Sends a request as bytes; the answer comes back as bytes, now or later."""
         frame = b"".join(map(bytes, encode_request(key, version, 1, client, request)))[4:]
         header = decode_request_header(frame)
@@ -283,7 +285,8 @@ class GroupLab:
 
     def committed(self, group: str = "g", stable: bool = False) -> dict[tuple[str, int], tuple[int, str | None]]:
         """All offsets of a group with their metadata (OffsetFetch 7, topics null)."""
-        answer = self.send(ApiKey.OFFSET_FETCH, 7, m.OffsetFetchRequest(group_id=group, topics=None, require_stable=stable))
+        request = m.OffsetFetchRequest(group_id=group, topics=None, require_stable=stable)
+        answer = self.send(ApiKey.OFFSET_FETCH, 7, request)
         assert answer.error_code == 0
         return {
             (topic.name, one.partition_index): (one.committed_offset, one.metadata)
@@ -308,7 +311,7 @@ class GroupLab:
         self.run(3000)
         while not joins[0]:
             self.run(3000)
-        self.settle(joins)
+        self.settle(joins, settings.get("group", "g"))
         return ids, joins[0].generation_id
 
     def settle(self, joins: list[Answer], group: str = "g") -> list[Answer]:
