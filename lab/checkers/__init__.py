@@ -1,0 +1,1 @@
+"""Judges of a run's history."""

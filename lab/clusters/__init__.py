@@ -1,0 +1,1 @@
+"""From a description to a running world, and what can be done to it."""

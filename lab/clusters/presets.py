@@ -1,0 +1,40 @@
+"""Presets: sets of settings that belong together.
+
+| preset | brokers | clients | for |
+|---|---|---|---|
+| default | Kafka's own defaults | those of their era | comparison with a real cluster |
+| teaching | shorter timeouts, so that one need not wait | shorter waits | the screen, lessons |
+| fast | as default; group rebalances do not wait | as default | sweeps of many runs |
+
+A setting that is given explicitly wins over the preset's.
+"""
+
+from __future__ import annotations
+
+BROKER: dict[str, dict[str, str]] = {
+    "default": {},
+    "teaching": {
+        "zookeeper.session.timeout.ms": "3000",
+        "replica.lag.time.max.ms": "3000",
+        "replica.fetch.wait.max.ms": "200",
+        "group.initial.rebalance.delay.ms": "500",
+        "offsets.topic.num.partitions": "5",
+    },
+    "fast": {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "5"},
+}
+
+ZOOKEEPER_TICK_MS = {"default": 2000, "teaching": 500, "fast": 2000}
+
+PRODUCER: dict[str, dict[str, str]] = {
+    "default": {},
+    "teaching": {"request.timeout.ms": "5000", "delivery.timeout.ms": "30000"},
+    "fast": {},
+}
+
+CONSUMER: dict[str, dict[str, str]] = {
+    "default": {},
+    "teaching": {"request.timeout.ms": "5000", "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"},
+    "fast": {},
+}
+
+NAMES = tuple(BROKER)

@@ -1,0 +1,283 @@
+"""The description of a run: cluster, seed, topics, clients. With its inputs it *is* the run.
+
+```
+{"cluster": {"brokers": [{"id": 1, "rack": "a"}, 2, 3], "preset": "teaching",
+             "settings": {"min.insync.replicas": 2}, "protections": {"truncate_by_leader_epoch": false}},
+ "seed": 42,
+ "topics":  [{"name": "orders", "partitions": 3, "replication_factor": 3}],
+ "clients": [{"name": "producer-orders", "kind": "producer", "topic": "orders", "rate": 100,
+              "settings": {"acks": "all"}}]}
+```
+`from_dict` checks everything and names the place of what is wrong; `to_dict` gives back the plain form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from broker_core.clients.settings import (
+    ERAS,
+    ClientSettings,
+    ConsumerSettings,
+    ProducerSettings,
+    SettingsError,
+    parse,
+)
+from broker_core.kernel.events import LEVEL_NAMES
+from broker_core.metadata.configs import BrokerConfig, ConfigError, topic_setting
+from broker_core.replication.protections import Protections
+from lab.clusters import presets
+from lab.clusters.checks import Place, SpecError, choice, integer, items, mapping, number, setting, text, truth
+
+EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
+MAX_BROKERS = 30
+CONTROLLERS = ("zookeeper", "kraft")
+PROTECTIONS = tuple(one.name for one in fields(Protections))
+
+
+@dataclass(slots=True)
+class BrokerSpec:
+    """One broker: its id, its rack and settings of its own."""
+
+    id: int
+    rack: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterSpec:
+    """Brokers and what they have in common."""
+
+    name: str = "lab"
+    brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
+    controller: str = "zookeeper"
+    preset: str = "default"
+    settings: dict[str, str] = field(default_factory=dict)
+    protections: dict[str, bool] = field(default_factory=dict)
+    link_delay_ms: float = 0.0
+    host: str = "127.0.0.1"
+    port: int = 9092
+    listen: bool = False
+
+    def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
+        """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
+        given = {**presets.BROKER[self.preset], **self.settings, **broker.settings}
+        given["broker.id"] = str(broker.id)
+        if broker.rack is not None:
+            given["broker.rack"] = broker.rack
+        given.setdefault("log.dirs", "data")
+        given.setdefault("zookeeper.connect", "zookeeper-1:2181")
+        given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.port + self.brokers.index(broker)}")
+        return given
+
+
+@dataclass(slots=True)
+class TopicSpec:
+    """A topic that is there before the load begins."""
+
+    name: str
+    partitions: int = 1
+    replication_factor: int = 3
+    configs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClientSpec:
+    """A built-in client. `start`: false means that a command starts it later."""
+
+    name: str
+    kind: str
+    topic: str
+    settings: dict[str, str] = field(default_factory=dict)
+    start: bool = True
+    rate: float = 100.0
+    size: int = 100
+    keys: int = 0
+    count: int = 0
+    partition: int | None = None
+    process_ms: float = 0.0
+    commit: str = "auto"
+
+
+@dataclass(slots=True)
+class RunSpec:
+    """Everything that a world is built from."""
+
+    cluster: ClusterSpec = field(default_factory=ClusterSpec)
+    seed: int = 1
+    record_level: str = "messages"
+    epoch_ms: int = EPOCH_MS
+    topics: list[TopicSpec] = field(default_factory=list)
+    clients: list[ClientSpec] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that `run_from_dict` reads back."""
+        return asdict(self)
+
+
+# -- reading --------------------------------------------------------------------------------
+def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
+    """Check and build; raises SpecError."""
+    data = mapping(value, place, [one.name for one in fields(RunSpec)])
+    run = RunSpec()
+    if "cluster" in data:
+        run.cluster = cluster_from_dict(data["cluster"], (*place, "cluster"))
+    if "seed" in data:
+        run.seed = integer(data["seed"], (*place, "seed"), 0)
+    if "record_level" in data:
+        run.record_level = choice(data["record_level"], (*place, "record_level"), LEVEL_NAMES)
+    if "epoch_ms" in data:
+        run.epoch_ms = integer(data["epoch_ms"], (*place, "epoch_ms"), 0)
+    for index, one in enumerate(items(data.get("topics"), (*place, "topics"))):
+        run.topics.append(topic_from_dict(one, (*place, "topics", index), len(run.cluster.brokers)))
+    for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):
+        run.clients.append(client_from_dict(one, (*place, "clients", index), run.cluster.preset))
+    _unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
+    _unique([client.name for client in run.clients], (*place, "clients"), "client")
+    return run
+
+
+def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
+    """Check and build; every broker's settings are tried on Kafka's own rules."""
+    data = mapping(value, place, [one.name for one in fields(ClusterSpec)])
+    cluster = ClusterSpec()
+    if "name" in data:
+        cluster.name = text(data["name"], (*place, "name"))
+    if "controller" in data:
+        cluster.controller = choice(data["controller"], (*place, "controller"), CONTROLLERS)
+    if cluster.controller == "kraft":
+        raise SpecError((*place, "controller"), "kraft is not there yet, expected zookeeper")
+    if "preset" in data:
+        cluster.preset = choice(data["preset"], (*place, "preset"), presets.NAMES)
+    cluster.settings = _settings(data.get("settings"), (*place, "settings"))
+    switches = mapping(data.get("protections"), (*place, "protections"), PROTECTIONS)
+    cluster.protections = {name: truth(on, (*place, "protections", name)) for name, on in switches.items()}
+    if "link_delay_ms" in data:
+        cluster.link_delay_ms = number(data["link_delay_ms"], (*place, "link_delay_ms"), 0, 60_000)
+    if "host" in data:
+        cluster.host = text(data["host"], (*place, "host"))
+    if "port" in data:
+        cluster.port = integer(data["port"], (*place, "port"), 0, 65_535)
+    if "listen" in data:
+        cluster.listen = truth(data["listen"], (*place, "listen"))
+    if "brokers" in data:
+        cluster.brokers = _brokers(data["brokers"], (*place, "brokers"))
+    _check_settings(cluster, place)
+    return cluster
+
+
+def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
+    """A count, or a list of ids and of {id, rack, settings}."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [BrokerSpec(number + 1) for number in range(integer(value, place, 1, MAX_BROKERS))]
+    brokers: list[BrokerSpec] = []
+    for index, one in enumerate(items(value, place)):
+        at = (*place, index)
+        if isinstance(one, int) and not isinstance(one, bool):
+            brokers.append(BrokerSpec(integer(one, at, 0)))
+            continue
+        data = mapping(one, at, ["id", "rack", "settings"], ["id"])
+        rack = data.get("rack")
+        brokers.append(
+            BrokerSpec(
+                integer(data["id"], (*at, "id"), 0),
+                None if rack is None else text(rack, (*at, "rack")),
+                _settings(data.get("settings"), (*at, "settings")),
+            )
+        )
+    if not 1 <= len(brokers) <= MAX_BROKERS:
+        raise SpecError(place, f"expected 1 to {MAX_BROKERS} brokers, found {len(brokers)}")
+    _unique([str(broker.id) for broker in brokers], place, "broker id")
+    return brokers
+
+
+def _check_settings(cluster: ClusterSpec, place: Place) -> None:
+    for index, broker in enumerate(cluster.brokers):
+        try:
+            BrokerConfig(cluster.broker_settings(broker))
+        except ConfigError as error:
+            name = getattr(error, "name", "")
+            at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
+            if name in broker.settings:
+                at = (*place, "brokers", index, "settings", name)
+            raise SpecError(at, str(error)) from None
+
+
+def topic_from_dict(value: Any, place: Place, brokers: int) -> TopicSpec:
+    """{name, partitions, replication_factor, configs}; the factor is at most the number of brokers."""
+    if isinstance(value, str):
+        value = {"name": value}
+    data = mapping(value, place, [one.name for one in fields(TopicSpec)], ["name"])
+    topic = TopicSpec(text(data["name"], (*place, "name")), replication_factor=min(3, brokers))
+    if "partitions" in data:
+        topic.partitions = integer(data["partitions"], (*place, "partitions"), 1, 10_000)
+    if "replication_factor" in data:
+        topic.replication_factor = integer(data["replication_factor"], (*place, "replication_factor"), 1, brokers)
+    topic.configs = topic_configs(data.get("configs"), (*place, "configs"))
+    return topic
+
+
+def topic_configs(value: Any, place: Place) -> dict[str, str]:
+    """Topic settings by Kafka's names."""
+    configs = _settings(value, place)
+    for name, content in configs.items():
+        try:
+            topic_setting(name).parse(content)
+        except ConfigError as error:
+            raise SpecError((*place, name), str(error)) from None
+    return configs
+
+
+def client_from_dict(value: Any, place: Place, preset: str = "default") -> ClientSpec:
+    """A built-in client and its settings, which are checked as its kind of client checks them."""
+    data = mapping(value, place, [*[one.name for one in fields(ClientSpec)], "era"], ["name", "kind", "topic"])
+    client = ClientSpec(
+        text(data["name"], (*place, "name")),
+        choice(data["kind"], (*place, "kind"), ("producer", "consumer")),
+        text(data["topic"], (*place, "topic")),
+    )
+    if client.kind == "producer" and not client.name.startswith("producer"):
+        raise SpecError((*place, "name"), f"{client.name!r}: the name of a producer begins with 'producer'")
+    era = choice(data.get("era", "3.x"), (*place, "era"), ERAS)
+    given = presets.PRODUCER[preset] if client.kind == "producer" else presets.CONSUMER[preset]
+    own = _settings(data.get("settings"), (*place, "settings"))
+    client.settings = {**given, **ERAS[era].get(client.kind, {}), **own}
+    check_client_settings(client, (*place, "settings"))
+    _read_load(client, data, place)
+    return client
+
+
+def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
+    if "start" in data:
+        client.start = truth(data["start"], (*place, "start"))
+    if "rate" in data:
+        client.rate = number(data["rate"], (*place, "rate"), 0, 1_000_000)
+    for name, most in (("size", 10_000_000), ("keys", 10_000_000), ("count", 1_000_000_000)):
+        if name in data:
+            setattr(client, name, integer(data[name], (*place, name), 0, most))
+    if data.get("partition") is not None:
+        client.partition = integer(data["partition"], (*place, "partition"), 0)
+    if "process_ms" in data:
+        client.process_ms = number(data["process_ms"], (*place, "process_ms"), 0)
+    if "commit" in data:
+        client.commit = choice(data["commit"], (*place, "commit"), ("auto", "after", "before", "none"))
+
+
+def check_client_settings(client: ClientSpec, place: Place) -> None:
+    """Raise SpecError for a client setting that is unknown or wrong."""
+    settings: type[ClientSettings] = ProducerSettings if client.kind == "producer" else ConsumerSettings
+    try:
+        parse(settings, client.settings)
+    except SettingsError as error:
+        raise SpecError(place, str(error)) from None
+
+
+def _settings(value: Any, place: Place) -> dict[str, str]:
+    return {name: setting(content, (*place, name)) for name, content in mapping(value, place).items()}
+
+
+def _unique(names: list[str], place: Place, what: str) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecError((*place, index), f"{what} {name} is there twice")

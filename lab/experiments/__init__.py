@@ -1,0 +1,1 @@
+"""Runs: execute a scenario, keep what happened, execute it again."""

@@ -1,0 +1,1 @@
+"""Scenarios: one file, one lesson."""
