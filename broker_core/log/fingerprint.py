@@ -1,0 +1,60 @@
+"""A short number that tells at a glance whether two replicas hold the same batches.
+
+It is a CRC over base offset, leader epoch and CRC of the last eight batches below an offset. Equal
+numbers mean equal tails, unless eight CRCs of four bytes collide at once.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from broker_core.log.scan import headers_from
+
+if TYPE_CHECKING:
+    from broker_core.log.partition_log import PartitionLog
+
+BATCHES = 8
+_PART = Struct(">qiI")
+
+
+def fingerprint(log: PartitionLog, upto_offset: int) -> int:
+    """Fingerprint of the batches that end below `upto_offset`; 0 when there are none."""
+    parts: list[bytes] = []
+    for place in range(log.segment_of(max(upto_offset - 1, 0)), -1, -1):
+        parts = _last_parts(log, place, upto_offset, BATCHES - len(parts)) + parts
+        if len(parts) >= BATCHES:
+            break
+    return crc32c(b"".join(parts)) if parts else 0
+
+
+def _last_parts(log: PartitionLog, place: int, upto_offset: int, wanted: int) -> list[bytes]:
+    segment = log.segments[place]
+    tail = segment.tail
+    from_tail = [
+        position
+        for last, position in zip(tail.last_offsets[-4 * BATCHES :], tail.positions[-4 * BATCHES :], strict=True)
+        if last < upto_offset
+    ]
+    if len(from_tail) >= wanted:
+        start = from_tail[-wanted]
+    elif tail.positions and tail.positions[0] == 0 and len(tail.positions) <= 4 * BATCHES:
+        start = 0
+    else:
+        start = _indexed_start(log, place, upto_offset, wanted)
+    parts: list[bytes] = []
+    for _, header in headers_from(segment.log, start, segment.log.size):
+        if header.last_offset >= upto_offset:
+            break
+        parts.append(_PART.pack(header.base_offset, header.leader_epoch, header.crc))
+    return parts[-wanted:]
+
+
+def _indexed_start(log: PartitionLog, place: int, upto_offset: int, wanted: int) -> int:
+    """A position with at least `wanted` batches between it and the offset (0 when unsure)."""
+    segment = log.segments[place]
+    entries = segment.index.entries()
+    below = [position for offset, position in entries if offset < upto_offset]
+    return below[-wanted - 1] if len(below) > wanted else 0

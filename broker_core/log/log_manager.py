@@ -1,0 +1,304 @@
+"""All logs of one broker, spread over its log directories (`log.dirs`).
+
+A partition lies wholly in one directory. A new one goes where the fewest partitions are: by count,
+not by bytes, so a full disk can stand next to an empty one.
+
+Each log directory holds, beside the partitions,
+
+| file | |
+|---|---|
+| `.kafka_cleanshutdown` | the last stop was controlled: nothing has to be scanned. Removed at every start |
+| `recovery-point-offset-checkpoint` | up to where each log is known to be flushed |
+| `replication-offset-checkpoint` | high watermarks |
+| `log-start-offset-checkpoint` | log starts that are not a segment's base |
+| `meta.properties` | whose directory it is |
+
+Nothing happens by itself here: the broker calls `run_retention`, `run_flush`, `checkpoint`,
+`delete_expired_files` when it is time (`log.retention.check.interval.ms` [5 min],
+`log.flush.scheduler.interval.ms`, `log.flush.offset.checkpoint.interval.ms` [1 min]).
+
+A StorageError while a directory is read or written makes that directory fail (`fail_directory`):
+its logs are gone from here, the other directories go on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage import Storage
+from broker_core.log import checkpoints
+from broker_core.log.config import LogConfig
+from broker_core.log.partition_log import Emit, PartitionLog, no_journal
+from broker_core.log.producers import EXPIRATION_MS
+
+DELETE_SUFFIX = "-delete"
+TopicPartition = tuple[str, int]
+
+
+def partition_of(directory_name: str) -> TopicPartition | None:
+    """`orders-0` -> ("orders", 0); None when it is no partition's directory."""
+    topic, dash, number = directory_name.rpartition("-")
+    return (topic, int(number)) if dash and topic and number.isdigit() and number.isascii() else None
+
+
+class LogManager:
+    """See the module. `get` and `logs` know only the directories that work."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        log_dirs: Sequence[str],
+        default_config: LogConfig,
+        broker_id: int,
+        emit: Emit = no_journal,
+        *,
+        producer_expiration_ms: int = EXPIRATION_MS,
+        topic_configs: Mapping[str, LogConfig] | None = None,
+    ) -> None:
+        """`topic_configs`: what is known of topics' own settings before `load`."""
+        self.storage = storage
+        self.log_dirs = list(log_dirs)
+        self.offline_dirs: dict[str, str] = {}
+        self.default_config = default_config
+        self.broker_id = broker_id
+        self.emit = emit
+        self.clean = False
+        self._producer_expiration_ms = producer_expiration_ms
+        self._topic_configs: dict[str, LogConfig] = dict(topic_configs or {})
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._deleted_logs: list[tuple[int, PartitionLog]] = []
+        self._stale_dirs: list[tuple[int, str]] = []
+        self._deletions = 0
+
+    # --- start and stop ----------------------------------------------------------------------
+
+    def load(self, now_ms: int) -> None:
+        """Open every log of every directory, recovering what was not shut down cleanly."""
+        self.clean = bool(self.log_dirs)
+        for log_dir in self.log_dirs:
+            try:
+                self.clean = self._load_directory(log_dir, now_ms) and self.clean
+            except StorageError as error:
+                self.fail_directory(log_dir, str(error))
+
+    def _load_directory(self, log_dir: str, now_ms: int) -> bool:
+        marker = f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}"
+        clean = self.storage.exists(marker)
+        recovery_points = self._read_offsets(log_dir, checkpoints.RECOVERY_POINTS)
+        log_starts = self._read_offsets(log_dir, checkpoints.LOG_STARTS)
+        self._high_watermarks.update(self._read_offsets(log_dir, checkpoints.HIGH_WATERMARKS))
+        for name in self.storage.list(log_dir):
+            if name.endswith(DELETE_SUFFIX):
+                self._stale_dirs.append((now_ms + self.default_config.file_delete_delay_ms, f"{log_dir}/{name}"))
+                continue
+            key = partition_of(name)
+            if key is not None:
+                self._logs[key] = PartitionLog(
+                    self.storage, f"{log_dir}/{name}", *key, self.config_of(key[0]), now_ms,
+                    emit=self.emit, clean=clean, recovery_point=recovery_points.get(key, 0),
+                    log_start_offset=log_starts.get(key, 0), producer_expiration_ms=self._producer_expiration_ms,
+                )  # fmt: skip
+        self.storage.delete(marker)
+        return clean
+
+    def _read_offsets(self, log_dir: str, name: str) -> dict[TopicPartition, int]:
+        """A checkpoint that cannot be read counts as empty: everything is then scanned."""
+        try:
+            return checkpoints.read_offsets(self.storage, f"{log_dir}/{name}")
+        except checkpoints.CorruptCheckpoint:
+            return {}
+
+    def shut_down(self, now_ms: int) -> None:
+        """Flush and close every log, write the checkpoints and the clean-shutdown marker."""
+        for log_dir in self.live_dirs():
+            try:
+                for log in self._logs_in(log_dir):
+                    log.close()
+                self._checkpoint_directory(log_dir)
+                self.storage.write_text(f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}", '{"version":0,"brokerEpoch":-1}')
+            except StorageError as error:
+                self.fail_directory(log_dir, str(error))
+
+    # --- logs --------------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> PartitionLog | None:
+        return self._logs.get((topic, partition))
+
+    def get_or_create(
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig | None = None,
+        topic_id: uuid.UUID = checkpoints.NO_UUID,
+        now_ms: int = 0,
+    ) -> PartitionLog:
+        """The log of a partition; a new one goes to the directory with the fewest. Raises StorageError."""
+        if config is not None:
+            self._topic_configs[topic] = config
+        log = self._logs.get((topic, partition))
+        if log is None:
+            log = self._create(topic, partition, topic_id, now_ms)
+        elif topic_id != checkpoints.NO_UUID and log.topic_id == checkpoints.NO_UUID:
+            log.assign_topic_id(topic_id)
+        return log
+
+    def _create(self, topic: str, partition: int, topic_id: uuid.UUID, now_ms: int) -> PartitionLog:
+        log_dir = self._emptiest_dir()
+        log = PartitionLog(
+            self.storage, f"{log_dir}/{topic}-{partition}", topic, partition, self.config_of(topic), now_ms,
+            emit=self.emit, topic_id=topic_id, producer_expiration_ms=self._producer_expiration_ms,
+        )  # fmt: skip
+        self._logs[topic, partition] = log
+        self._high_watermarks.pop((topic, partition), None)
+        return log
+
+    def _emptiest_dir(self) -> str:
+        live = self.live_dirs()
+        if not live:
+            raise StorageError(",".join(self.log_dirs), "create", "no log directory is online")
+        counts = dict.fromkeys(live, 0)
+        for log in self._logs.values():
+            counts[self.dir_of(log)] += 1
+        return min(live, key=counts.__getitem__)
+
+    def delete(self, topic: str, partition: int, now_ms: int) -> None:
+        """Rename the directory to `...-delete`; its files go `file.delete.delay.ms` later."""
+        log = self._logs.pop((topic, partition), None)
+        self._high_watermarks.pop((topic, partition), None)
+        if log is None:
+            return
+        self._deletions += 1
+        unique = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.broker_id}/{topic}-{partition}/{now_ms}/{self._deletions}").hex
+        size = log.size_bytes
+        log.rename_for_delete(unique)
+        self._deleted_logs.append((now_ms + log.config.file_delete_delay_ms, log))
+        log.fact(events.SEGMENT_DELETED, base_offset=log.segments[0].base_offset, reason="topic deleted", bytes=size)
+
+    def logs(self) -> list[PartitionLog]:
+        """Every log, in the order of topic and partition."""
+        return [self._logs[key] for key in sorted(self._logs)]
+
+    def _logs_in(self, log_dir: str) -> list[PartitionLog]:
+        return [log for log in self.logs() if self.dir_of(log) == log_dir]
+
+    @staticmethod
+    def dir_of(log: PartitionLog) -> str:
+        """The log directory that a log lies in."""
+        return log.directory.rpartition("/")[0]
+
+    def live_dirs(self) -> list[str]:
+        return [log_dir for log_dir in self.log_dirs if log_dir not in self.offline_dirs]
+
+    def fail_directory(self, log_dir: str, reason: str) -> list[TopicPartition]:
+        """Take a directory offline; returns the partitions that went with it."""
+        if log_dir in self.offline_dirs:
+            return []
+        self.offline_dirs[log_dir] = reason
+        gone = [key for key in sorted(self._logs) if self.dir_of(self._logs[key]) == log_dir]
+        for key in gone:
+            del self._logs[key]
+        self._deleted_logs = [(due, log) for due, log in self._deleted_logs if self.dir_of(log) != log_dir]
+        self.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="log directory offline")
+        return gone
+
+    # --- settings ----------------------------------------------------------------------------
+
+    def config_of(self, topic: str) -> LogConfig:
+        return self._topic_configs.get(topic, self.default_config)
+
+    def update_topic_config(self, topic: str, config: LogConfig) -> None:
+        """A topic's settings have changed: they hold from the next append on."""
+        self._topic_configs[topic] = config
+        for log in self.logs():
+            if log.topic == topic:
+                log.config = config
+
+    def update_default_config(self, config: LogConfig) -> None:
+        """The broker's settings have changed, for topics without their own."""
+        self.default_config = config
+        for log in self.logs():
+            if log.topic not in self._topic_configs:
+                log.config = config
+
+    # --- work that the broker schedules ------------------------------------------------------
+
+    def run_retention(self, now_ms: int) -> int:
+        """Delete old segments, forget silent producers. Returns how many segments went."""
+        count = 0
+        for log in self.logs():
+            try:
+                count += log.delete_old_segments(now_ms)
+                log.producers.expire(now_ms)
+            except StorageError as error:
+                self.fail_directory(self.dir_of(log), str(error))
+        return count
+
+    def run_flush(self, now_ms: int) -> int:
+        """Flush the logs for which it is time. Returns how many."""
+        count = 0
+        for log in self.logs():
+            try:
+                count += log.maybe_flush(now_ms)
+            except StorageError as error:
+                self.fail_directory(self.dir_of(log), str(error))
+        return count
+
+    def delete_expired_files(self, now_ms: int) -> None:
+        """Remove what was renamed to `.deleted` or `-delete` and whose delay is over."""
+        for log in self.logs():
+            if log.deleted_files:
+                log.delete_expired_files(now_ms)
+        for due, log in self._deleted_logs:
+            if due <= now_ms:
+                self.storage.delete(log.directory)
+        self._deleted_logs = [(due, log) for due, log in self._deleted_logs if due > now_ms]
+        for due, path in self._stale_dirs:
+            if due <= now_ms:
+                self.storage.delete(path)
+        self._stale_dirs = [(due, path) for due, path in self._stale_dirs if due > now_ms]
+
+    def checkpoint(self) -> None:
+        """Write recovery points, log starts and high watermarks of every directory."""
+        for log_dir in self.live_dirs():
+            try:
+                self._checkpoint_directory(log_dir)
+            except StorageError as error:
+                self.fail_directory(log_dir, str(error))
+
+    def _checkpoint_directory(self, log_dir: str) -> None:
+        logs = self._logs_in(log_dir)
+        points = {(log.topic, log.partition): log.recovery_point for log in logs}
+        starts = {
+            (log.topic, log.partition): log.log_start_offset
+            for log in logs
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.RECOVERY_POINTS}", points)
+        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.LOG_STARTS}", starts)
+        self._write_high_watermarks(log_dir, logs)
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:
+        """Write `replication-offset-checkpoint`: each log's own high watermark, or the ones given."""
+        for key, offset in (high_watermarks or {}).items():
+            if key in self._logs:
+                self._logs[key].update_high_watermark(offset)
+        for log_dir in self.live_dirs():
+            try:
+                self._write_high_watermarks(log_dir, self._logs_in(log_dir))
+            except StorageError as error:
+                self.fail_directory(log_dir, str(error))
+
+    def _write_high_watermarks(self, log_dir: str, logs: Sequence[PartitionLog]) -> None:
+        marks = {(log.topic, log.partition): log.high_watermark for log in logs}
+        self._high_watermarks.update(marks)
+        checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.HIGH_WATERMARKS}", marks)
+
+    def high_watermark_checkpoint(self, topic: str, partition: int) -> int:
+        """The checkpointed high watermark (0 when there is none), never behind the log end."""
+        mark = self._high_watermarks.get((topic, partition), 0)
+        log = self._logs.get((topic, partition))
+        return mark if log is None else max(log.log_start_offset, min(mark, log.log_end_offset))

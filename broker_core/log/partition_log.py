@@ -1,0 +1,440 @@
+"""The log of one partition: segments in a row, and the marks on it.
+
+    log start          high watermark        log end
+        |                     |                 |
+        v                     v                 v
+    [ segment 0 ][ segment 50 ][ segment 120, active ]
+        10 .......................... 130 ..... 141
+
+- log start <= high watermark <= log end; offsets below the log start are gone, even where their
+  bytes still lie in a segment;
+- the leader assigns offsets (`append_as_leader`), a follower keeps them (`append_as_follower`);
+- the high watermark belongs to replication, which moves it with `update_high_watermark`.
+
+A directory `orders-0` is all there is: whatever is not in its files is worked out from them at the
+next start (`recovery`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from broker_core.kernel import events
+from broker_core.kernel.storage import Buffer, Storage
+from broker_core.log import checkpoints, retention, timestamps, truncation
+from broker_core.log.config import LogConfig
+from broker_core.log.epochs import LeaderEpochCache
+from broker_core.log.errors import OffsetOutOfRange, OffsetsNotMonotonic
+from broker_core.log.fingerprint import fingerprint
+from broker_core.log.producer_snapshot import write_snapshot
+from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable
+from broker_core.log.recovery import load
+from broker_core.log.segment import LogRead, LogSegment
+from broker_core.log.stamping import stamp
+from broker_core.records.batch import decode_records
+from broker_core.records.errors import CorruptRecordError
+from broker_core.records.header import BatchHeader, ensure_valid, iterate_batches
+from broker_core.records.record import Record
+from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, validate_batches
+
+NO_TIMESTAMP = -1
+
+
+class Emit(Protocol):
+    """The signature of `Node.emit`."""
+
+    def __call__(self, code: events.EventCode, **params: Any) -> None: ...
+
+
+def no_journal(code: events.EventCode, **params: Any) -> None:
+    """For logs outside a world: nobody listens."""
+
+
+class AppendInfo(NamedTuple):
+    """What an append did. `duplicate`: nothing, these batches are there already, at these offsets."""
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_append_time: int
+    log_start_offset: int
+    bytes: int
+    batch_count: int
+    duplicate: bool
+    last_crc: int
+
+
+class PartitionLog:
+    """See the module. `segments` is never empty and sorted by base offset; the last one is active."""
+
+    __slots__ = (
+        "storage", "directory", "topic", "partition", "_config", "rules", "topic_id", "log_start_offset",
+        "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
+        "emit", "last_flush_ms", "deleted_files", "_bases",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        storage: Storage,
+        directory: str,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        emit: Emit = no_journal,
+        topic_id: uuid.UUID = checkpoints.NO_UUID,
+        clean: bool = False,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        producer_expiration_ms: int = EXPIRATION_MS,
+    ) -> None:
+        """Open or create the directory. `clean`: the last shutdown wrote its marker, nothing is scanned."""
+        self.storage, self.directory = storage, directory
+        self.topic, self.partition = topic, partition
+        self.config = config
+        self.emit = emit
+        self.topic_id = topic_id
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = self.high_watermark = log_start_offset
+        self.recovery_point = recovery_point
+        self.segments: list[LogSegment] = []
+        self._bases: list[int] = []
+        self.producers = ProducerStateTable(producer_expiration_ms)
+        self.leader_epochs = LeaderEpochCache(storage, self._epochs_path(), self.end_offset)
+        self.last_flush_ms = now_ms
+        self.deleted_files: list[tuple[int | None, str]] = []
+        load(self, now_ms, clean)
+        if topic_id != checkpoints.NO_UUID:
+            self.assign_topic_id(topic_id)
+        else:
+            self.topic_id = checkpoints.read_topic_id(storage, f"{directory}/{checkpoints.PARTITION_METADATA}")
+
+    # --- facts -------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> LogConfig:
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        self.rules = config.validation_rules()
+
+    @property
+    def active(self) -> LogSegment:
+        return self.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.log.size for segment in self.segments)
+
+    @property
+    def name(self) -> str:
+        """`orders-0`."""
+        return f"{self.topic}-{self.partition}"
+
+    def end_offset(self) -> int:
+        """The log end offset, as a method that can be handed on."""
+        return self.log_end_offset
+
+    def _epochs_path(self) -> str:
+        return f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
+
+    def assign_topic_id(self, topic_id: uuid.UUID) -> None:
+        """Write `partition.metadata` unless it says so already."""
+        path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
+        if checkpoints.read_topic_id(self.storage, path) != topic_id:
+            checkpoints.write_topic_id(self.storage, path, topic_id)
+        self.topic_id = topic_id
+
+    def fact(self, code: events.EventCode, **params: Any) -> None:
+        """A journal event about this partition."""
+        self.emit(code, topic=self.topic, partition=self.partition, **params)
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, kept between log start and log end; returns what it is now."""
+        self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
+        return self.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """End of what read_committed may see: below the high watermark and the first open transaction."""
+        first_open = self.producers.first_open_transaction
+        return self.high_watermark if first_open is None else min(first_open, self.high_watermark)
+
+    # --- append ------------------------------------------------------------------------------
+
+    def append_as_leader(
+        self, records: Buffer, leader_epoch: int, now_ms: int, *, origin: str = CLIENT
+    ) -> AppendInfo:
+        """Check, give offsets, append. A writable buffer is changed in place and kept: hand it over.
+
+        Raises RecordsError, LogError (both with `kafka_error`) and StorageError; the log is then as before.
+        """
+        rules = self.rules
+        headers, buffer = validate_batches(records, rules, now_ms, origin)
+        if self._has_producers(headers):
+            duplicate = self.producers.check(headers, origin == CLIENT)
+            if duplicate is not None:
+                return self._duplicate(duplicate)
+        append_time = now_ms if rules.timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
+        first = self.log_end_offset
+        stamped, buffers = stamp(headers, buffer, first, leader_epoch, append_time)
+        if leader_epoch > self.leader_epochs.latest_epoch:
+            self.leader_epochs.assign(leader_epoch, first)
+        return self._append(stamped, buffers, len(buffer), now_ms, append_time)
+
+    def append_as_follower(self, records: Buffer | Sequence[Buffer], now_ms: int = NO_TIMESTAMP) -> AppendInfo:
+        """Append what the leader sent, offsets and epochs as they are.
+
+        Raises CorruptRecordError, OffsetsNotMonotonic, StorageError; the log is then as before.
+        """
+        buffers = [records] if isinstance(records, (bytes, bytearray, memoryview)) else list(records)
+        headers: list[BatchHeader] = []
+        size, expected = 0, self.log_end_offset
+        for buffer in buffers:
+            at = 0
+            for batch in iterate_batches(buffer):
+                ensure_valid(batch)
+                header = batch.header
+                if header.base_offset < expected:
+                    raise OffsetsNotMonotonic(
+                        f"{self.name}: append of offset {header.base_offset}, but the log ends at {expected}"
+                    )
+                expected = header.next_offset
+                headers.append(header)
+                at += header.size
+            if at != len(buffer):
+                raise CorruptRecordError(f"{len(buffer) - at} bytes are not a whole batch", f"byte {at}")
+            size += at
+        if not headers:
+            raise CorruptRecordError("nothing to append")
+        for header in headers:
+            if header.leader_epoch > self.leader_epochs.latest_epoch:
+                self.leader_epochs.assign(header.leader_epoch, header.base_offset)
+        return self._append(headers, buffers, size, now_ms, NO_TIMESTAMP)
+
+    def _append(
+        self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
+    ) -> AppendInfo:
+        """The part that leader and follower share."""
+        last = headers[-1]
+        max_timestamp = last.max_timestamp if len(headers) == 1 else max([header.max_timestamp for header in headers])
+        segment = self._maybe_roll(size, max_timestamp, headers[0].base_offset, last.last_offset, now_ms)
+        segment.append(headers, buffers)
+        for header in headers:
+            if header.producer_id >= 0:
+                self._update_producers(header, buffers)
+        self.log_end_offset = self.producers.map_end_offset = last.base_offset + last.last_offset_delta + 1
+        return AppendInfo(
+            headers[0].base_offset, self.log_end_offset - 1, max_timestamp, append_time, self.log_start_offset,
+            size, len(headers), False, last.crc,
+        )  # fmt: skip
+
+    def _has_producers(self, headers: Sequence[BatchHeader]) -> bool:
+        return headers[0].producer_id >= 0 or (
+            len(headers) > 1 and any([header.producer_id >= 0 for header in headers])
+        )
+
+    def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
+        if not header.is_control:
+            self.producers.update(header)
+            return
+        found = self.active.locate(header.base_offset)
+        assert found is not None
+        batch = self.active.log.read(found[0], header.size)
+        self.producers.update(header, decode_records(batch))
+
+    def _duplicate(self, batch: ProducedBatch) -> AppendInfo:
+        append_time = batch.timestamp if self.rules.timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
+        return AppendInfo(
+            batch.first_offset, batch.last_offset, batch.timestamp, append_time, self.log_start_offset, 0, 0, True, 0
+        )
+
+    # --- segments ----------------------------------------------------------------------------
+
+    def _maybe_roll(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> LogSegment:
+        segment, config = self.segments[-1], self._config
+        wait = config.segment_ms
+        if config.segment_jitter_ms:
+            wait -= self._jitter(segment.base_offset)
+        reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
+        return segment if reason is None else self.roll(now_ms, reason, first_offset)
+
+    def _jitter(self, base_offset: int) -> int:
+        """Spreads the rolls of many partitions; the same for a segment in every run."""
+        seed = sum(ord(letter) * 31**place for place, letter in enumerate(f"{self.name}/{base_offset}"))
+        return seed % (min(self._config.segment_jitter_ms, self._config.segment_ms) + 1)
+
+    def roll(self, now_ms: int, reason: str = "asked for", first_offset: int | None = None) -> LogSegment:
+        """Begin a new segment at the log end (or at a follower's `first_offset` behind it)."""
+        base = self.log_end_offset if first_offset is None else max(first_offset, self.log_end_offset)
+        old = self.segments[-1]
+        if old.base_offset == base and old.size == 0:
+            return old
+        old.become_inactive()
+        if old.size == 0:
+            self.drop_segment(old)
+        self.producers.map_end_offset = base
+        write_snapshot(self.storage, self.directory, self.producers)
+        segment = self.add_segment(base, now_ms)
+        self.fact(events.SEGMENT_ROLLED, base_offset=base, reason=reason)
+        return segment
+
+    def add_segment(self, base_offset: int, now_ms: int) -> LogSegment:
+        """Open the files of a segment and put it at the end."""
+        config = self._config
+        segment = LogSegment(
+            self.storage, self.directory, base_offset, config.segment_index_bytes, config.index_interval_bytes, now_ms
+        )
+        self.segments.append(segment)
+        self._bases.append(base_offset)
+        return segment
+
+    def drop_segment(self, segment: LogSegment) -> None:
+        """Delete a segment's files at once."""
+        place = self.segments.index(segment)
+        del self.segments[place], self._bases[place]
+        for path in segment.file_names():
+            self.storage.delete(path)
+
+    def forget_segment(self, segment: LogSegment) -> None:
+        """Take a segment out of the list; its files are somebody else's business now."""
+        place = self.segments.index(segment)
+        del self.segments[place], self._bases[place]
+
+    def segment_of(self, offset: int) -> int:
+        """Index in `segments` of the one whose range holds `offset`."""
+        if offset >= self._bases[-1]:
+            return len(self._bases) - 1
+        return max(bisect_right(self._bases, offset) - 1, 0)
+
+    # --- read --------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, max_offset: int, min_one: bool = True) -> LogRead:
+        """Whole batches from the one that holds `offset`, ending below `max_offset` (HW, LSO or log end).
+
+        At most `max_bytes`, but the first batch whole when `min_one`. Raises OffsetOutOfRange.
+        """
+        if offset > self.log_end_offset or offset < self.log_start_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
+        if offset < max_offset:
+            for place in range(self.segment_of(offset), len(self.segments)):
+                found = self.segments[place].read(offset, max_bytes, max_offset, min_one)
+                if found is not None:
+                    return found
+                if not min_one or self._more_below(place, max_offset) is False:
+                    break
+        return LogRead([], 0, offset)
+
+    def _more_below(self, place: int, max_offset: int) -> bool:
+        """Whether the next segment begins below `max_offset`: a gap at the end of one leads into it."""
+        return place + 1 < len(self._bases) and self._bases[place + 1] < max_offset
+
+    def records(self, start: int, end: int) -> Iterator[Record]:
+        """Decoded records with start <= offset < end, control batches left out."""
+        position = max(start, self.log_start_offset)
+        while position < min(end, self.log_end_offset):
+            found = self.read(position, 1024 * 1024, self.log_end_offset)
+            if not found.size:
+                return
+            for part in found.slices:
+                for batch in iterate_batches(part.read()):
+                    if not batch.header.is_control:
+                        yield from (one for one in decode_records(batch) if position <= one.offset < end)
+            position = found.next_offset
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the first record at or after a time; None: there is none."""
+        return timestamps.offset_for_timestamp(self, timestamp_ms)
+
+    def max_timestamp_offset(self) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the record with the largest timestamp (KIP-734)."""
+        return timestamps.max_timestamp_offset(self)
+
+    def content_hash(self, upto_offset: int) -> int:
+        """Fingerprint of the last batches below `upto_offset`: equal on replicas that agree."""
+        return fingerprint(self, upto_offset)
+
+    # --- cutting and ending ------------------------------------------------------------------
+
+    def truncate_to(self, offset: int, reason: str = "leader epoch") -> bool:
+        """Drop everything from `offset` on; False when the log ends there already."""
+        return truncation.truncate_to(self, offset, reason)
+
+    def truncate_fully_and_start_at(self, offset: int, reason: str = "leader's log start") -> None:
+        """Drop everything; the log is empty and begins at `offset`."""
+        truncation.truncate_fully_and_start_at(self, offset, reason)
+
+    def delete_records_before(self, offset: int, reason: str = "DeleteRecords") -> bool:
+        """Move the log start forward (at most to the high watermark); False when it is there already."""
+        return truncation.move_log_start(self, offset, reason)
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Retention: by log start, time and size. Returns how many segments went."""
+        return retention.delete_old_segments(self, now_ms)
+
+    def delete_expired_files(self, now_ms: int) -> None:
+        """Remove `.deleted` files whose `file.delete.delay.ms` is over."""
+        retention.delete_expired_files(self, now_ms)
+
+    def flush(self, now_ms: int | None = None) -> None:
+        """Bring everything to stable storage; the recovery point is then the log end."""
+        if now_ms is not None:
+            self.last_flush_ms = now_ms
+        if self.recovery_point >= self.log_end_offset:
+            return
+        for segment in self.segments[self.segment_of(self.recovery_point) :]:
+            segment.flush()
+        self.recovery_point = self.log_end_offset
+        self.fact(events.FLUSHED, offset=self.recovery_point)
+
+    def maybe_flush(self, now_ms: int) -> bool:
+        """Flush when `flush.messages` or `flush.ms` says so, or a segment has been finished since."""
+        unflushed = self.log_end_offset - self.recovery_point
+        due = unflushed >= self._config.flush_messages or now_ms - self.last_flush_ms >= self._config.flush_ms
+        if unflushed > 0 and due:
+            self.flush(now_ms)
+            return True
+        self._flush_finished_segments()
+        return False
+
+    def _flush_finished_segments(self) -> None:
+        base = self.active.base_offset
+        if self.recovery_point < base:
+            for segment in self.segments[self.segment_of(self.recovery_point) : -1]:
+                segment.flush()
+            self.recovery_point = base
+            self.fact(events.FLUSHED, offset=base)
+
+    def close(self) -> None:
+        """For a clean shutdown: producer snapshot, time index, flush, files closed."""
+        self.producers.map_end_offset = self.log_end_offset
+        write_snapshot(self.storage, self.directory, self.producers)
+        self.active.become_inactive()
+        self.flush()
+        for segment in self.segments:
+            segment.flush()
+            segment.close()
+
+    def move_directory(self, directory: str) -> None:
+        """Rename the directory; the files stay open."""
+        self.storage.rename(self.directory, directory)
+        for segment in self.segments:
+            segment.path = f"{directory}/{segment.base_offset:020d}"
+        self.deleted_files = [
+            (due, directory + path[len(self.directory) :]) for due, path in self.deleted_files
+        ]
+        self.directory = directory
+        self.leader_epochs.moved_to(self._epochs_path())
+
+    def rename_for_delete(self, unique: str) -> None:
+        """The directory becomes `<topic>-<partition>.<unique>-delete` (topic cut so that it fits 255 bytes)."""
+        parent = self.directory.rpartition("/")[0]
+        suffix = f"-{self.partition}.{unique}-delete"
+        name = self.topic[: 255 - len(suffix)] + suffix
+        self.move_directory(f"{parent}/{name}" if parent else name)

@@ -1,0 +1,290 @@
+"""One segment: a `.log` file with its `.index` and `.timeindex`, named after its first offset in 20 digits.
+
+    00000000000000000050.log         batches from offset 50 on, as they travelled
+    00000000000000000050.index       offset -> position
+    00000000000000000050.timeindex   timestamp -> offset
+
+Only the last segment of a log is appended to. A new one begins when one of these holds
+(`LogSegment.roll_reason`):
+
+| reason | |
+|---|---|
+| size | the payload would take the file above `segment.bytes` |
+| time | the payload's time is more than `segment.ms` (less the jitter) after the segment's first record; without timestamps: since the segment was made |
+| index full | `.index` or `.timeindex` has `segment.index.bytes` |
+| offset overflow | the offset is more than 2^31-1 above the base |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage import Buffer, FileSlice, Storage
+from broker_core.log.errors import CorruptIndex
+from broker_core.log.offset_index import OffsetIndex
+from broker_core.log.scan import batches_from, find_batch, headers_from
+from broker_core.log.tail import Tail
+from broker_core.log.time_index import TimeIndex
+from broker_core.records.batch import decode_records
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import Batch, BatchHeader, ensure_valid
+from broker_core.records.record import Record
+
+LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
+DELETED = ".deleted"
+LARGEST_RELATIVE_OFFSET = 0x7FFFFFFF
+NO_TIMESTAMP = -1
+
+
+class LogRead(NamedTuple):
+    """What a read found: slices of files (whole batches), their size, the offset behind the last batch."""
+
+    slices: list[FileSlice]
+    size: int
+    next_offset: int
+
+
+class LogSegment:
+    """Files, sparse indexes, and what is needed to decide when it is full and when it is too old.
+
+    - base_offset <= every offset in it <= base_offset + 2^31-1
+    - `max_timestamp`, `max_timestamp_offset` describe all batches in it (-1: none)
+    """
+
+    __slots__ = (
+        "base_offset", "path", "log", "index", "time_index", "max_timestamp", "max_timestamp_offset", "created_ms",
+        "first_timestamp", "index_interval_bytes", "_since_index", "tail", "_storage",
+    )  # fmt: skip
+
+    def __init__(
+        self, storage: Storage, directory: str, base_offset: int, index_bytes: int, index_interval_bytes: int, now_ms: int
+    ) -> None:
+        self._storage = storage
+        self.base_offset = base_offset
+        self.path = f"{directory}/{base_offset:020d}"
+        self.log = storage.open(self.path + LOG)
+        self.index = OffsetIndex(storage.open(self.path + INDEX), base_offset, index_bytes)
+        self.time_index = TimeIndex(storage.open(self.path + TIME_INDEX), base_offset, index_bytes)
+        self.index_interval_bytes = index_interval_bytes
+        self.created_ms = now_ms
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+        self.first_timestamp: int | None = None
+        self._since_index = 0
+        self.tail = Tail()
+
+    @property
+    def size(self) -> int:
+        return self.log.size
+
+    def append(self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer]) -> None:
+        """Write batches with their final offsets. On StorageError the segment is as before."""
+        size_before, since_before = self.log.size, self._since_index
+        stamp_before = self.max_timestamp, self.max_timestamp_offset
+        position = self.log.append(buffers)
+        try:
+            for header in headers:
+                self._note(header, position)
+                size = header.batch_length + 12
+                self.tail.add(header.base_offset + header.last_offset_delta, position, size)
+                position += size
+        except StorageError:
+            self._undo(size_before, since_before, stamp_before, headers[0].base_offset)
+            raise
+
+    def _note(self, header: BatchHeader, position: int) -> None:
+        """Take a batch at `position` into the indexes and the times."""
+        if position == 0:
+            self.first_timestamp = header.max_timestamp
+        if header.max_timestamp > self.max_timestamp:
+            self.max_timestamp = header.max_timestamp
+            self.max_timestamp_offset = header.base_offset + header.last_offset_delta
+        if self._since_index > self.index_interval_bytes:
+            self.index.append(header.base_offset + header.last_offset_delta, position)
+            self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
+            self._since_index = 0
+        self._since_index += header.batch_length + 12
+
+    def _undo(self, size: int, since: int, stamp: tuple[int, int], offset: int) -> None:
+        self.tail.clear()
+        self.max_timestamp, self.max_timestamp_offset = stamp
+        self._since_index = since
+        self.log.truncate(size)
+        self.index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+
+    def roll_reason(
+        self, size: int, max_timestamp: int, last_offset: int, now_ms: int, segment_bytes: int, segment_ms: int
+    ) -> str | None:
+        """Why a payload of `size` bytes needs a new segment; None when it goes in here."""
+        if self.log.size > segment_bytes - size:
+            return "size"
+        if self.log.size and self._waited(max_timestamp, now_ms) > segment_ms:
+            return "time"
+        if self.index.is_full or self.time_index.is_full:
+            return "index full"
+        if last_offset - self.base_offset > LARGEST_RELATIVE_OFFSET:
+            return "offset overflow"
+        return None
+
+    def _waited(self, max_timestamp: int, now_ms: int) -> int:
+        """Milliseconds by which this segment is older than the payload."""
+        if self.first_timestamp is None and self.log.size:
+            first = next(headers_from(self.log, 0, self.log.size), None)
+            self.first_timestamp = first[1].max_timestamp if first else NO_TIMESTAMP
+        if self.first_timestamp is not None and self.first_timestamp >= 0:
+            return max_timestamp - self.first_timestamp
+        return now_ms - self.created_ms
+
+    @property
+    def largest_timestamp(self) -> int:
+        """By which retention judges: of the records, else when the segment was made."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.created_ms
+
+    def read(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> LogRead | None:
+        """Whole batches from the one that holds `offset`, all below `max_offset`; None when there are none here."""
+        slot = self.tail.batch_of(offset)
+        if slot is not None:
+            found = self.tail.range_from(slot, max_bytes, max_offset, min_one)
+        else:
+            found = self._scan_range(offset, max_bytes, max_offset, min_one)
+        if found is None:
+            return None
+        position, size, next_offset = found
+        return LogRead([self.log.slice(position, size)], size, next_offset)
+
+    def _scan_range(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> tuple[int, int, int] | None:
+        """(position, size, next offset), by index and scan."""
+        first = self.locate(offset)
+        if first is None or first[1].last_offset >= max_offset:
+            return None
+        start, header = first
+        if header.size > max_bytes and not min_one:
+            return None
+        end, next_offset = start + header.size, header.next_offset
+        jump = min(self.index.last_position_up_to(start + max_bytes), self.index.lookup(max_offset - 1)[1])
+        jumped = jump > end
+        for at, header in headers_from(self.log, max(jump, end), self.log.size):
+            if jumped:
+                end, next_offset, jumped = at, header.base_offset, False
+            if header.last_offset >= max_offset or at + header.size > start + max_bytes:
+                break
+            end, next_offset = at + header.size, header.next_offset
+        return start, end - start, next_offset
+
+    def locate(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """(position, header) of the first batch that ends at or behind `offset`."""
+        return find_batch(self.log, offset, self.index.lookup(offset)[1], self.log.size)
+
+    def batches(self, position: int = 0) -> list[Batch]:
+        """Every batch from a position on, with its bytes."""
+        return list(batches_from(self.log, position, self.log.size))
+
+    def load(self) -> None:
+        """After opening files that are known to be good: the latest time from the index, once."""
+        self.max_timestamp, self.max_timestamp_offset = self.time_index.last_entry()
+        offset, position = self.index.last_entry()
+        for _, header in headers_from(self.log, position, self.log.size):
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp = header.max_timestamp
+                self.max_timestamp_offset = header.last_offset
+
+    def next_offset(self) -> int:
+        """The offset behind the last batch."""
+        _, position = self.index.last_entry()
+        end = self.base_offset
+        for _, header in headers_from(self.log, position, self.log.size):
+            end = header.next_offset
+        return end
+
+    def sanity_check(self) -> None:
+        """Raise CorruptIndex when an index cannot be right."""
+        self.index.sanity_check()
+        self.time_index.sanity_check()
+        if self.index.last_entry()[1] >= max(self.log.size, 1):
+            raise CorruptIndex(f"{self.path}{INDEX}: points behind the end of the log")
+
+    def rebuild(self, visit: Callable[[Batch], None]) -> tuple[int, str]:
+        """Scan the whole file, rebuild both indexes, cut at the first bad batch.
+
+        `visit` sees every good batch. Returns how many bytes were cut, and why.
+        """
+        self._forget()
+        good, reason, least = 0, "incomplete batch", self.base_offset
+        try:
+            for batch in batches_from(self.log, 0, self.log.size):
+                ensure_valid(batch)
+                self._check_order(batch.header, least)
+                self._note(batch.header, batch.position)
+                visit(batch)
+                good = batch.position + batch.header.size
+                least = batch.header.next_offset
+        except (RecordsError, CorruptIndex) as error:
+            reason = str(error)
+        cut = self.log.size - good
+        if cut:
+            self.log.truncate(good)
+        return cut, reason if cut else ""
+
+    def _forget(self) -> None:
+        self.index.reset()
+        self.time_index.reset()
+        self.tail.clear()
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self._since_index = 0
+        self.first_timestamp = None
+
+    def _check_order(self, header: BatchHeader, least: int) -> None:
+        if header.base_offset < least:
+            raise CorruptIndex(f"offset {header.base_offset} is below {least}")
+        if header.last_offset - self.base_offset > LARGEST_RELATIVE_OFFSET:
+            raise CorruptIndex(f"offset {header.last_offset} is too far from the base {self.base_offset}")
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop the batch that holds `offset` and all behind it; returns the bytes dropped."""
+        found = self.locate(offset)
+        self.index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        if found is None:
+            return 0
+        position = found[0]
+        dropped = self.log.size - position
+        self.log.truncate(position)
+        self.tail.clear()
+        self._since_index = 0
+        if position == 0:
+            self.first_timestamp = None
+        self.load()
+        return dropped
+
+    def find_timestamp(self, timestamp: int, start_offset: int) -> tuple[Record, BatchHeader] | None:
+        """The first record at or after `timestamp`, at or behind `start_offset`."""
+        offset = max(self.time_index.lookup(timestamp)[1], start_offset)
+        for batch in batches_from(self.log, self.index.lookup(offset)[1], self.log.size):
+            header = batch.header
+            if header.last_offset >= start_offset and header.max_timestamp >= timestamp:
+                for record in decode_records(batch):
+                    if record.timestamp >= timestamp and record.offset >= start_offset:
+                        return record, header
+        return None
+
+    def become_inactive(self) -> None:
+        """The log has moved on: write the true maximum into the time index."""
+        self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
+
+    def flush(self) -> None:
+        for file in (self.log, self.index.file, self.time_index.file):
+            file.flush()
+
+    def close(self) -> None:
+        """Everything that a later start needs is in the files."""
+        self.become_inactive()
+        for file in (self.log, self.index.file, self.time_index.file):
+            file.close()
+
+    def file_names(self) -> list[str]:
+        """Paths of the files that exist."""
+        paths = [self.path + suffix for suffix in (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)]
+        return [path for path in paths if self._storage.exists(path)]

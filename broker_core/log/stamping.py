@@ -1,0 +1,73 @@
+"""What a leader writes into batches on append: offsets, leader epoch and, if the topic says so, the time.
+
+A writable buffer is changed in place. Of a read-only one only the 61 header bytes are copied; the
+records stay where they are and the two parts are written behind one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crc32c import crc32c
+
+from broker_core.kernel.storage import Buffer
+from broker_core.records.batch import assign_append_time, assign_offset
+from broker_core.records.header import ATTRIBUTES_AT, HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
+
+NO_TIMESTAMP = -1
+
+
+def stamp(
+    headers: Sequence[BatchHeader], buffer: Buffer, first_offset: int, leader_epoch: int, append_time: int
+) -> tuple[list[BatchHeader], list[Buffer]]:
+    """Headers as they are now, and the buffers to append. `append_time` -1 keeps the producer's times."""
+    if not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
+        return _stamp_copies(headers, memoryview(buffer), first_offset, leader_epoch, append_time)
+    stamped: list[BatchHeader] = []
+    position = 0
+    single = len(headers) == 1
+    view: bytearray | memoryview = buffer if single else memoryview(buffer)
+    for header in headers:
+        size = header.batch_length + 12
+        part = view if single else view[position : position + size]
+        assign_offset(part, first_offset, leader_epoch)
+        crc = header.crc if append_time < 0 else assign_append_time(part, append_time)
+        stamped.append(_stamped(header, first_offset, leader_epoch, append_time, crc))
+        first_offset += header.last_offset_delta + 1
+        position += size
+    return stamped, [buffer]
+
+
+def _stamp_copies(
+    headers: Sequence[BatchHeader], view: memoryview, first_offset: int, leader_epoch: int, append_time: int
+) -> tuple[list[BatchHeader], list[Buffer]]:
+    stamped: list[BatchHeader] = []
+    buffers: list[Buffer] = []
+    position = 0
+    for header in headers:
+        size = header.batch_length + 12
+        front = bytearray(view[position : position + HEADER_SIZE])
+        body = view[position + HEADER_SIZE : position + size]
+        assign_offset(front, first_offset, leader_epoch)
+        crc = header.crc
+        if append_time >= 0:
+            assign_append_time(front, append_time)
+            crc = crc32c(body, crc32c(memoryview(front)[ATTRIBUTES_AT:]))
+            front[17:21] = crc.to_bytes(4, "big")
+        stamped.append(_stamped(header, first_offset, leader_epoch, append_time, crc))
+        buffers += (front, body)
+        first_offset += header.last_offset_delta + 1
+        position += size
+    return stamped, buffers
+
+
+def _stamped(header: BatchHeader, offset: int, leader_epoch: int, append_time: int, crc: int) -> BatchHeader:
+    if append_time < 0:
+        return BatchHeader._make((offset, header[1], leader_epoch, *header[3:]))
+    return header._replace(
+        base_offset=offset,
+        leader_epoch=leader_epoch,
+        crc=crc,
+        attributes=header.attributes | LOG_APPEND_TIME,
+        max_timestamp=append_time,
+    )

@@ -1,0 +1,69 @@
+"""Cutting a log: at its end (a follower gives up what the leader does not have) and at its start.
+
+| | what goes | what follows |
+|---|---|---|
+| `truncate_to` | the batch that holds the offset and all behind it | indexes, epoch cache, producer state; HW at most the new end |
+| `truncate_fully_and_start_at` | everything | an empty segment at the offset; HW = the offset |
+| `move_log_start` | nothing at once: offsets below are refused from now on | whole segments below it go with the next retention |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_core.kernel import events
+from broker_core.log.errors import OffsetOutOfRange
+from broker_core.log.recovery import rebuild_producers
+from broker_core.log.retention import mark_deleted
+
+if TYPE_CHECKING:
+    from broker_core.log.partition_log import PartitionLog
+
+
+def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
+    """See PartitionLog.truncate_to."""
+    before = log.log_end_offset
+    if offset >= before:
+        return False
+    if offset < log.segments[0].base_offset:
+        truncate_fully_and_start_at(log, offset, reason)
+        return True
+    for segment in [segment for segment in log.segments if segment.base_offset > offset]:
+        mark_deleted(log, segment)
+    log.active.truncate_to(offset)
+    log.log_end_offset = offset
+    log.log_start_offset = min(log.log_start_offset, offset)
+    log.recovery_point = min(log.recovery_point, offset)
+    log.leader_epochs.truncate_from_end(offset)
+    rebuild_producers(log)
+    log.high_watermark = min(log.high_watermark, offset)
+    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
+    return True
+
+
+def truncate_fully_and_start_at(log: PartitionLog, offset: int, reason: str) -> None:
+    """See PartitionLog.truncate_fully_and_start_at."""
+    before = log.log_end_offset
+    created = log.active.created_ms
+    for segment in list(log.segments):
+        if segment.base_offset == offset:
+            log.drop_segment(segment)
+        else:
+            mark_deleted(log, segment)
+    log.add_segment(offset, created)
+    log.log_start_offset = log.log_end_offset = log.high_watermark = log.recovery_point = offset
+    log.leader_epochs.clear()
+    rebuild_producers(log)
+    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
+
+
+def move_log_start(log: PartitionLog, offset: int, reason: str) -> bool:
+    """See PartitionLog.delete_records_before. Raises OffsetOutOfRange above the high watermark."""
+    if offset > log.high_watermark:
+        raise OffsetOutOfRange(offset, log.log_start_offset, log.high_watermark)
+    if offset <= log.log_start_offset:
+        return False
+    log.log_start_offset = offset
+    log.leader_epochs.truncate_from_start(offset)
+    log.fact(events.LOG_START_MOVED, offset=offset, reason=reason)
+    return True
