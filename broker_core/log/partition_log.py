@@ -22,6 +22,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from crc32c import crc32c
+
 from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
 from broker_core.log import checkpoints, retention, timestamps, truncation
@@ -237,7 +239,7 @@ class PartitionLog:
 
     def _has_producers(self, headers: Sequence[BatchHeader]) -> bool:
         return headers[0].producer_id >= 0 or (
-            len(headers) > 1 and any([header.producer_id >= 0 for header in headers])
+            len(headers) > 1 and any(header.producer_id >= 0 for header in headers)
         )
 
     def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
@@ -257,7 +259,9 @@ class PartitionLog:
 
     # --- segments ----------------------------------------------------------------------------
 
-    def _maybe_roll(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> LogSegment:
+    def _maybe_roll(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> LogSegment:
         segment, config = self.segments[-1], self._config
         wait = config.segment_ms
         if config.segment_jitter_ms:
@@ -267,7 +271,7 @@ class PartitionLog:
 
     def _jitter(self, base_offset: int) -> int:
         """Spreads the rolls of many partitions; the same for a segment in every run."""
-        seed = sum(ord(letter) * 31**place for place, letter in enumerate(f"{self.name}/{base_offset}"))
+        seed: int = crc32c(f"{self.name}/{base_offset}".encode())
         return seed % (min(self._config.segment_jitter_ms, self._config.segment_ms) + 1)
 
     def roll(self, now_ms: int, reason: str = "asked for", first_offset: int | None = None) -> LogSegment:

@@ -8,7 +8,10 @@ the batches behind it instead of the whole log.
 | 0 | version | int16: 1 |
 | 2 | crc | uint32, CRC-32C of byte 6 to the end |
 | 6 | count | int32 |
-| 10 | entries of 42 bytes | producer id int64, epoch int16, last sequence int32, last offset int64, offset delta int32, timestamp int64, coordinator epoch int32, current transaction's first offset int64 (-1: none) |
+| 10 | entries of 46 bytes | see below |
+
+An entry: producer id int64, epoch int16, last sequence int32, last offset int64, offset delta int32,
+timestamp int64, coordinator epoch int32, first offset of the open transaction int64 (-1: none).
 
 Only the last of a producer's five batches is kept. `00000000000000000050.snapshot` holds what all
 batches below offset 50 say.

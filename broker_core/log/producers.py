@@ -147,7 +147,8 @@ class ProducerStateTable:
         if header.producer_epoch != epoch:
             if header.base_sequence != 0 and epoch != NO_EPOCH:
                 raise OutOfOrderSequence(
-                    f"Invalid sequence number for new epoch of {name}: {header.base_sequence} (request epoch), {last} (current)"
+                    f"Invalid sequence number for new epoch of {name}: {header.base_sequence}, "
+                    f"{last} (current end sequence number)"
                 )
         elif epoch != NO_EPOCH and header.base_sequence != (last + 1) & LARGEST_SEQUENCE:
             raise OutOfOrderSequence(

@@ -10,9 +10,11 @@ Only the last segment of a log is appended to. A new one begins when one of thes
 | reason | |
 |---|---|
 | size | the payload would take the file above `segment.bytes` |
-| time | the payload's time is more than `segment.ms` (less the jitter) after the segment's first record; without timestamps: since the segment was made |
+| time | the payload is more than `segment.ms` (less the jitter) later than the segment's first record |
 | index full | `.index` or `.timeindex` has `segment.index.bytes` |
 | offset overflow | the offset is more than 2^31-1 above the base |
+
+Without timestamps, the time since the segment was made counts.
 """
 
 from __future__ import annotations
@@ -59,7 +61,13 @@ class LogSegment:
     )  # fmt: skip
 
     def __init__(
-        self, storage: Storage, directory: str, base_offset: int, index_bytes: int, index_interval_bytes: int, now_ms: int
+        self,
+        storage: Storage,
+        directory: str,
+        base_offset: int,
+        index_bytes: int,
+        index_interval_bytes: int,
+        now_ms: int,
     ) -> None:
         self._storage = storage
         self.base_offset = base_offset
@@ -185,7 +193,7 @@ class LogSegment:
     def load(self) -> None:
         """After opening files that are known to be good: the latest time from the index, once."""
         self.max_timestamp, self.max_timestamp_offset = self.time_index.last_entry()
-        offset, position = self.index.last_entry()
+        _, position = self.index.last_entry()
         for _, header in headers_from(self.log, position, self.log.size):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = header.max_timestamp

@@ -2,9 +2,9 @@
 
 | | what goes | what follows |
 |---|---|---|
-| `truncate_to` | the batch that holds the offset and all behind it | indexes, epoch cache, producer state; HW at most the new end |
+| `truncate_to` | the batch that holds the offset, all behind it | indexes, epochs, producers; HW <= the new end |
 | `truncate_fully_and_start_at` | everything | an empty segment at the offset; HW = the offset |
-| `move_log_start` | nothing at once: offsets below are refused from now on | whole segments below it go with the next retention |
+| `move_log_start` | nothing: offsets below are refused | whole segments below it go with the next retention |
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         if magic == 2:
             header = BatchHeader._make(HEADER.unpack_from(buffer, position))
             if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
-                raise CorruptRecordError(f"length {header.batch_length} is below the header's", f"batch at byte {position}")
+                raise CorruptRecordError(f"length {header.batch_length} is too small", f"batch at byte {position}")
             return header
         return _read_legacy_header(buffer, position, magic)
     except (IndexError, ValueError, StructError):
@@ -166,7 +166,7 @@ def next_size(buffer: Buffer, position: int) -> int | None:
         return None
     size: int = _OFFSET_AND_LENGTH.unpack_from(buffer, position)[1] + LOG_OVERHEAD
     if size < SMALLEST_SIZE:
-        raise CorruptRecordError(f"length {size - LOG_OVERHEAD} is below the smallest batch", f"batch at byte {position}")
+        raise CorruptRecordError(f"length {size - LOG_OVERHEAD} is too small", f"batch at byte {position}")
     return size if size <= remaining else None
 
 

@@ -18,7 +18,7 @@ offset is that of its **last** inner message.
 
 | | magic 0 | magic 1 |
 |---|---|---|
-| inner offsets | absolute: a broker must decompress and recompress to assign them | 0, 1, 2, ...: only the wrapper's is written (KIP-31) |
+| inner offsets | absolute: assigning them means compressing anew | 0, 1, 2, ... (KIP-31) |
 | wrapper offset 52, inner 50 51 52 | read 50, 51, 52 | stored 0, 1, 2; base = 52 - 2 = 50 |
 
 There are no headers, producer ids, transactions or control messages here.
@@ -31,7 +31,6 @@ from struct import Struct
 from struct import error as StructError
 from zlib import crc32
 
-from broker_core.kernel.storage import Buffer
 from broker_core.records.compression import DEFAULT_BOUND, LZ4, ZSTD, compress, decompress
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedCompressionError
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, LOG_OVERHEAD, Batch, iterate_batches
@@ -103,7 +102,7 @@ def decode_message(batch: Batch, bound: int = DEFAULT_BOUND) -> list[Record]:
     if header.magic == 1 and outer.offset != 0:
         base = outer.offset - inner[-1].offset
         if base < 0:
-            raise InvalidRecordError(f"inner offset {inner[-1].offset} is above the wrapper's", f"offset {outer.offset}")
+            raise InvalidRecordError(f"inner offset {inner[-1].offset} is too large", f"wrapper {outer.offset}")
     stamp = outer.timestamp if header.attributes & LOG_APPEND_TIME else None
     return [
         record._replace(offset=record.offset + base, timestamp=record.timestamp if stamp is None else stamp)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from broker_core.kernel.storage import Buffer
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError
 from broker_core.records.varint import MAX_VARINT_BYTES, SMALL, SMALL_LIMIT, encode_varint, read_varint, varint
 
@@ -158,7 +159,7 @@ def _headers(data: bytes, position: int, stop: int, index: int) -> tuple[Headers
     return tuple(headers), position
 
 
-def walk(data: bytes | memoryview, position: int, count: int) -> None:
+def walk(data: Buffer, position: int, count: int) -> None:
     """Check that exactly `count` record lengths lead from `position` to the end, reading nothing else.
 
     Runs of records of one length, the common case, are checked by one strided comparison in C:
@@ -175,7 +176,8 @@ def walk(data: bytes | memoryview, position: int, count: int) -> None:
             raise InvalidRecordError(f"length {length} does not fit", f"record {index - 1}")
         run = 0
         if patience == 0 and index < count:
-            run = _equal_run(data, position, behind - position, stride, min(count - index, (end - position) // stride - 1))
+            most = min(count - index, (end - position) // stride - 1)
+            run = _equal_run(data, position, behind - position, stride, most)
             patience = 0 if run > 4 else 16
         elif patience:
             patience -= 1
@@ -185,7 +187,7 @@ def walk(data: bytes | memoryview, position: int, count: int) -> None:
         raise InvalidRecordError(f"{end - position} bytes behind the last of {count} records")
 
 
-def _length(data: bytes | memoryview, position: int, index: int) -> tuple[int, int]:
+def _length(data: Buffer, position: int, index: int) -> tuple[int, int]:
     try:
         byte = data[position]
         if byte < 0x80:
@@ -195,7 +197,7 @@ def _length(data: bytes | memoryview, position: int, index: int) -> tuple[int, i
     return read_varint(data, position, MAX_VARINT_BYTES)  # type: ignore[arg-type]
 
 
-def _equal_run(data: bytes | memoryview, position: int, prefix: int, stride: int, most: int) -> int:
+def _equal_run(data: Buffer, position: int, prefix: int, stride: int, most: int) -> int:
     """How many of the next `most` records (at most 4,096 looked at) have the same length bytes."""
     most = min(most, 4096)
     if most <= 0:

@@ -8,10 +8,12 @@ One pass over the headers; records are looked at only where a rule needs them.
 | B. base offset 0 from a client | INVALID_RECORD |
 | C. batch <= `max.message.bytes`; payload <= `segment.bytes` | MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE |
 | D. checksum | CORRUPT_MESSAGE |
-| E. count > 0 and last offset delta = count - 1; no control batch from a client; a producer id needs a sequence | INVALID_RECORD |
+| E. count > 0 and last offset delta = count - 1; a producer id needs a sequence | INVALID_RECORD |
+| E. no control batch from a client | INVALID_RECORD |
 | F. uncompressed: `count` record lengths lead exactly to the end | INVALID_RECORD |
-| G. largest timestamp within `message.timestamp.before.max.ms` / `after.max.ms`; not LogAppendTime | INVALID_TIMESTAMP |
-| H. a key in every record (compacted topics), each timestamp (when a bound is set): decodes the batch | INVALID_RECORD, INVALID_TIMESTAMP |
+| G. a producer must not say LogAppendTime | INVALID_TIMESTAMP |
+| H. a key in every record (compacted topics): decodes the batch | INVALID_RECORD |
+| H. timestamps within `message.timestamp.before.max.ms` / `after.max.ms` (when set): decodes, too | INVALID_TIMESTAMP |
 
 What is left out on purpose: a compressed batch on a topic without such rules is not decompressed,
 so a lie inside it reaches the consumers. That is the price of storing bytes as they came.
@@ -29,9 +31,9 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from broker_core.kernel.storage import Buffer
-from broker_core.records.batch import check_record_lengths, decode_records
+from broker_core.records.batch import check_record_lengths, decode_records, encode_batch
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.conversion import recompress, up_convert
+from broker_core.records.conversion import new_records, recompress, up_convert
 from broker_core.records.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -45,6 +47,7 @@ from broker_core.records.header import (
     HEADER_SIZE,
     Batch,
     BatchHeader,
+    ensure_valid,
     iterate_batches,
     next_size,
     read_header,
@@ -129,13 +132,7 @@ def _check_bytes(batch: Batch, rules: ValidationRules, origin: str) -> None:
         if crc32c(memoryview(data)[ATTRIBUTES_AT:]) != header.crc:
             raise CorruptRecordError("Record is corrupt (stored crc does not match)", f"batch at byte {batch.position}")
     else:
-        _check_legacy(batch)
-
-
-def _check_legacy(batch: Batch) -> None:
-    from broker_core.records.header import ensure_valid
-
-    ensure_valid(batch)
+        ensure_valid(batch)
 
 
 def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str) -> None:
@@ -146,14 +143,16 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
         raise InvalidRecordError(f"Invalid reported count for record batch: {header.record_count}", place)
     if header.last_offset_delta != header.record_count - 1:
         raise InvalidRecordError(
-            f"Inconsistent batch offset range [0, {header.last_offset_delta}] and count of records {header.record_count}",
+            f"Inconsistent batch offset range [{header.base_offset}, {header.last_offset}] and count of records "
+            f"{header.record_count}",
             place,
         )
     if header.attributes & 0x20 and origin == CLIENT:
         raise InvalidRecordError("Clients are not allowed to write control records", place)
     if header.producer_id >= 0 and header.base_sequence < 0 and not header.attributes & 0x20:
         raise InvalidRecordError(
-            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}", place
+            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}",
+            place,
         )
     codec = header.attributes & 7
     if codec > ZSTD:
@@ -182,11 +181,11 @@ def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
             faults.append((index, "Compacted topic cannot accept message without key."))
         elif check_time and record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
             bad_timestamp = True
-            faults.append((
-                index,
+            reason = (
                 f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
-                f"The timestamp should be within [{earliest}, {latest}]",
-            ))
+                f"The timestamp should be within [{earliest}, {latest}]"
+            )
+            faults.append((index, reason))
     if bad_timestamp:
         raise InvalidTimestampError("One or more records have been rejected due to invalid timestamp", faults=faults)
     if faults:
@@ -215,9 +214,6 @@ def _convert(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str) -
 
 def _renumbered(batch: Batch) -> Batch:
     """A converted batch whose offsets count from 0, as a new producer would have sent it."""
-    from broker_core.records.batch import encode_batch
-    from broker_core.records.conversion import new_records
-
     data = encode_batch(new_records(decode_records(batch)), compression=batch.header.compression)
     return Batch(read_header(data), data, batch.position)
 
@@ -229,20 +225,15 @@ def check_produce_payload(buffer: Buffer, api_version: int) -> None:
     """
     if api_version < 3:
         return
+    subject = f"Produce requests with version {api_version}"
     size = next_size(buffer, 0)
-    if size is None or size <= HEADER_SIZE - 44:
-        raise InvalidRecordError(f"Produce requests with version {api_version} must have at least one record batch per partition")
+    if size is None:
+        raise InvalidRecordError(f"{subject} must have at least one record batch per partition")
     magic = buffer[16]
     if magic != 2:
         read_header(buffer)
-        raise InvalidRecordError(
-            f"Produce requests with version {api_version} are only allowed to contain record batches with magic version 2"
-        )
+        raise InvalidRecordError(f"{subject} are only allowed to contain record batches with magic version 2")
     if api_version < _FIRST_ZSTD_PRODUCE and size >= HEADER_SIZE and buffer[ATTRIBUTES_AT + 1] & 7 == ZSTD:
-        raise UnsupportedCompressionError(
-            f"Produce requests with version {api_version} are not allowed to use ZStandard compression"
-        )
+        raise UnsupportedCompressionError(f"{subject} are not allowed to use ZStandard compression")
     if size != len(buffer) and next_size(buffer, size) is not None:
-        raise InvalidRecordError(
-            f"Produce requests with version {api_version} are only allowed to contain exactly one record batch per partition"
-        )
+        raise InvalidRecordError(f"{subject} are only allowed to contain exactly one record batch per partition")
