@@ -196,14 +196,18 @@ class JoinHandler:
         unchanged = member.protocols == join.protocols
         if group.state is GroupState.EMPTY:
             join.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
-        elif group.state is GroupState.COMPLETING_REBALANCE and unchanged:
-            join.reply.send(group.join_response(join.member_id))
-        elif group.state is GroupState.STABLE and unchanged and group.leader != join.member_id:
+        elif unchanged and self._may_keep(group, join.member_id):
             join.reply.send(group.join_response(join.member_id))
         else:
             reason = "member joins again" if unchanged else "member changes its metadata"
             group.update(member, join.protocols, join.rebalance_timeout_ms, join.session_timeout_ms, join.reply)
             self.rebalancer.maybe_prepare(group, reason)
+
+    @staticmethod
+    def _may_keep(group: Group, member_id: str) -> bool:
+        """Whether a member with unchanged metadata is in the current generation still."""
+        stable = group.state is GroupState.STABLE and group.leader != member_id
+        return stable or group.state is GroupState.COMPLETING_REBALANCE
 
 
 class _Before:

@@ -19,6 +19,7 @@ from broker_core.groups import schema
 from broker_core.groups.group import Group
 from broker_core.groups.group_offsets import CommittedOffset, TopicPartition
 from broker_core.groups.member import Member
+from broker_core.groups.ports import RecordView
 from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.states import GroupState
@@ -39,8 +40,10 @@ class _Loading:
         self.groups: dict[str, schema.StoredGroup] = {}
         self.offsets: dict[str, dict[TopicPartition, CommittedOffset]] = {}
 
-    def replay(self, key: bytes, value: bytes | None) -> None:
+    def replay(self, key: schema.Buffer | None, value: schema.Buffer | None) -> None:
         """One record. A kind of record that is not known is passed over."""
+        if key is None:
+            raise schema.MalformedRecord("it has no key")
         about = schema.decode_key(key)
         if isinstance(about, schema.OffsetKey):
             offsets = self.offsets.setdefault(about.group, {})
@@ -99,12 +102,20 @@ class PartitionLoader:
             for record in islice(log.records(loading.next_offset, log.log_end_offset), SLICE_RECORDS):
                 loading.next_offset = record.offset + 1
                 count += 1
-                if record.key is not None:
-                    loading.replay(record.key, record.value)
+                self._replay(loading, record)
         if count == SLICE_RECORDS:
             self.node.soon(self._slice, loading)
         else:
             self._finish(loading)
+
+    def _replay(self, loading: _Loading, record: RecordView) -> None:
+        """One record; one that nobody can read must not take the partition's other groups with it."""
+        try:
+            loading.replay(record.key, record.value)
+        except schema.MalformedRecord as error:
+            self.node.emit(
+                events.GROUP_RECORD_REFUSED, partition=loading.partition, offset=record.offset, reason=str(error)
+            )
 
     def _finish(self, loading: _Loading) -> None:
         registry = self.registry

@@ -198,6 +198,9 @@ GROUP_LOADED = _event(TRANSITION, "group_partition_loaded", "coordinator loads _
     partition="partition number", groups="count", offsets="count")
 GROUP_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}",
     partition="partition number")
+GROUP_RECORD_REFUSED = _event(TRANSITION, "group_record_refused",
+    "__consumer_offsets-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
+    offset="offset of the record", reason="what is wrong with it")
 GROUP_STATE = _event(TRANSITION, "group_state", "group {group}: {before} -> {after}, generation {generation} ({reason})",
     group="group id", before="state", after="state", generation="generation id", reason="why", protocol="assignor")
 MEMBER_JOINED = _event(TRANSITION, "member_joined", "group {group}: {member} joins", group="group id", member="member id",

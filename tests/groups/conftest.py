@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,8 +19,9 @@ from broker_core.groups.member import ClientIdentity
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
-from broker_core.records.batch import assign_offset, decode_records
-from broker_core.records.record import Record
+from broker_core.log.config import LogConfig
+from broker_core.log.partition_log import PartitionLog
+from broker_core.records.validate import COORDINATOR
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.codec import (
@@ -45,32 +46,27 @@ CONFIG: dict[str, Any] = {
 }
 
 
-class SharedLog:
-    """One partition: its batches, as every replica has them."""
-
-    def __init__(self) -> None:
-        self.log_start_offset = 0
-        self.log_end_offset = 0
-        self.batches: list[bytearray] = []
-
-    def append(self, batch: bytearray) -> None:
-        assign_offset(batch, self.log_end_offset, 0)
-        self.batches.append(batch)
-        self.log_end_offset += len(decode_records(batch))
-
-    def records(self, start: int, end: int) -> Iterator[Record]:
-        for batch in self.batches:
-            yield from (record for record in decode_records(batch) if start <= record.offset < end)
-
-
 class OffsetsTopic:
     """`__consumer_offsets` of the whole cluster, and who leads it."""
 
     def __init__(self) -> None:
-        self.logs: dict[int, SharedLog] = {}
+        self.storage = MemoryStorage()
+        self.logs: dict[int, PartitionLog] = {}
         self.leader: str | None = None
         self.commit_delay_ms = 0
         self.failure = 0
+
+    def append(self, partition: int, records: bytearray, now_ms: int) -> None:
+        name = f"data/__consumer_offsets-{partition}"
+        if partition not in self.logs:
+            config = LogConfig(cleanup_policy=["compact"])
+            self.logs[partition] = PartitionLog(self.storage, name, "__consumer_offsets", partition, config, now_ms)
+        self.logs[partition].append_as_leader(records, 0, now_ms, origin=COORDINATOR)
+
+    def files(self) -> list[bytes]:
+        """The bytes of all segments."""
+        paths = [f"{log.directory}/{'0' * 20}.log" for log in self.logs.values()]
+        return [bytes(self.storage.open(path).read(0, 1 << 30)) for path in paths]
 
 
 class LogPort:
@@ -85,11 +81,11 @@ class LogPort:
             done(context, 6)
             return
         if not self.topic.failure:
-            self.topic.logs.setdefault(partition, SharedLog()).append(records)
+            self.topic.append(partition, records, self.node.wall_ms())
         self.node.after(self.topic.commit_delay_ms * 1000, done, context, self.topic.failure)
 
-    def read(self, partition: int) -> SharedLog | None:
-        return self.topic.logs.setdefault(partition, SharedLog())
+    def read(self, partition: int) -> PartitionLog | None:
+        return self.topic.logs.get(partition)
 
     def partition_count(self) -> int | None:
         return 50

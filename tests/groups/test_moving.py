@@ -9,6 +9,7 @@ import pytest
 
 from broker_core.groups.registry import java_string_hash, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState, IllegalTransition, check_transition
+from broker_core.records.batch import encode_batch
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode as E
@@ -99,6 +100,18 @@ def test_while_a_partition_is_read_its_groups_say_so(lab: Any) -> None:
     lab.run(0)
     assert lab.describe().group_state == "Stable"
     assert len(lab.committed()) == 7
+
+
+def test_a_record_that_nobody_can_read_does_not_hide_the_others(lab: Any) -> None:
+    lab.commit({("orders", 0): 1})
+    lab.run(0)
+    partition = lab.coordinator().partition_for("g")
+    lab.topic.append(partition, encode_batch([(0, b"\0\1\0", b"", ()), (0, None, b"x", ())]), 0)
+    lab.commit({("orders", 1): 2})
+    lab.run(0)
+    lab.lead("broker-2", 1)
+    assert lab.committed() == {("orders", 0): (1, ""), ("orders", 1): (2, "")}
+    assert [refused["offset"] for refused in lab.journal("group_record_refused")] == [1, 2]
 
 
 def test_news_of_an_older_epoch_are_ignored(lab: Any) -> None:

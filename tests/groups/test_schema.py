@@ -94,7 +94,7 @@ def test_apaches_offsets_decoder_reads_what_we_write(lab: Any, tmp_path: Path) -
     lab.commit({("bills", 3): 7}, group="by-hand", version=2, retention_time=3_600_000)
     lab.run(4_000_000)
     segment = tmp_path / "00000000000000000000.log"
-    segment.write_bytes(b"".join(bytes(batch) for log in lab.topic.logs.values() for batch in log.batches))
+    segment.write_bytes(b"".join(lab.topic.files()))
     command = [sys.executable, str(oracle()), "--zookeeper", "dump-log", str(segment), "--offsets-decoder"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if "install" in done.stderr and done.returncode:
