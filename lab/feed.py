@@ -49,15 +49,12 @@ class JournalFeed:
         self.marks = marks
         self._rows: list[Row] = []
         self._subscribers: dict[int, Subscriber] = {}
-        self._last_token = 0
 
-    def subscribe(self, subscriber: Subscriber) -> int:
+    def subscribe(self, token: int, subscriber: Subscriber) -> None:
         """From now on `subscriber` gets each batch, on the world's thread."""
         if not self._subscribers:
             self.journal.watchers.append(self._take)
-        self._last_token += 1
-        self._subscribers[self._last_token] = subscriber
-        return self._last_token
+        self._subscribers[token] = subscriber
 
     def unsubscribe(self, token: int) -> None:
         if self._subscribers.pop(token, None) is not None and not self._subscribers:

@@ -76,6 +76,8 @@ class LiveLab:
         self._stopping: asyncio.Event | None = None
         self._ready: Future[Addresses] = Future()
         self._flush_armed = False
+        self._token_lock = threading.Lock()
+        self._last_token = 0
 
     # -- life -------------------------------------------------------------------------------
     def start(self, timeout_s: float = 30.0) -> Addresses:
@@ -268,12 +270,16 @@ class LiveLab:
         whole = {"run": self.run_id, "epoch": self.epoch, "t": self.world.now_us, "state": state}
         return self.world.seq, orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
 
-    def subscribe(self, subscriber: Subscriber) -> Future[int]:
-        """Batches of events from now on, called on the world's thread."""
-        return self._ask(self.feed.subscribe, subscriber)
+    def subscribe(self, subscriber: Subscriber) -> int:
+        """Batches of events from now on, called on the world's thread; the token ends it."""
+        with self._token_lock:
+            self._last_token += 1
+            token = self._last_token
+        self._ask(self.feed.subscribe, token, subscriber)
+        return token
 
-    def unsubscribe(self, token: int) -> Future[None]:
-        return self._ask(self.feed.unsubscribe, token)
+    def unsubscribe(self, token: int) -> None:
+        self._ask(self.feed.unsubscribe, token)
 
     def events_since(self, seq: int) -> Future[str | None]:
         """Rows behind `seq` as JSON text, None when they are no longer in memory."""

@@ -142,6 +142,13 @@ class BrokerConfig:
             value = self._values[name] = setting.parse(self.raw(name), self.era)
             return value
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The typed value, or `default` where the setting does not exist or is not set."""
+        if name not in BROKER_SETTINGS:
+            return default
+        value = self[name]
+        return default if value is None else value
+
     def raw(self, name: str) -> str | None:
         """The effective text of a setting, None when it is not set."""
         for texts in (self._dynamic, self._dynamic_default, self._static):

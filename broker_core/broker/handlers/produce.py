@@ -53,11 +53,14 @@ def _appended(state: tuple[RequestContext, list[tuple[str, Any]]], results: list
 def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
     return m.ProduceResponse.PartitionProduceResponse(
         index=result.partition,
-        error_code=result.error,
+        error_code=result.error_code,
         base_offset=result.base_offset,
         log_append_time=result.log_append_time,
         log_start_offset=result.log_start_offset,
-        record_errors=result.record_errors,
+        record_errors=[
+            m.ProduceResponse.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            for index, message in result.record_errors
+        ],
         error_message=result.error_message,
     )
 
