@@ -136,7 +136,7 @@ def test_an_empty_group_id_is_refused(lab: Any) -> None:
 
 def test_a_full_group_takes_nobody(make_lab: Any) -> None:
     lab = make_lab(group_max_size=2)
-    (first, second), _ = lab.stable_group(2)
+    (_first, second), _ = lab.stable_group(2)
     assert lab.join().error_code == E.GROUP_MAX_SIZE_REACHED
     assert lab.join(second).error_code == 0
     assert lab.describe().group_state == "Stable"

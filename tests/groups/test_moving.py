@@ -106,7 +106,7 @@ def test_a_record_that_nobody_can_read_does_not_hide_the_others(lab: Any) -> Non
     lab.commit({("orders", 0): 1})
     lab.run(0)
     partition = lab.coordinator().partition_for("g")
-    lab.topic.append(partition, encode_batch([(0, b"\0\1\0", b"", ()), (0, None, b"x", ())]), 0)
+    lab.topic.append(partition, encode_batch([(0, b"\0\1\0", b"", ()), (0, b"\0\2\0\1g", b"\0\7", ())]), 0)
     lab.commit({("orders", 1): 2})
     lab.run(0)
     lab.lead("broker-2", 1)

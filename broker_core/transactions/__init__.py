@@ -1,0 +1,1 @@
+"""What makes repeated sends harmless: producer ids."""
