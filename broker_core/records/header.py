@@ -114,8 +114,8 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last record; wraps from 2^31-1 to 0. -1 without a producer id."""
-        if self.producer_id < 0:
+        """Sequence number of the last record; wraps from 2^31-1 to 0. -1 without sequences."""
+        if self.base_sequence < 0:
             return -1
         return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
 
