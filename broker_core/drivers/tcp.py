@@ -184,6 +184,7 @@ class TcpServer:
         if self.loop is None or node in self._servers:
             return
         listener = self._sockets.pop(node, None) or self._bound(node)
+        listener.listen(512)
         starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
         self._servers[node] = (listener, self.loop.create_task(starting))
 
