@@ -62,10 +62,12 @@ class Appending:
         self,
         partitions: dict[tuple[str, int], Partition],
         purgatory: DelayedOperationPurgatory,
-        storage_failed: Callable[[Partition, StorageError], None],
+        missing: Callable[[str, int], ErrorCode],
+        storage_failed: Callable[[Partition | None, StorageError], None],
     ) -> None:
         self.partitions = partitions
         self.purgatory = purgatory
+        self.missing = missing
         self.storage_failed = storage_failed
 
     def append(
@@ -102,7 +104,7 @@ class Appending:
         """Append to one partition; None when it was refused, with the error in the result."""
         partition = self.partitions.get((result.topic, result.partition))
         if partition is None:
-            result.fail(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            result.fail(self.missing(result.topic, result.partition))
             return None
         try:
             info = partition.append_as_leader(records, acks, origin)

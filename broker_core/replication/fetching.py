@@ -9,7 +9,6 @@ The same path serves consumers and followers; a follower's fetch also tells its 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,6 @@ from broker_core.replication.fetch_session import (
     FetchSessionCache,
     apply_changes,
 )
-from broker_core.replication.partition import Partition
 from broker_core.replication.reading import FetchParams, Reader, Reading
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -161,11 +159,3 @@ class Fetching:
         data.current_leader = m.FetchResponse.LeaderIdAndEpoch(
             leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
         )
-
-
-def topic_name_from(partitions: dict[tuple[str, int], Partition], topic_id: uuid.UUID) -> str | None:
-    """The name of a topic by the partitions that are here."""
-    for partition in partitions.values():
-        if partition.topic_id == topic_id:
-            return partition.topic
-    return None

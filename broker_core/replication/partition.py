@@ -55,7 +55,7 @@ class PartitionHost(Protocol):
 
     def maybe_expand_isr(self, partition: Partition, replica: Replica) -> None: ...
 
-    def may_join_isr(self, partition: Partition, replica: Replica) -> bool: ...
+    def isr_eligible(self, broker_id: int) -> bool: ...
 
 
 class Partition:
@@ -219,7 +219,7 @@ class Partition:
 
     def append_as_follower(self, records: Any) -> AppendInfo:
         """Append what the leader sent, by reference."""
-        info = self.log.append_as_follower(records)
+        info = self.log.append_as_follower(records, self.host.node.wall_ms())
         self._appended(info, FOLLOWER)
         return info
 
@@ -255,9 +255,8 @@ class Partition:
 
     def _waits_to_join(self, replica: Replica, leader_end: int) -> bool:
         host = self.host
-        return replica.is_caught_up(leader_end, self.now_ms(), host.lag_time_max_ms) and host.may_join_isr(
-            self, replica
-        )
+        caught_up = replica.is_caught_up(leader_end, self.now_ms(), host.lag_time_max_ms)
+        return caught_up and host.isr_eligible(replica.broker_id)
 
     def move_high_watermark(self, offset: int) -> None:
         """Set it, tell the journal and whoever waits for it."""
@@ -279,7 +278,7 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed ends: the first offset of an open transaction, else the high watermark."""
-        return self.log.high_watermark
+        return self.log.last_stable_offset
 
     def check_replicated(self, offset: int) -> ErrorCode | None:
         """Whether everything below `offset` is committed: None = not yet (acks=all)."""
@@ -321,6 +320,11 @@ class Partition:
     def low_watermark(self) -> int:
         """The highest log start offset that all replicas have reached (DeleteRecords waits for it)."""
         return min([self.log.log_start_offset, *(replica.log_start_offset for replica in self.remote.values())])
+
+    def log_start_moved(self) -> None:
+        """Records were deleted: readers are told with their next answer."""
+        for position in [*self.follower_positions, *self.consumer_positions]:
+            position.touch()
 
     def _wake(self, positions: dict[FetchPosition, None]) -> None:
         """These have something new to read: once per session and instant its parked fetch looks."""

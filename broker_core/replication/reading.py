@@ -118,10 +118,12 @@ class Reader:
         host: PartitionHost,
         partitions: dict[tuple[str, int], Partition],
         topic_name: Callable[[uuid.UUID], str | None],
+        missing: Callable[[str, int], ErrorCode],
     ) -> None:
         self.host = host
         self.partitions = partitions
         self.topic_name = topic_name
+        self.missing = missing
         self.selector: ReplicaSelector | None = None
 
     def read(
@@ -163,7 +165,7 @@ class Reader:
                 raise ReplicaError(ErrorCode.UNKNOWN_TOPIC_ID)
         partition = self.partitions.get((position.topic, position.index))
         if partition is None:
-            raise ReplicaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            raise ReplicaError(self.missing(position.topic, position.index))
         if position.topic_id != NIL and partition.topic_id not in (NIL, position.topic_id):
             raise ReplicaError(ErrorCode.INCONSISTENT_TOPIC_ID)
         return partition

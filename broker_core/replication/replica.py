@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Protocol
 
 UNKNOWN_OFFSET = -1
+NEVER_MS = -(1 << 40)
 
 
 class FetchClock(Protocol):
@@ -61,8 +62,8 @@ class Replica:
     def reset(self, now_ms: int, in_sync: bool, leader_leo: int) -> None:
         """A new leader epoch: members of the ISR get the time to show up."""
         self.last_fetch_leader_leo = leader_leo
-        self.last_fetch_ms = now_ms if in_sync else 0
-        self.last_caught_up_ms = now_ms if in_sync else 0
+        self.last_fetch_ms = now_ms if in_sync else NEVER_MS
+        self.last_caught_up_ms = now_ms if in_sync else NEVER_MS
         self.session = None
 
     def fetched(self, offset: int, log_start_offset: int, now_ms: int, leader_leo: int) -> None:

@@ -1,0 +1,255 @@
+"""A follower's fetcher: copies many partitions from one leader broker, one Fetch at a time.
+
+    request  ->  leader parks it until there is something, at most `replica.fetch.wait.max.ms` [500]
+    answer   ->  append what came, by reference
+                 take over the leader's high watermark (at most the own log end)
+    request  ->  its offsets tell the leader what was appended ...
+
+so a record is committed one round trip after it was copied, and a follower learns of it one more
+round trip later.
+
+| answer for a partition                   | reaction                                                |
+|------------------------------------------|---------------------------------------------------------|
+| records                                  | append, then high watermark, then log start             |
+| diverging epoch                          | truncate (see `truncation`), fetch again                |
+| OFFSET_OUT_OF_RANGE                      | ask for the leader's end, cut or restart there          |
+| FENCED_LEADER_EPOCH                      | wait for the controller                                 |
+| any other error                          | again after `replica.fetch.backoff.ms` [1000]           |
+| no answer at all (leader gone)           | all partitions again after the same time                |
+
+(Kafka: AbstractFetcherThread, ReplicaFetcherThread.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.node import Timer
+from broker_core.kernel.storage import FileSlice
+from broker_core.log.errors import LogError
+from broker_core.records.errors import RecordsError
+from broker_core.replication.fetcher_session import FetcherSession
+from broker_core.replication.follower_state import (
+    DELAYED,
+    FENCED,
+    FETCHING,
+    SEARCHING,
+    TRUNCATING,
+    FollowerState,
+)
+from broker_core.replication.leader_endpoint import FetcherHost, LeaderEndpoint
+from broker_core.replication.truncation import Truncation
+from broker_core.wire.errors import ErrorCode
+
+SESSION_ERRORS = (
+    ErrorCode.NONE, ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)  # fmt: skip
+
+
+class Fetcher:
+    """Follows `states` on one leader. `in_flight`: a Fetch is on its way or parked there."""
+
+    def __init__(self, host: FetcherHost, leader: LeaderEndpoint, truncation: Truncation) -> None:
+        self.host = host
+        self.leader = leader
+        self.truncation = truncation
+        self.session = FetcherSession()
+        self.states: dict[tuple[str, int], FollowerState] = {}
+        self.in_flight = False
+        self.closed = False
+        self.pause: Timer | None = None
+
+    # -- which partitions -------------------------------------------------------------------
+    def add(self, state: FollowerState, check: bool) -> None:
+        """Follow a partition from now on; `run` sends."""
+        self.states[state.key] = state
+        self.truncation.begin(state, check)
+        self._enter(state, state.phase)
+
+    def remove(self, key: tuple[str, int]) -> None:
+        """Do not follow it any longer."""
+        state = self.states.pop(key, None)
+        if state is not None:
+            state.cancel()
+            self.session.drop(state)
+
+    def close(self) -> None:
+        """Nothing is sent any more, answers are ignored."""
+        self.closed = True
+        for state in self.states.values():
+            state.cancel()
+        self.states.clear()
+        if self.pause is not None:
+            self.pause.cancel()
+
+    def _current(self, state: FollowerState) -> bool:
+        return not self.closed and self.states.get(state.key) is state
+
+    # -- phases -----------------------------------------------------------------------------
+    def _enter(self, state: FollowerState, phase: str) -> None:
+        state.phase = phase
+        if phase == FETCHING:
+            self.session.put(state)
+            return
+        self.session.drop(state)
+        if phase == TRUNCATING:
+            self.leader.ask_epoch_end(state, self._epoch_end)
+        elif phase == SEARCHING:
+            self.leader.ask_end(state, self._leader_end)
+
+    def _delay(self, state: FollowerState) -> None:
+        """An error: leave the partition alone for a while."""
+        state.resume = state.phase
+        self._enter(state, DELAYED)
+        state.timer = self.host.node.after(self.host.backoff_us, self._resume, state)
+
+    def _resume(self, state: FollowerState) -> None:
+        if self._current(state):
+            state.timer = None
+            self._enter(state, state.resume)
+            self.run()
+
+    # -- the request ------------------------------------------------------------------------
+    def run(self) -> None:
+        """Send the next Fetch, unless one is out, the leader is unreachable, or nothing is to be fetched."""
+        if self.in_flight or self.closed or self.pause is not None or self.session.empty:
+            return
+        self.in_flight = True
+        self.leader.fetch(self.session, self._received)
+
+    def _received(self, _: Any, response: Any) -> None:
+        self.in_flight = False
+        if self.closed:
+            return
+        if response is None:
+            self.session.restart(self.session.id)
+        if response is None or response.error_code not in SESSION_ERRORS:
+            self.pause = self.host.node.after(self.host.backoff_us, self._go_on)
+            return
+        if self.session.answered(response):
+            for topic in response.responses:
+                for data in topic.partitions:
+                    state = self.states.get((topic.topic or self._name(topic.topic_id), data.partition_index))
+                    if state is not None and state.sent and state.phase == FETCHING:
+                        self._take(state, data)
+        self.run()
+
+    def _go_on(self) -> None:
+        self.pause = None
+        self.run()
+
+    def _name(self, topic_id: Any) -> str:
+        """The topic of an answer that came through the codec, with its id only."""
+        for state in self.states.values():
+            if state.partition.topic_id == topic_id:
+                return state.partition.topic
+        return ""
+
+    # -- the answer -------------------------------------------------------------------------
+    def _take(self, state: FollowerState, data: Any) -> None:
+        error = data.error_code
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._enter(state, SEARCHING)
+        elif error == ErrorCode.FENCED_LEADER_EPOCH:
+            self._enter(state, FENCED)
+        elif error:
+            self._delay(state)
+        elif data.diverging_epoch.end_offset >= 0:
+            self._diverged(state, data)
+        else:
+            self._append(state, data)
+
+    def _append(self, state: FollowerState, data: Any) -> None:
+        """Records, then the marks: a high watermark is never taken over before its records."""
+        partition = state.partition
+        try:
+            if data.records:
+                partition.append_as_follower(
+                    [part.read() if isinstance(part, FileSlice) else part for part in _parts(data.records)]
+                )
+                state.fetch_offset = partition.log.log_end_offset
+                state.last_fetched_epoch = partition.log.leader_epochs.latest_epoch
+                self.session.put(state)
+            self._take_marks(state, data.high_watermark, data.log_start_offset)
+        except (LogError, RecordsError):
+            self._delay(state)
+        except StorageError as error:
+            self.remove(state.key)
+            self.host.storage_failed(partition, error)
+
+    def _take_marks(self, state: FollowerState, high_watermark: int, log_start_offset: int) -> None:
+        partition = state.partition
+        log = partition.log
+        if min(high_watermark, log.log_end_offset) != log.high_watermark:
+            partition.move_high_watermark(high_watermark)
+        if log.log_start_offset < log_start_offset <= log.high_watermark:
+            log.delete_records_before(log_start_offset, "leader")
+            self.session.put(state)
+
+    def _diverged(self, state: FollowerState, data: Any) -> None:
+        """The leader's log of some epoch ends before ours: cut first, marks come with the next answer."""
+        diverging = data.diverging_epoch
+        if not self.host.protections.truncate_before_high_watermark:
+            state.partition.move_high_watermark(data.high_watermark)
+        if self.truncation.cut(state, diverging.epoch, diverging.end_offset):
+            self.session.put(state)
+        else:
+            self._delay(state)
+
+    # -- other questions to the leader ------------------------------------------------------
+    def _epoch_end(self, state: FollowerState, answer: Any) -> None:
+        """Answer to OffsetsForLeaderEpoch: an EpochEndOffset, or None."""
+        if not self._current(state):
+            return
+        if answer is None or answer.error_code:
+            self._failed(state, answer)
+            return
+        self.truncation.cut(state, answer.leader_epoch, answer.end_offset)
+        self._enter(state, FETCHING)
+        self.run()
+
+    def _leader_end(self, state: FollowerState, answer: Any) -> None:
+        """Where the leader's log ends. Ours is longer: cut it. Else the leader's start must be behind us."""
+        if not self._current(state):
+            return
+        if answer is None or answer.error_code:
+            self._failed(state, answer)
+            return
+        log = state.partition.log
+        if answer.offset < log.log_end_offset:
+            log.truncate_to(answer.offset, "out of range")
+            self._fetch_from_end(state)
+        else:
+            self.leader.ask_start(state, self._leader_start)
+
+    def _leader_start(self, state: FollowerState, answer: Any) -> None:
+        """Where the leader's log starts: behind our end, everything we have is gone there."""
+        if not self._current(state):
+            return
+        if answer is None or answer.error_code:
+            self._failed(state, answer)
+            return
+        log = state.partition.log
+        if answer.offset > log.log_end_offset:
+            log.truncate_fully_and_start_at(answer.offset)
+        self._fetch_from_end(state)
+
+    def _fetch_from_end(self, state: FollowerState) -> None:
+        log = state.partition.log
+        state.fetch_offset = log.log_end_offset
+        state.last_fetched_epoch = log.leader_epochs.latest_epoch
+        self._enter(state, FETCHING)
+        self.run()
+
+    def _failed(self, state: FollowerState, answer: Any) -> None:
+        if answer is not None and answer.error_code == ErrorCode.FENCED_LEADER_EPOCH:
+            self._enter(state, FENCED)
+        else:
+            self._delay(state)
+
+
+def _parts(records: Any) -> list[Any]:
+    """Records of an answer: a list of slices by reference, or one buffer from the codec."""
+    return records if isinstance(records, list) else [records]

@@ -1,0 +1,49 @@
+"""Where a follower stands with one partition.
+
+| phase     | what it waits for                                             | next                         |
+|-----------|---------------------------------------------------------------|------------------------------|
+| fetching  | the leader's records                                          | any other                    |
+| truncating| the leader's end offset of an epoch (OffsetsForLeaderEpoch)   | fetching, delayed            |
+| searching | the leader's log end and start, being out of range (ListOffsets) | fetching, delayed         |
+| delayed   | `replica.fetch.backoff.ms` after an error                     | the phase it was delayed in  |
+| fenced    | the controller: the leader knows a newer epoch                | (a new state replaces this)  |
+
+A new leader epoch makes a new state; answers to questions of an old one find it gone.
+"""
+
+from __future__ import annotations
+
+from broker_core.kernel.node import Timer
+from broker_core.replication.partition import Partition
+
+FETCHING, TRUNCATING, SEARCHING, DELAYED, FENCED = "fetching", "truncating", "searching", "delayed", "fenced"
+
+
+class FollowerState:
+    """One followed partition in one leader epoch.
+
+    * phase == FETCHING: fetch_offset is the log end
+    * `sent`: the leader's session knows exactly this state
+    """
+
+    __slots__ = ("partition", "leader_epoch", "fetch_offset", "last_fetched_epoch", "phase", "sent", "timer", "resume")
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self.fetch_offset = partition.log.log_end_offset
+        self.last_fetched_epoch = -1
+        self.phase = FETCHING
+        self.sent = False
+        self.timer: Timer | None = None
+        self.resume = FETCHING
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.partition.topic, self.partition.index)
+
+    def cancel(self) -> None:
+        """This state is over."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None

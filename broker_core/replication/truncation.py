@@ -1,0 +1,75 @@
+"""Making a follower's log a prefix of its leader's before it fetches.
+
+A log may end with records that were never committed and that the new leader does not have. How much
+has to go was got wrong twice:
+
+| rule                                         | what it cuts                          | what went wrong                        |
+|----------------------------------------------|---------------------------------------|----------------------------------------|
+| to the high watermark (before 0.11)          | everything behind the own, late mark  | committed records, when the follower leads next (S1) |
+| to the leader's end of the own epoch (KIP-101) | what the epoch's leader did not write | two leaders in quick succession: nothing (S2) |
+| to the end of the largest epoch both know (KIP-279) | just what differs              |                                        |
+
+Today (KIP-595) the follower asks nothing: it fetches and names the epoch of its last record, and the
+leader answers with (epoch, end offset) where they diverge. Example, leader 0->0, 2->1, log end 2;
+follower 1->0, log end 1:
+
+    fetch from 1, last epoch 1         answer: diverging, the largest epoch not above 1 is 0, it ends at 1
+    own largest epoch not above 0: none, its end is where the first begins: 0     -> cut to 0
+    fetch from 0, no last epoch        records
+"""
+
+from __future__ import annotations
+
+from broker_core.kernel.node import Node
+from broker_core.replication.follower_state import FETCHING, TRUNCATING, FollowerState
+from broker_core.replication.protections import Protections
+
+UNDEFINED = -1
+
+
+class Truncation:
+    """The rule that is in force."""
+
+    def __init__(self, node: Node, protections: Protections) -> None:
+        self.node = node
+        self.protections = protections
+
+    def begin(self, state: FollowerState, check: bool) -> None:
+        """Set the phase and offset in which a new state starts; `check` False: trust the own log."""
+        log = state.partition.log
+        latest = log.leader_epochs.latest_epoch
+        state.phase = FETCHING
+        if not check:
+            pass
+        elif not self.protections.truncate_by_leader_epoch or latest == UNDEFINED:
+            log.truncate_to(log.high_watermark, "high watermark")
+        elif self.protections.epoch_end_offset_of_largest_not_above:
+            state.last_fetched_epoch = latest
+        else:
+            state.phase = TRUNCATING
+        state.fetch_offset = log.log_end_offset
+
+    def cut(self, state: FollowerState, epoch: int, end_offset: int) -> bool:
+        """The leader's log of `epoch` ends at `end_offset`: cut ours; False when nothing changed."""
+        log = state.partition.log
+        before = (log.log_end_offset, log.leader_epochs.latest_epoch)
+        offset = min(self._target(state, epoch, end_offset), log.log_end_offset)
+        log.truncate_to(offset, "leader epoch")
+        if self.protections.empty_epochs_truncate:
+            log.leader_epochs.truncate_from_end(offset)
+        state.fetch_offset = log.log_end_offset
+        latest = log.leader_epochs.latest_epoch
+        if self.protections.epoch_end_offset_of_largest_not_above:
+            state.last_fetched_epoch = latest
+        return before != (log.log_end_offset, latest)
+
+    def _target(self, state: FollowerState, epoch: int, end_offset: int) -> int:
+        log = state.partition.log
+        if end_offset == UNDEFINED:
+            return log.high_watermark
+        if epoch == UNDEFINED:
+            return end_offset
+        own_epoch, own_end = log.leader_epochs.end_offset_for(epoch)
+        if own_epoch == UNDEFINED:
+            return end_offset
+        return own_end if own_epoch != epoch else min(own_end, end_offset)
