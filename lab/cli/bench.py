@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-from lab.cli.up import CHECKOUT
+from lab.cli.places import CHECKOUT
 
 
 def bench(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,6 @@ def claimable(directory: Path) -> None:
         with open(directory / LOCK, "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CommandError(f"another Brokerlab runs in {directory}; stop it or choose another one with --data") from None
+        raise CommandError(f"another Brokerlab runs in {directory}; stop it or choose another with --data") from None
     except OSError as error:
         raise CommandError(f"cannot write to {directory}: {os.strerror(error.errno or 0)}") from None

@@ -116,9 +116,10 @@ def _test(commands: Any) -> None:
 
 
 def _run(commands: Any) -> None:
-    run = _add(commands, "run", ("scenarios", "run"), "Run a scenario and print the receipt: what was acked, read, lost.",
+    run = _add(commands, "run", ("scenarios", "run"),
+               "Run a scenario and print the receipt: what was acked, read, lost.",
                epilog="Exit code: 0 expectations met, 1 not met, 2 invalid scenario.")
-    run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one that comes with the lab")
+    run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
     run.add_argument("--seed", type=int, metavar="N", help="another seed than the file's")
     run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
     run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")
@@ -126,7 +127,8 @@ def _run(commands: Any) -> None:
 
 
 def _validate(commands: Any) -> None:
-    validate = _add(commands, "validate", ("scenarios", "validate"), "Check a scenario file; exit code 2 when it is invalid.")
+    validate = _add(commands, "validate", ("scenarios", "validate"),
+                    "Check a scenario file; exit code 2 when it is invalid.")
     validate.add_argument("scenario", metavar="FILE")
     _json_option(validate)
 
@@ -154,7 +156,8 @@ def _bench(commands: Any) -> None:
 
 
 def _settings(commands: Any) -> None:
-    settings = _add(commands, "settings", ("settings", "settings"), "Print every broker and topic setting, with what it means.")
+    settings = _add(commands, "settings", ("settings", "settings"),
+                    "Print every broker and topic setting, with what it means.")
     settings.add_argument("name", nargs="?", metavar="NAME", help="only settings whose name contains this")
     settings.add_argument("--markdown", action="store_true", help="as docs/settings.md")
     _json_option(settings)

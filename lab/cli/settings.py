@@ -37,7 +37,8 @@ def settings(arguments: argparse.Namespace) -> int:
         print(json.dumps([_facts(kind, setting) for kind, setting in found], indent=1))
     else:
         for kind, setting in found:
-            print(f"{setting.name} ({kind}, {setting.type.name.lower()}, default {_default(setting)})\n    {setting.doc}")
+            head = f"{setting.name} ({kind}, {setting.type.name.lower()}, default {_default(setting)})"
+            print(f"{head}\n    {setting.doc}")
     return 0
 
 
@@ -72,12 +73,10 @@ def _accepts(setting: Setting) -> str:
 
 def markdown() -> str:
     """The whole table as a page."""
-    topic = "".join(_topic_rows())
-    return (
-        f"{HEADING}\n## Topic settings\n\n| setting | default | accepts | broker setting | meaning |\n|---|---|---|---|---|\n"
-        f"{topic}\n## Broker settings\n\n| setting | default | accepts | changes | meaning |\n|---|---|---|---|---|\n"
-        f"{''.join(_broker_rows())}"
-    )
+    line = "|---|---|---|---|---|\n"
+    topic = f"## Topic settings\n\n| setting | default | accepts | broker setting | meaning |\n{line}"
+    broker = f"## Broker settings\n\n| setting | default | accepts | changes | meaning |\n{line}"
+    return f"{HEADING}\n{topic}{''.join(_topic_rows())}\n{broker}{''.join(_broker_rows())}"
 
 
 def _topic_rows() -> Iterable[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 
-from lab.cli.up import CHECKOUT
+from lab.cli.places import CHECKOUT
 
 NO_TESTS_COLLECTED = 5
 _OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors")
@@ -21,9 +21,9 @@ def test(arguments: argparse.Namespace) -> int:
         return _pytest(arguments.pytest)[0]
     total: Counter[str] = Counter()
     failed = False
-    for title, options in (("Everything but the browser", ["-m", "not browser"]), ("The page in a browser", ["-m", "browser"])):
+    for title, marks in (("Everything but the browser", "not browser"), ("The page in a browser", "browser")):
         print(f"== {title} ==", flush=True)
-        code, counts = _pytest([*options, "-rs", "-q"])
+        code, counts = _pytest(["-m", marks, "-rs", "-q"])
         total += counts
         failed = failed or code not in (0, NO_TESTS_COLLECTED)
     bad = total["failed"] + total["errors"] or int(failed)

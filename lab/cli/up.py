@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import random
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,26 +22,13 @@ from typing import Any
 from lab.cli.broker_settings import Overrides, parse_settings
 from lab.cli.directory import claimable
 from lab.cli.errors import CommandError
+from lab.cli.places import CHECKOUT
+from lab.clusters.checks import SpecError
+from lab.clusters.spec import RunSpec, run_from_dict
+from lab.live import LabError, LiveLab
 
 HOST = "127.0.0.1"
 STOP_TIMEOUT_S = 30.0
-CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True, slots=True)
-class UpOptions:
-    """What `up` was asked for. `settings` are for all brokers, `broker_settings` for one, by its number from 1."""
-
-    data: Path
-    host: str = HOST
-    kafka_port: int = 9092
-    brokers: int = 3
-    controller: str = "zookeeper"
-    preset: str = "default"
-    speed: float = 1.0
-    seed: int | None = None
-    settings: Overrides | None = None
-    broker_settings: dict[int, Overrides] | None = None
 
 
 class Stop(BaseException):
@@ -51,15 +39,16 @@ def up(arguments: argparse.Namespace) -> int:
     """Start, print the addresses, serve until a signal, stop cleanly."""
     if arguments.controller == "kraft":
         raise CommandError("--controller kraft is not there yet; --controller zookeeper is")
-    options = read_options(arguments)
-    claimable(options.data)
+    data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
+    spec = make_spec(arguments)
+    claimable(data)
     listener = None if arguments.no_web else bind("page", HOST, arguments.port, "--port")
-    for number in range(options.brokers if options.kafka_port else 0):
-        bind(f"broker {number + 1}", options.host, options.kafka_port + number, "--kafka-port").close()
+    for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
+        bind(f"broker {broker.id}", HOST, arguments.kafka_port + index, "--kafka-port").close()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        _serve(options, listener)
+        _serve(LiveLab(spec, data, HOST, arguments.speed), listener)
     except Stop:
         pass
     finally:
@@ -68,15 +57,23 @@ def up(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_options(arguments: argparse.Namespace) -> UpOptions:
-    """The options of the command line, checked."""
+def make_spec(arguments: argparse.Namespace) -> RunSpec:
+    """What the lab is built from; CommandError when a setting is unknown or does not fit."""
     common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
-    return UpOptions(
-        data=Path(arguments.data or CHECKOUT / "brokerlab-data").absolute(),
-        kafka_port=arguments.kafka_port, brokers=arguments.brokers, controller=arguments.controller,
-        preset=arguments.preset, speed=arguments.speed, seed=arguments.seed,
-        settings=common, broker_settings=single,
-    )
+    brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
+    cluster = {"brokers": brokers, "controller": arguments.controller, "preset": arguments.preset, "settings": common,
+               "host": HOST, "port": arguments.kafka_port, "listen": True}
+    seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
+    try:
+        return run_from_dict({"cluster": cluster, "seed": seed, "epoch_ms": time.time_ns() // 1_000_000})
+    except SpecError as error:
+        raise CommandError(f"--set: {error}", 2) from None
+
+
+def _broker(number: int, settings: Overrides) -> dict[str, Any]:
+    """A broker's id is its number unless `--set NUMBER:broker.id=ID` says otherwise."""
+    others = {name: value for name, value in settings.items() if name not in ("broker.id", "node.id")}
+    return {"id": int(settings.get("broker.id", settings.get("node.id", number))), "settings": others}
 
 
 def bind(who: str, host: str, port: int, option: str) -> socket.socket:
@@ -96,45 +93,51 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise Stop
 
 
-def _serve(options: UpOptions, listener: socket.socket | None) -> None:
-    live = importlib.import_module("lab.live")
-    lab = live.LiveLab(options)
+def _serve(lab: LiveLab, listener: socket.socket | None) -> None:
     try:
         try:
             addresses = lab.start()
-        except live.LabError as error:
+        except LabError as error:
             raise CommandError(str(error)) from None
         if listener is not None:
             listener.listen(128)
-        announce(options, [(host, port) for _, host, port in addresses.kafka], listener)
+        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
         if listener is None:
-            threading.Event().wait()
+            lab.stopped.wait()
         else:
-            _serve_page(options, lab, listener)
+            _serve_page(lab, listener)
+        if lab.stopped.is_set():
+            raise CommandError("the brokers have ended by themselves; the reason stands above")
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         lab.stop(STOP_TIMEOUT_S)
 
 
-def _serve_page(options: UpOptions, lab: Any, listener: socket.socket) -> None:
-    """Load the web only now and let it run in this thread until a signal."""
-    os.environ["BROKERLAB_DATA"] = str(options.data)
+def _serve_page(lab: LiveLab, listener: socket.socket) -> None:
+    """Load the web only now and let it run in this thread until a signal, or until the brokers end."""
+    os.environ["BROKERLAB_DATA"] = str(lab.data)
     build: Callable[..., Any] = importlib.import_module("web.server").build
-    build(lab, listener).run(sockets=[listener])
+    server = build(lab, listener)
+    threading.Thread(target=_end_with, args=(lab, server), daemon=True).start()
+    server.run(sockets=[listener])
 
 
-def announce(options: UpOptions, brokers: list[tuple[str, int]], listener: socket.socket | None) -> None:
+def _end_with(lab: LiveLab, server: Any) -> None:
+    lab.stopped.wait()
+    server.should_exit = True
+
+
+def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None) -> None:
     """Addresses first, then how to attach and how to stop."""
-    addresses = ",".join(f"{host}:{port}" for host, port in brokers)
     host, port = brokers[0]
     lines = [] if listener is None else [f"Page: http://{HOST}:{listener.getsockname()[1]}/"]
     lines += [
-        f"Kafka: {addresses}",
+        f"Kafka: {','.join(f'{host}:{port}' for host, port in brokers)}",
         f"Attach: kcat -b {host}:{port} -t orders -P    (-C reads; any Kafka client will do)",
-        f"Data: {options.data}",
+        f"Data: {lab.data}",
     ]
-    if options.preset != "default":
-        lines.append(f"Preset: {options.preset} (shorter timeouts than Kafka's)")
+    if lab.spec.cluster.preset != "default":
+        lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
     lines.append("Stop: Ctrl-C; what was written is there at the next start")
     print("\n".join(lines), flush=True)

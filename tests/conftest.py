@@ -1,0 +1,146 @@
+"""What all tests share: programs that a test needs, and a started lab."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+# The web's settings put a secret key and a database into the data directory: a fresh one for each call of pytest.
+os.environ.setdefault("BROKERLAB_DATA", tempfile.mkdtemp(prefix="brokerlab-tests-"))
+
+
+def missing(what: str) -> None:
+    """A part of the system is not there: a reason to skip, but in CI a failure."""
+    if IN_CI:
+        pytest.fail(f"{what} is missing, and CI must have it", pytrace=False)
+    pytest.skip(f"{what} is not installed")
+
+
+@pytest.fixture(scope="session")
+def require_program() -> Callable[[str], str]:
+    """`require_program("kcat")`: its path, or the test skips (fails in CI)."""
+
+    def require(name: str) -> str:
+        found = shutil.which(name)
+        if found is None:
+            missing(f"the program {name}")
+        return str(found)
+
+    return require
+
+
+@pytest.fixture(scope="session")
+def require_module() -> Callable[[str], None]:
+    """`require_module("confluent_kafka")`: skips (fails in CI) when it cannot be imported."""
+
+    def require(name: str) -> None:
+        if importlib.util.find_spec(name) is None:
+            missing(f"the Python package {name}")
+
+    return require
+
+
+@pytest.fixture(scope="session")
+def require_oracle(require_program: Callable[[str], str]) -> Path:
+    """The script that starts Apache Kafka: BROKERLAB_ORACLE, or `shared/oracle` beside the checkout."""
+    require_program("java")
+    require_program("mvn")
+    default = CHECKOUT.parent / "shared" / "oracle" / "oracle.py"
+    script = Path(os.environ.get("BROKERLAB_ORACLE", default))
+    if not script.exists():
+        missing(f"the script that starts Apache Kafka ({script.name})")
+    return script
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` neighbouring ports that nobody listens on."""
+    for _ in range(200):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first: int = probe.getsockname()[1]
+        if first + count < 65_535 and all(_is_free(first + number) for number in range(count)):
+            return first
+    raise RuntimeError("no neighbouring free ports")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+@dataclass
+class StartedLab:
+    """A lab that runs as a process of its own, as a user starts it."""
+
+    process: subprocess.Popen[str]
+    data: Path
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def page(self) -> str:
+        return self._value("Page: ")
+
+    @property
+    def bootstrap(self) -> str:
+        return self._value("Kafka: ")
+
+    def _value(self, label: str) -> str:
+        return next(line.removeprefix(label) for line in self.lines if line.startswith(label))
+
+    def stop(self, timeout_s: float = 30) -> int:
+        """SIGTERM; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout_s)
+
+
+def start_lab(data: Path, *options: str, web: bool = False, brokers: int = 3) -> StartedLab:
+    """`brokerlab up` on free ports; returns once the brokers listen."""
+    first = free_ports(brokers + 1)
+    ports = ["--kafka-port", str(first), "--port", str(first + brokers), "--brokers", str(brokers)]
+    command = [sys.executable, "-P", "-m", "lab.cli", "up", "--data", str(data), *ports, *options]
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    process = subprocess.Popen(command + ([] if web else ["--no-web"]), text=True, env=environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lab = StartedLab(process, data)
+    assert process.stdout is not None
+    for line in process.stdout:
+        lab.lines.append(line.rstrip("\n"))
+        if re.match(r"Stop: ", line):
+            return lab
+    raise RuntimeError("the lab did not start:\n" + "\n".join(lab.lines))
+
+
+@pytest.fixture
+def run_lab(tmp_path: Path) -> Iterator[Callable[..., StartedLab]]:
+    """`run_lab("--speed", "1/10", web=True)`: a started lab that ends with the test."""
+    labs: list[StartedLab] = []
+
+    def run(*options: str, **more: Any) -> StartedLab:
+        labs.append(start_lab(more.pop("data", tmp_path / "lab"), *options, **more))
+        return labs[-1]
+
+    yield run
+    for lab in labs:
+        lab.stop()
