@@ -232,9 +232,9 @@ def commit_response(
 ) -> m.OffsetCommitResponse:
     """One error for all partitions of the request; `refused` ones had too long metadata."""
     too_large = refused or {}
-    topics = []
+    topics: dict[str, list[Any]] = {}
     for topic in request.topics:
-        partitions = []
+        partitions = topics.setdefault(topic.name, [])
         for one in topic.partitions:
             own = ErrorCode.OFFSET_METADATA_TOO_LARGE if (topic.name, one.partition_index) in too_large else error
             partitions.append(
@@ -242,5 +242,9 @@ def commit_response(
                     partition_index=one.partition_index, error_code=own
                 )
             )
-        topics.append(m.OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, partitions=partitions))
-    return m.OffsetCommitResponse(topics=topics)
+    return m.OffsetCommitResponse(
+        topics=[
+            m.OffsetCommitResponse.OffsetCommitResponseTopic(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ]
+    )

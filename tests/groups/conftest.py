@@ -243,10 +243,13 @@ class GroupLab:
         return self.send(ApiKey.SYNC_GROUP, version, request)
 
     def heartbeat(self, member: str, generation: int, group: str = "g", instance: str | None = None) -> int:
+        return int(self.heartbeat_answer(member, generation, group, instance).error_code)
+
+    def heartbeat_answer(self, member: str, generation: int, group: str = "g", instance: str | None = None) -> Answer:
         request = m.HeartbeatRequest(
             group_id=group, generation_id=generation, member_id=member, group_instance_id=instance
         )
-        return int(self.send(ApiKey.HEARTBEAT, 3, request).error_code)
+        return self.send(ApiKey.HEARTBEAT, 3, request)
 
     def commit(
         self,
