@@ -60,6 +60,10 @@ class ClusterSpec:
     port: int = 9092
     listen: bool = False
 
+    def listener_port(self, broker: BrokerSpec) -> int:
+        """The cluster's port and the ones behind it, in order of the brokers; 0: any that is free."""
+        return self.port + self.brokers.index(broker) if self.port else 0
+
     def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
         """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
         given = {**presets.BROKER[self.preset], **self.settings, **broker.settings}
@@ -68,7 +72,7 @@ class ClusterSpec:
             given["broker.rack"] = broker.rack
         given.setdefault("log.dirs", "data")
         given.setdefault("zookeeper.connect", "zookeeper-1:2181")
-        given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.port + self.brokers.index(broker)}")
+        given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.listener_port(broker)}")
         return given
 
 
@@ -114,6 +118,30 @@ class RunSpec:
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `run_from_dict` reads back."""
         return asdict(self)
+
+    def tree_names(self) -> list[str]:
+        """Nodes of the coordination tree."""
+        return ["zookeeper-1"]
+
+    def broker_names(self) -> list[str]:
+        return [f"broker-{broker.id}" for broker in self.cluster.brokers]
+
+    def client_names(self) -> list[str]:
+        return [client.name for client in self.clients]
+
+    def node_names(self) -> list[str]:
+        """Nodes that have disks worth keeping."""
+        return [*self.tree_names(), *self.broker_names()]
+
+    def ports(self) -> dict[str, int]:
+        """Broker's node -> port of its listener."""
+        cluster = self.cluster
+        return {f"broker-{broker.id}": cluster.listener_port(broker) for broker in cluster.brokers}
+
+    def max_frame(self) -> int:
+        """`socket.request.max.bytes`: the largest of all brokers."""
+        given = [self.cluster.broker_settings(broker) for broker in self.cluster.brokers]
+        return max(int(settings.get("socket.request.max.bytes", "104857600")) for settings in given)
 
 
 # -- reading --------------------------------------------------------------------------------

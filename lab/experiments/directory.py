@@ -1,87 +1,146 @@
-"""What a run leaves on disk, live or simulated.
+"""What a run leaves behind.
 
-    run.json            spec, seed, kind, versions, how far it went
-    journal.jsonl       one event a line: [seq, t_us, node, code, cause, {params}]
-    operations.jsonl    one operation a line: what clients asked for and what came of it
-    inputs.bin          recorded inputs (drivers.recording)
-    start/              the disks as they were at the start, when they were not empty and not too large
+| file | holds |
+|---|---|
+| run.json | spec, seed, kind of run, versions, and at the end receipt and verdict |
+| journal.jsonl | every recorded event, one a line |
+| operations.jsonl | the history: invoke / ok / fail / info of sends, polls, commits |
+| inputs.bin | commands and what outside clients sent, with their place in the order |
+| start/NODE | the disks as the run found them, when they were not empty |
+| broker-N, zookeeper-1 | the disks as a simulated run left them |
 
-With spec, inputs and start the run can be executed again.
+Spec, start and inputs are enough to execute the run again: its journal comes out byte for byte.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
+
 from broker_core.drivers.recording import Recorder
-from broker_core.kernel.journal import Journal
+from broker_core.kernel.storage_memory import MemoryFile, MemoryStorage
 from broker_core.kernel.world import World
 
-START_LIMIT = 64 * 1024 * 1024
+RUN, JOURNAL, OPERATIONS, INPUTS, START = "run.json", "journal.jsonl", "operations.jsonl", "inputs.bin", "start"
+FORMAT = 1
+START_LIMIT = 1024 * 1024 * 1024
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2
+
+
+class DirectoryError(Exception):
+    """A directory that cannot be written, or is not that of a run."""
+
+
+def next_run(parent: Path) -> Path:
+    """The directory of the next run: 0001, 0002, ..."""
+    taken = [int(path.name) for path in parent.glob("[0-9]*") if path.name.isdigit()] if parent.is_dir() else []
+    return parent / f"{max(taken, default=0) + 1:04d}"
 
 
 class RunDirectory:
-    """The files of one run that is under way."""
+    """Writes a run. `attach` before the world does anything, `close` when it has ended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
-        self._journal: BinaryIO = open(path / "journal.jsonl", "wb", buffering=1 << 18)
-        self._operations: BinaryIO = open(path / "operations.jsonl", "wb", buffering=1 << 18)
-        self.recorder = Recorder(path / "inputs.bin")
         self.facts: dict[str, Any] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if (path / RUN).exists():
+                raise DirectoryError(f"{path} holds a run already")
+            self.recorder = Recorder(path / INPUTS)
+            self._journal: BinaryIO = open(path / JOURNAL, "wb", buffering=1 << 18)
+            self._operations: BinaryIO = open(path / OPERATIONS, "wb", buffering=1 << 18)
+        except OSError as error:
+            raise DirectoryError(f"{path} cannot be written: {error.strerror}") from error
+
+    def keep_start(self, disks: Iterable[Path]) -> bool | None:
+        """Copy the disks that the run begins with. None: all are empty; False: too large to keep."""
+        filled = [disk for disk in disks if disk.is_dir() and any(disk.iterdir())]
+        if not filled:
+            return None
+        size = sum(file.stat().st_size for disk in filled for file in disk.rglob("*") if file.is_file())
+        if size > START_LIMIT:
+            return False
+        for disk in filled:
+            shutil.copytree(disk, self.path / START / disk.name)
+        return True
 
     def attach(self, world: World) -> None:
-        """From now on the world's journal and operations are written here."""
-        world.journal.sink = self._journal.write
-        world.operations.sink = self._operations.write
+        """From now on journal and operations go to this directory."""
+        world.journal.sink = self._write_journal
+        world.operations.sink = self._write_operation
+
+    def _write_journal(self, lines: bytes) -> None:
+        self._journal.write(lines)
+
+    def _write_operation(self, line: bytes) -> None:
+        self._operations.write(line)
 
     def describe(self, **facts: Any) -> None:
-        """Write run.json; later facts are added to earlier ones."""
-        self.facts = {"python": platform.python_version(), **self.facts, **facts}
-        target = self.path / "run.json"
-        temporary = target.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self.facts, indent=1, sort_keys=True) + "\n")
-        temporary.replace(target)
+        """Put facts into run.json; later ones join or replace earlier ones."""
+        base = {"format": FORMAT, "python": ".".join(platform.python_version_tuple()[:2])}
+        self.facts = {**base, **self.facts, **facts}
+        temporary = self.path / (RUN + ".tmp")
+        temporary.write_bytes(orjson.dumps(self.facts, option=_OPTIONS))
+        temporary.replace(self.path / RUN)
 
-    def keep_start(self, nodes: Sequence[Path]) -> str:
-        """Copy the disks as they are now: `empty`, `copied`, or `too large` to be kept."""
-        present = [node for node in nodes if node.exists() and any(file.is_file() for file in node.rglob("*"))]
-        if not present:
-            return "empty"
-        size = sum(file.stat().st_size for node in present for file in node.rglob("*") if file.is_file())
-        if size > START_LIMIT:
-            return "too large"
-        for node in present:
-            shutil.copytree(node, self.path / "start" / node.name)
-        return "copied"
-
-    def flush(self, journal: Journal) -> None:
-        """Everything so far is on its way to the disk."""
-        journal.flush()
-        for file in (self._journal, self._operations):
-            file.flush()
+    def flush(self, world: World) -> None:
+        """What is known so far is in the files."""
+        world.journal.flush()
+        self._journal.flush()
+        self._operations.flush()
         self.recorder.flush()
 
     def close(self, world: World) -> None:
         """The run is over."""
+        self.flush(world)
         self.recorder.end(world)
-        self.flush(world.journal)
-        world.journal.sink = None
-        world.operations.sink = None
+        world.journal.sink = world.operations.sink = None
         self._journal.close()
         self._operations.close()
-        self.describe(ended_us=world.now_us, events=world.journal.count, bounded_at_us=self.recorder.bounded_at_us)
+        self.describe(end_us=world.now_us, events=world.journal.count, operations=world.operations.count)
+
+    def write_disks(self, world: World) -> None:
+        """Memory storages as real files, so that any reader of Kafka's files can look at them."""
+        for node in world.nodes.values():
+            if isinstance(node.storage, MemoryStorage):
+                for name, file in sorted(node.storage.files.items()):
+                    path = self.path / node.name / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(file.read(0, file.size))
 
 
-def next_run(root: Path) -> Path:
-    """Directory of the next run below `root`: 0001, 0002, ..."""
-    taken = [int(entry.name) for entry in root.iterdir() if entry.name.isdigit()] if root.exists() else []
-    return root / f"{max(taken, default=0) + 1:04d}"
+def read_facts(path: Path) -> dict[str, Any]:
+    """run.json of a run; raises DirectoryError when this is none."""
+    try:
+        facts: dict[str, Any] = orjson.loads((path / RUN).read_bytes())
+    except OSError:
+        raise DirectoryError(f"{path} is not the directory of a run: there is no {RUN}") from None
+    except ValueError:
+        raise DirectoryError(f"{path / RUN} is damaged") from None
+    if facts.get("format") != FORMAT:
+        raise DirectoryError(f"{path / RUN} has format {facts.get('format')!r}, expected {FORMAT}")
+    return facts
 
 
+def start_storage(path: Path, node: str) -> MemoryStorage:
+    """A node's disks as the run found them, in memory."""
+    storage = MemoryStorage()
+    root = path / START / node
+    if root.is_dir():
+        for file in sorted(root.rglob("*")):
+            if file.is_file():
+                name = file.relative_to(root).as_posix()
+                storage.files[name] = MemoryFile(name, file.read_bytes())
+    return storage
+
+
+def read_operations(path: Path) -> list[dict[str, Any]]:
+    """The history of a run."""
+    with open(path / OPERATIONS, "rb") as file:
+        return [orjson.loads(line) for line in file]

@@ -1,0 +1,84 @@
+"""From a description to a world: coordination tree, brokers, the person at the screen, clients.
+
+| node | machine |
+|---|---|
+| zookeeper-1 | ZooKeeper server |
+| broker-N | broker N |
+| operator | admin client and hand-made records |
+| producer-..., ... | the built-in clients of the description |
+
+`storage_factory(node name)` gives each node its disks: memory, or real files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from broker_core.broker.broker import BrokerFactory
+from broker_core.clients.admin import admin_factory
+from broker_core.clients.consumer import ConsumerLoad, consumer_factory
+from broker_core.clients.workload import ProducerLoad, producer_factory
+from broker_core.kernel.node import Node
+from broker_core.kernel.storage import Storage
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.kernel.world import World
+from broker_core.replication.protections import Protections
+from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
+from broker_core.zookeeper.sessions import SessionLimits
+from lab.clusters import presets
+from lab.clusters.operator import LabOperator
+from lab.clusters.spec import ClientSpec, RunSpec
+
+StorageFactory = Callable[[str], Storage]
+ZOOKEEPER = "zookeeper-1"
+OPERATOR = "operator"
+
+
+def memory(node: str) -> Storage:
+    """Disks in memory."""
+    return MemoryStorage()
+
+
+def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> World:
+    """A world in which everything has been added and the brokers' processes are about to start.
+
+    Topics and clients are not in it yet: a run brings them in by commands, so that they are recorded.
+    """
+    cluster = spec.cluster
+    world = World(spec.seed, spec.epoch_ms, spec.record_level, int(cluster.link_delay_ms * 1000))
+    world.operator = LabOperator(spec)
+    world.add_node(ZOOKEEPER, storage_factory(ZOOKEEPER), partial(make_zookeeper, cluster.preset))
+    protections = Protections(**cluster.protections)
+    for broker in cluster.brokers:
+        factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=protections)
+        world.add_node(f"broker-{broker.id}", storage_factory(f"broker-{broker.id}"), factory)
+    world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
+    for name in list(world.nodes):
+        world.schedule(0, None, world.start_node, (name,))
+    return world
+
+
+def make_zookeeper(preset: str, node: Node) -> ZooKeeperServer:
+    """The ensemble of one server; the teaching preset ticks faster, for its sessions are shorter."""
+    limits = SessionLimits(tick_ms=presets.ZOOKEEPER_TICK_MS[preset])
+    return ZooKeeperServer(node, ZooKeeperConfig(limits=limits))
+
+
+def bootstrap(spec: RunSpec) -> list[str]:
+    """The nodes that clients ask first."""
+    return [f"broker-{broker.id}" for broker in spec.cluster.brokers]
+
+
+def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
+    """A node for a built-in client, started."""
+    load: ProducerLoad | ConsumerLoad
+    if client.kind == "producer":
+        load = ProducerLoad(client.topic, client.rate, client.size, client.keys, client.count, client.partition)
+        factory = producer_factory(load, client.settings, bootstrap(spec))
+    else:
+        topics = [topic.strip() for topic in client.topic.split(",")]
+        load = ConsumerLoad(topics, int(client.process_ms * 1000), client.commit)
+        factory = consumer_factory(load, client.settings, bootstrap(spec))
+    world.add_node(client.name, MemoryStorage(), factory)
+    world.start_node(client.name)

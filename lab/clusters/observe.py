@@ -1,0 +1,238 @@
+"""The state of a lab as viewers get it first; from then on the browser keeps it up to date by events.
+
+Leaders, ISRs and registrations are what stands in the coordination tree (the truth of the cluster, not
+what a single broker believes); log ends and high watermarks are those of each broker's own replica.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from broker_core.kernel.node import Node
+from broker_core.kernel.world import World
+from broker_core.metadata import znodes
+from broker_core.zookeeper.server import ZooKeeperServer
+from lab.clusters.spec import RunSpec
+
+HIDDEN = ("/zookeeper",)
+
+
+# -- the coordination tree ------------------------------------------------------------------
+def tree(world: World) -> dict[str, Any]:
+    """Path -> znode, of the first coordination server that runs."""
+    for node in world.nodes.values():
+        if isinstance(node.machine, ZooKeeperServer):
+            return node.machine.tree.nodes
+    return {}
+
+
+def controller_id(world: World) -> int | None:
+    """Broker id of the controller."""
+    found = tree(world).get(znodes.CONTROLLER)
+    return None if found is None else znodes.decode_controller(found.data)
+
+
+def partition_state(world: World, topic: str, partition: int) -> dict[str, Any] | None:
+    """Leader (-1: none), leader epoch, ISR and replicas; None when there is no such partition."""
+    nodes = tree(world)
+    info = nodes.get(znodes.topic_path(topic))
+    if info is None or not info.data:
+        return None
+    assigned = znodes.TopicInfo.decode(info.data).partitions.get(partition)
+    return None if assigned is None else _state(nodes, topic, partition, assigned.replicas)
+
+
+def _state(nodes: dict[str, Any], topic: str, partition: int, replicas: list[int]) -> dict[str, Any]:
+    found = nodes.get(znodes.state_path(topic, partition))
+    if found is None or not found.data:
+        return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
+    state = znodes.decode_state(found.data, found.version)
+    return {"leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr), "replicas": replicas}
+
+
+def topics(world: World) -> dict[str, dict[int, dict[str, Any]]]:
+    """Topic -> partition -> state, sorted by name and number."""
+    nodes = tree(world)
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    parent = nodes.get(znodes.TOPICS)
+    for topic in sorted(parent.children if parent is not None else ()):
+        info = nodes.get(znodes.topic_path(topic))
+        if info is not None and info.data:
+            assigned = znodes.TopicInfo.decode(info.data).partitions
+            found[topic] = {
+                number: _state(nodes, topic, number, assigned[number].replicas) for number in sorted(assigned)
+            }
+    return found
+
+
+def registered(world: World) -> list[int]:
+    """Brokers that have a session and their znode, sorted."""
+    parent = tree(world).get(znodes.BROKER_IDS)
+    return sorted(int(name) for name in parent.children) if parent is not None else []
+
+
+# -- brokers --------------------------------------------------------------------------------
+def brokers(world: World) -> list[tuple[int, Node]]:
+    """(id, node) of all brokers, running or not."""
+    return [(int(name[7:]), node) for name, node in world.nodes.items() if name.startswith("broker-")]
+
+
+def partitions_of(node: Node) -> dict[tuple[str, int], Any]:
+    """The replicas that a running broker has."""
+    machine: Any = node.machine
+    return {} if machine is None else machine.partitions
+
+
+def log_marks(world: World, topic: str, partition: int) -> dict[int, dict[str, int]]:
+    """Broker -> leo, hw and start of its replica."""
+    found = {}
+    for broker, node in brokers(world):
+        replica = partitions_of(node).get((topic, partition))
+        if replica is not None and replica.log is not None:
+            found[broker] = _marks(replica)
+    return found
+
+
+def _marks(replica: Any) -> dict[str, int]:
+    log = replica.log
+    return {"leo": log.log_end_offset, "hw": log.high_watermark, "start": log.log_start_offset}
+
+
+def observe_marks(world: World) -> dict[str, dict[str, list[int]]]:
+    """`orders-0` -> broker -> [leo, hw, start]: what moves too fast to be told event by event."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for broker, node in brokers(world):
+        for (topic, partition), replica in partitions_of(node).items():
+            if replica.log is not None:
+                marks = _marks(replica)
+                found.setdefault(f"{topic}-{partition}", {})[str(broker)] = [marks["leo"], marks["hw"], marks["start"]]
+    return found
+
+
+# -- the snapshot ---------------------------------------------------------------------------
+def observe(world: World, spec: RunSpec) -> dict[str, Any]:
+    """Everything, in the shape that the browser's reducers keep."""
+    return {
+        "cluster": _cluster(world, spec),
+        "time": {"t_us": world.now_us, "speed": 1.0, "paused": False, "epoch_ms": world.epoch_ms},
+        "brokers": _brokers(world, spec),
+        "topics": _topics(world),
+        "groups": _groups(world),
+        "clients": _clients(world),
+        "connections": _connections(world),
+        "znodes": _znodes(world),
+        "links": _links(world),
+    }
+
+
+def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
+    epoch = tree(world).get(znodes.CONTROLLER_EPOCH)
+    return {
+        "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
+        "controller_epoch": int(epoch.data) if epoch is not None and epoch.data else 0,
+        "preset": spec.cluster.preset, "seed": spec.seed, "settings": dict(spec.cluster.settings),
+        "protections": dict(spec.cluster.protections),
+    }  # fmt: skip
+
+
+def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
+    known = registered(world)
+    described = {broker.id: broker for broker in spec.cluster.brokers}
+    ports = spec.ports()
+    return {
+        str(broker): {
+            "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
+            "registered": broker in known, "host": spec.cluster.host, "port": ports.get(node.name, 0),
+            "rack": described[broker].rack if broker in described else None, "incarnation": node.incarnation,
+        }
+        for broker, node in brokers(world)
+    }  # fmt: skip
+
+
+def _topics(world: World) -> dict[str, Any]:
+    nodes = tree(world)
+    found: dict[str, Any] = {}
+    for topic, partitions in topics(world).items():
+        config = nodes.get(znodes.config_path("topics", topic))
+        configs = znodes.decode_config(config.data) if config is not None and config.data else {}
+        found[topic] = {"internal": topic.startswith("__"), "configs": configs, "partitions": {}}
+        for number, state in partitions.items():
+            marks = {str(broker): found_marks for broker, found_marks in log_marks(world, topic, number).items()}
+            found[topic]["partitions"][str(number)] = {**state, "min_isr": _min_isr(world, state, configs), "logs": marks}
+    return found
+
+
+def _min_isr(world: World, state: dict[str, Any], configs: dict[str, str]) -> int:
+    if "min.insync.replicas" in configs:
+        return int(configs["min.insync.replicas"])
+    for broker, node in brokers(world):
+        machine: Any = node.machine
+        if machine is not None and state["leader"] in (broker, -1):
+            return int(machine.config["min.insync.replicas"])
+    return 1
+
+
+def _groups(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _, node in brokers(world):
+        machine: Any = node.machine
+        view = getattr(machine, "groups_view", None)
+        if view is not None:
+            found.update(view())
+    return dict(sorted(found.items()))
+
+
+def _clients(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, node in world.nodes.items():
+        if name.startswith(("broker-", "zookeeper-")) or name == "operator":
+            continue
+        machine: Any = node.machine
+        if machine is not None:
+            found[name] = {**machine.view(), "state": node.state}
+        else:
+            kind = "producer" if name.startswith("producer") else "consumer"
+            found[name] = {"kind": kind, "state": node.state, "settings": {}, "acked": 0, "failed": 0, "read": 0}
+    return found
+
+
+def _connections(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for number, name in world.connections.items():
+        machine: Any = world.nodes[name].machine
+        connection = machine.connections.get(number) if machine is not None else None
+        found[str(number)] = {
+            "id": number, "broker": int(name[7:]), "client_id": getattr(connection, "client_id", None),
+            "software": getattr(connection, "software", ""), "peer": getattr(connection, "peer", ""),
+        }  # fmt: skip
+    return found
+
+
+def _znodes(world: World) -> dict[str, Any]:
+    owners = {broker.session: broker.owner for broker in _sessions(world)}
+    return {
+        path: {"version": node.version, "ephemeral": owners.get(node.owner, str(node.owner)) if node.owner else None,
+               "data": _text(node.data)}
+        for path, node in sorted(tree(world).items())
+        if path != "/" and not path.startswith(HIDDEN)
+    }  # fmt: skip
+
+
+def _sessions(world: World) -> list[Any]:
+    return []
+
+
+def _text(data: bytes) -> Any:
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        return data.decode(errors="replace")
+
+
+def _links(world: World) -> list[dict[str, Any]]:
+    return [
+        {"from": source, "to": dest, "delay_us": link.delay_us, "drop": link.drop, "partitioned": link.partitioned}
+        for (source, dest), link in sorted(world.network.links.items())
+        if link.changed
+    ]

@@ -1,0 +1,242 @@
+"""Carries out commands in a world (`World.inject(Command(...))`), or says why not.
+
+Commands name processes by role (`leader_of: orders-0`); who that is, is looked up in the coordination
+tree at that moment, so that a recorded command means the same when the run is executed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.clients.admin import AdminMachine
+from broker_core.clients.workload import ProducerLoad, ProducerMachine
+from broker_core.kernel import events
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.node import PAUSED, STOPPED
+from broker_core.kernel.world import World
+from lab.clusters import checks
+from lab.clusters.checks import SpecError
+from lab.clusters.observe import partition_state
+from lab.clusters.spec import ClientSpec, RunSpec, check_client_settings, client_from_dict
+from lab.clusters.vocabulary import check_command
+
+OPERATOR = "operator"
+
+
+class LabOperator:
+    """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self.spec = spec
+        self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
+
+    def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Carry out; what it returns is part of the answer. Raises CommandError."""
+        try:
+            checked = check_command(command)
+            do = getattr(self, f"_do_{checked['do']}")
+            result: dict[str, Any] = do(world, checked) or {}
+            return result
+        except SpecError as error:
+            raise CommandError(error.reason, checks.shown(error.place)) from None
+
+    # -- processes --------------------------------------------------------------------------
+    def _node(self, world: World, command: dict[str, Any]) -> str:
+        if "leader_of" in command:
+            return leader_of(world, command["leader_of"])
+        name = str(command["node"]) if "node" in command else f"broker-{command['broker']}"
+        if name not in world.nodes:
+            key = "node" if "node" in command else "broker"
+            raise CommandError(f"there is no {name}, expected one of {', '.join(world.nodes)}", key)
+        return name
+
+    def _do_kill(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.crash(name)
+        return {"node": name}
+
+    def _do_power_loss(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.power_loss(name)
+        return {"node": name}
+
+    def _do_restart(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Start again; one that still runs is killed first."""
+        name = self._node(world, command)
+        if world.nodes[name].state != STOPPED:
+            world.crash(name)
+        world.start_node(name)
+        return {"node": name}
+
+    def _do_pause(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.pause(name)
+        return {"node": name}
+
+    def _do_resume(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.resume(name)
+        return {"node": name}
+
+    def _do_stop(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.stop(name)
+        return {"node": name}
+
+    # -- topics -----------------------------------------------------------------------------
+    def _admin(self, world: World) -> AdminMachine:
+        machine = world.nodes[OPERATOR].machine
+        if not isinstance(machine, AdminMachine):
+            raise CommandError("the operator's process does not run")
+        return machine
+
+    def _do_create_topic(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        factor = command.get("replication_factor", min(3, len(self.spec.cluster.brokers)))
+        configs = command.get("configs", {})
+        return {"id": self._admin(world).create_topic(command["topic"], command.get("partitions", 1), factor, configs)}
+
+    def _do_delete_topic(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).delete_topic(command["topic"])}
+
+    def _do_add_partitions(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).add_partitions(command["topic"], command["partitions"])}
+
+    def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}
+
+    def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        self._admin(world).produce({key: value for key, value in command.items() if key != "do"})
+        return {}
+
+    # -- links ------------------------------------------------------------------------------
+    def _links(self, world: World, command: dict[str, Any]) -> list[tuple[str, str]]:
+        ends = [self._ends(world, end, index) for index, end in enumerate(command["between"])]
+        pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
+        if not pairs:
+            raise CommandError("there is no such link: both ends are the same node", "between")
+        return pairs if command.get("one_way") else [*pairs, *[(b, a) for a, b in pairs]]
+
+    def _ends(self, world: World, end: Any, index: int) -> list[str]:
+        if isinstance(end, int):
+            end = f"broker-{end}"
+        if end.startswith("leader_of:"):
+            return [leader_of(world, end.split(":", 1)[1])]
+        if end.startswith("followers_of:"):
+            state = partition_state(world, *split(end.split(":", 1)[1]))
+            if state is None:
+                raise CommandError(f"there is no partition {end.split(':', 1)[1]}", f"between[{index}]")
+            return [f"broker-{broker}" for broker in state["replicas"] if broker != state["leader"]]
+        if end not in world.nodes:
+            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", f"between[{index}]")
+        return [end]
+
+    def _change(self, world: World, command: dict[str, Any], **values: Any) -> dict[str, Any]:
+        for source, dest in self._links(world, command):
+            change_link(world, source, dest, **values)
+        return {}
+
+    def _do_partition_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return self._change(world, command, partitioned=True)
+
+    def _do_heal_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        for source, dest in self._links(world, command):
+            change_link(world, source, dest)
+        return {}
+
+    def _do_delay_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return self._change(world, command, delay_us=int(command["delay_ms"] * 1000))
+
+    def _do_drop_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return self._change(world, command, drop=command["probability"])
+
+    def _do_stop_all_faults(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        for (source, dest), link in list(world.network.links.items()):
+            if link.faulty or link.delay_us != link.default_delay_us:
+                change_link(world, source, dest)
+        for node in list(world.nodes.values()):
+            if node.state == PAUSED:
+                world.resume(node.name)
+        return {}
+
+    # -- clients ----------------------------------------------------------------------------
+    def _do_start_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """A client of the description by its name, or a new one; one that was stopped starts again."""
+        from lab.clusters.build import add_client
+
+        name = command["name"]
+        if len(command) > 2:
+            given = {key: value for key, value in command.items() if key != "do"}
+            self.clients[name] = client_from_dict(given, (), self.spec.cluster.preset)
+        elif name not in self.clients:
+            raise CommandError(f"there is no client {name}: expected kind and topic", "name")
+        node = world.nodes.get(name)
+        if node is None:
+            add_client(world, self.spec, self.clients[name])
+        elif node.state == STOPPED:
+            world.start_node(name)
+        else:
+            raise CommandError(f"{name} is {node.state} already", "name")
+        return {}
+
+    def _do_stop_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        self._client(world, command["name"])
+        world.stop(command["name"])
+        return {}
+
+    def _client(self, world: World, name: str) -> ClientSpec:
+        client = self.clients.get(name)
+        if client is None or name not in world.nodes:
+            raise CommandError(f"there is no client {name}, expected one of {', '.join(self.clients)}", "name")
+        return client
+
+    def _do_set_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Rate, size and keys change at once; a setting of the client takes effect by starting it anew."""
+        client = self._client(world, command["name"])
+        node = world.nodes[client.name]
+        restart = False
+        for key, value in command["set"].items():
+            if key in ("rate", "size", "keys") and value is not None:
+                setattr(client, key, float(value) if key == "rate" else int(value))
+            elif value is None:
+                restart = client.settings.pop(key, None) is not None or restart
+            else:
+                restart = True
+                client.settings[key] = value
+        check_client_settings(client, ("set",))
+        machine = node.machine
+        if isinstance(machine, ProducerMachine):
+            load = machine.load
+            machine.change(ProducerLoad(load.topic, client.rate, client.size, client.keys, load.count, load.partition))
+        if restart and node.state != STOPPED:
+            world.crash(client.name)
+            world.start_node(client.name)
+        return {}
+
+
+def change_link(world: World, source: str, dest: str, **values: float) -> None:
+    """Change one direction; without values it is healthy again."""
+    link = world.network.link(source, dest)
+    if values:
+        link.change(**values)
+    else:
+        link.reset()
+    world.nodes[source].emit(
+        events.LINK_CHANGED, source=source, dest=dest, delay_us=link.delay_us, drop=link.drop,
+        partitioned=link.partitioned,
+    )  # fmt: skip
+
+
+def split(topic_partition: str) -> tuple[str, int]:
+    """`orders-0` -> ("orders", 0)."""
+    topic, _, number = topic_partition.rpartition("-")
+    return topic, int(number)
+
+
+def leader_of(world: World, topic_partition: str) -> str:
+    """The node that leads a partition now."""
+    state = partition_state(world, *split(topic_partition))
+    if state is None:
+        raise CommandError(f"there is no partition {topic_partition}", "leader_of")
+    if state["leader"] < 0:
+        raise CommandError(f"{topic_partition} has no leader", "leader_of")
+    return f"broker-{state['leader']}"

@@ -1,0 +1,146 @@
+"""Conditions on the state of a world, and comparisons: what `when:` and `expect:` are made of.
+
+| condition | its value |
+|---|---|
+| `leader_of: orders-0` | broker id, -1 without a leader |
+| `isr_of: orders-0` | size of the ISR |
+| `hw_of: orders-0` | high watermark on the leader |
+| `controller: any` | broker id of the controller, -1 without one |
+| `acked_by: producer-1` | records acknowledged so far |
+| `read_by: consumer-1` | records read so far |
+| `state_of: broker-1` | running, paused, stopped |
+
+`is:` compares: `3`, `">= 3"`, `"!= 1"`, `running`, or `changed` (another value than when the step began to wait).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.kernel.world import World
+from lab.clusters import checks
+from lab.clusters.checks import Place, SpecError
+from lab.clusters.observe import controller_id, log_marks, partition_state
+from lab.clusters.operator import split
+
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`sign` and what stands on its right."""
+
+    sign: str
+    wanted: Any
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value sign wanted`."""
+        return value is not None and _SIGNS[self.sign](value, self.wanted)
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.wanted}"
+
+
+def comparison(value: Any, place: Place) -> Comparison:
+    """`3`, `true`, `running`, `">= 3"`."""
+    if isinstance(value, (bool, int, float)):
+        return Comparison("==", value)
+    text = checks.text(value, place).strip()
+    for sign in _SIGNS:
+        if text.startswith(sign):
+            try:
+                number = float(text[len(sign) :])
+            except ValueError:
+                raise SpecError(place, f"{text!r}: expected a number behind {sign}") from None
+            return Comparison(sign, int(number) if number.is_integer() else number)
+    return Comparison("==", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`subject of target` compared, or changed."""
+
+    subject: str
+    target: str
+    compared: Comparison | None
+
+    def value(self, world: World) -> Any:
+        """The subject's value now."""
+        return _SUBJECTS[self.subject](world, self.target)
+
+    def holds(self, world: World, before: Any) -> bool:
+        """`before`: the value when the wait began."""
+        value = self.value(world)
+        return self.compared.holds(value) if self.compared is not None else value != before
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.target} {self.compared if self.compared is not None else CHANGED}"
+
+
+def condition(value: Any, place: Place) -> Condition:
+    """Exactly one subject, and `is`."""
+    given = checks.mapping(value, place, [*_SUBJECTS, "is"], ("is",))
+    subjects = [name for name in _SUBJECTS if name in given]
+    if len(subjects) != 1:
+        raise SpecError(place, f"expected exactly one of {', '.join(_SUBJECTS)}, found {len(subjects)}")
+    subject = subjects[0]
+    target = checks.text(str(given[subject]), (*place, subject))
+    if subject in ("leader_of", "isr_of", "hw_of") and not split_ok(target):
+        raise SpecError((*place, subject), f"{target!r}: expected TOPIC-PARTITION, as in orders-0")
+    if given["is"] == CHANGED:
+        return Condition(subject, target, None)
+    return Condition(subject, target, comparison(given["is"], (*place, "is")))
+
+
+def split_ok(target: str) -> bool:
+    """Whether it reads as TOPIC-PARTITION."""
+    name, _, number = target.rpartition("-")
+    return bool(name) and number.isdigit()
+
+
+def _leader(world: World, target: str) -> Any:
+    state = partition_state(world, *split(target))
+    return None if state is None else state["leader"]
+
+
+def _isr(world: World, target: str) -> Any:
+    state = partition_state(world, *split(target))
+    return None if state is None else len(state["isr"])
+
+
+def _hw(world: World, target: str) -> Any:
+    state = partition_state(world, *split(target))
+    marks = {} if state is None else log_marks(world, *split(target))
+    return None if state is None or state["leader"] not in marks else marks[state["leader"]]["hw"]
+
+
+def _controller(world: World, target: str) -> Any:
+    found = controller_id(world)
+    return -1 if found is None else found
+
+
+def _acked(world: World, target: str) -> Any:
+    node = world.nodes.get(target)
+    return getattr(node.machine, "acked", None) if node is not None else None
+
+
+def _read(world: World, target: str) -> Any:
+    node = world.nodes.get(target)
+    return getattr(node.machine, "read", None) if node is not None else None
+
+
+def _state(world: World, target: str) -> Any:
+    node = world.nodes.get(target)
+    return node.state if node is not None else None
+
+
+_SUBJECTS: dict[str, Callable[[World, str], Any]] = {
+    "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "controller": _controller, "acked_by": _acked,
+    "read_by": _read, "state_of": _state,
+}  # fmt: skip
