@@ -43,18 +43,10 @@ def _last_parts(log: PartitionLog, place: int, upto_offset: int, wanted: int) ->
     elif tail.positions and tail.positions[0] == 0 and len(tail.positions) <= 4 * BATCHES:
         start = 0
     else:
-        start = _indexed_start(log, place, upto_offset, wanted)
+        start = segment.index.position_before(upto_offset, wanted)
     parts: list[bytes] = []
     for _, header in headers_from(segment.log, start, segment.log.size):
         if header.last_offset >= upto_offset:
             break
         parts.append(_PART.pack(header.base_offset, header.leader_epoch, header.crc))
     return parts[-wanted:]
-
-
-def _indexed_start(log: PartitionLog, place: int, upto_offset: int, wanted: int) -> int:
-    """A position with at least `wanted` batches between it and the offset (0 when unsure)."""
-    segment = log.segments[place]
-    entries = segment.index.entries()
-    below = [position for offset, position in entries if offset < upto_offset]
-    return below[-wanted - 1] if len(below) > wanted else 0

@@ -70,6 +70,14 @@ class OffsetIndex:
         slot = bisect_right(self._positions, limit) - 1
         return self._positions[slot] if slot >= 0 else 0
 
+    def position_before(self, offset: int, entries: int) -> int:
+        """Position of the entry that lies `entries` in front of the last one below `offset`; 0 when there is none.
+
+        Between it and `offset` there are at least as many batches.
+        """
+        slot = bisect_left(self._load(), max(offset - self.base_offset, 0)) - 1 - entries
+        return self._positions[slot] if slot >= 0 else 0
+
     def last_entry(self) -> tuple[int, int]:
         """(offset, position) of the last entry; (base offset, 0) when empty."""
         offsets = self._load()

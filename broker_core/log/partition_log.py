@@ -37,10 +37,11 @@ from broker_core.log.recovery import load
 from broker_core.log.segment import LogRead, LogSegment
 from broker_core.log.stamping import stamp
 from broker_core.records.batch import decode_records
+from broker_core.records.control import end_transaction_marker
 from broker_core.records.errors import CorruptRecordError
 from broker_core.records.header import BatchHeader, ensure_valid, iterate_batches
 from broker_core.records.record import Record
-from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, validate_batches
+from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
 
 NO_TIMESTAMP = -1
 
@@ -75,7 +76,7 @@ class PartitionLog:
     __slots__ = (
         "storage", "directory", "topic", "partition", "_config", "rules", "topic_id", "log_start_offset",
         "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
-        "emit", "last_flush_ms", "deleted_files", "_bases",
+        "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
     )  # fmt: skip
 
     def __init__(
@@ -107,7 +108,7 @@ class PartitionLog:
         self._bases: list[int] = []
         self.producers = ProducerStateTable(producer_expiration_ms)
         self.leader_epochs = LeaderEpochCache(storage, self._epochs_path(), self.end_offset)
-        self.last_flush_ms = now_ms
+        self.last_flush_ms = self.latest_ms = now_ms
         self.deleted_files: list[tuple[int | None, str]] = []
         load(self, now_ms, clean)
         if topic_id != checkpoints.NO_UUID:
@@ -177,10 +178,11 @@ class PartitionLog:
 
         Raises RecordsError, LogError (both with `kafka_error`) and StorageError; the log is then as before.
         """
+        self.latest_ms = now_ms
         rules = self.rules
         headers, buffer = validate_batches(records, rules, now_ms, origin)
         if self._has_producers(headers):
-            duplicate = self.producers.check(headers, origin == CLIENT)
+            duplicate = self._check_producers(headers, buffer, origin)
             if duplicate is not None:
                 return self._duplicate(duplicate)
         append_time = now_ms if rules.timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
@@ -191,10 +193,11 @@ class PartitionLog:
         return self._append(stamped, buffers, len(buffer), now_ms, append_time)
 
     def append_as_follower(self, records: Buffer | Sequence[Buffer], now_ms: int = NO_TIMESTAMP) -> AppendInfo:
-        """Append what the leader sent, offsets and epochs as they are.
+        """Append what the leader sent, offsets and epochs as they are. Without `now_ms`: the latest time known here.
 
         Raises CorruptRecordError, OffsetsNotMonotonic, StorageError; the log is then as before.
         """
+        self.latest_ms = max(self.latest_ms, now_ms)
         buffers = [records] if isinstance(records, (bytes, bytearray, memoryview)) else list(records)
         headers: list[BatchHeader] = []
         size, expected = 0, self.log_end_offset
@@ -218,7 +221,7 @@ class PartitionLog:
         for header in headers:
             if header.leader_epoch > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
-        return self._append(headers, buffers, size, now_ms, NO_TIMESTAMP)
+        return self._append(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
 
     def _append(
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
@@ -241,6 +244,12 @@ class PartitionLog:
         return headers[0].producer_id >= 0 or (
             len(headers) > 1 and any(header.producer_id >= 0 for header in headers)
         )
+
+    def _check_producers(self, headers: Sequence[BatchHeader], buffer: Buffer, origin: str) -> ProducedBatch | None:
+        if headers[0].is_control and origin != REPLICATION:
+            marker = end_transaction_marker(decode_records(buffer)[0])
+            self.producers.check_marker(headers[0], marker.coordinator_epoch)
+        return self.producers.check(headers, origin == CLIENT)
 
     def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
         if not header.is_control:
@@ -380,6 +389,7 @@ class PartitionLog:
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Retention: by log start, time and size. Returns how many segments went."""
+        self.latest_ms = max(self.latest_ms, now_ms)
         return retention.delete_old_segments(self, now_ms)
 
     def delete_expired_files(self, now_ms: int) -> None:
@@ -404,16 +414,17 @@ class PartitionLog:
         if unflushed > 0 and due:
             self.flush(now_ms)
             return True
-        self._flush_finished_segments()
-        return False
+        return self._flush_finished_segments()
 
-    def _flush_finished_segments(self) -> None:
+    def _flush_finished_segments(self) -> bool:
         base = self.active.base_offset
-        if self.recovery_point < base:
-            for segment in self.segments[self.segment_of(self.recovery_point) : -1]:
-                segment.flush()
-            self.recovery_point = base
-            self.fact(events.FLUSHED, offset=base)
+        if self.recovery_point >= base:
+            return False
+        for segment in self.segments[self.segment_of(self.recovery_point) : -1]:
+            segment.flush()
+        self.recovery_point = base
+        self.fact(events.FLUSHED, offset=base)
+        return True
 
     def close(self) -> None:
         """For a clean shutdown: producer snapshot, time index, flush, files closed."""

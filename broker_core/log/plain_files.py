@@ -15,7 +15,7 @@ class PlainFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._stream: BinaryIO = open(path, "rb")  # noqa: SIM115
+        self._stream: BinaryIO = open(path, "rb")
         self.size = self.flushed = os.fstat(self._stream.fileno()).st_size
 
     def read(self, position: int, size: int) -> memoryview:

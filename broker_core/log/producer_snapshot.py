@@ -19,6 +19,7 @@ batches below offset 50 say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 
 from crc32c import crc32c
@@ -95,6 +96,18 @@ def write_snapshot(storage: Storage, directory: str, table: ProducerStateTable) 
     file.close()
 
 
+def remove_stray_snapshots(storage: Storage, directory: str, segment_bases: Sequence[int]) -> None:
+    """Keep those at a segment's base and the newest one (of the last clean shutdown)."""
+    for offset in snapshot_offsets(storage, directory)[:-1]:
+        if offset not in segment_bases:
+            storage.delete(f"{directory}/{snapshot_name(offset)}")
+
+
+def remove_all_snapshots(storage: Storage, directory: str) -> None:
+    for offset in snapshot_offsets(storage, directory):
+        storage.delete(f"{directory}/{snapshot_name(offset)}")
+
+
 def load_latest_snapshot(
     storage: Storage, directory: str, table: ProducerStateTable, start: int, up_to: int, now_ms: int | None = None
 ) -> int:
@@ -105,7 +118,7 @@ def load_latest_snapshot(
     table.clear(start)
     for offset in reversed(snapshot_offsets(storage, directory)):
         path = f"{directory}/{snapshot_name(offset)}"
-        if offset > up_to or offset < start:
+        if offset > up_to:
             storage.delete(path)
             continue
         file = storage.open(path)

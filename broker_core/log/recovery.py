@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.log.errors import CorruptIndex
-from broker_core.log.producer_snapshot import load_latest_snapshot
+from broker_core.log.producer_snapshot import load_latest_snapshot, remove_stray_snapshots
 from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, LogSegment
 from broker_core.records.batch import decode_records
 from broker_core.records.header import Batch
@@ -51,6 +51,7 @@ def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
     log.recovery_point = log.log_end_offset if clean else min(log.recovery_point, log.log_end_offset)
     log.leader_epochs.truncate_from_end(log.log_end_offset)
     log.leader_epochs.truncate_from_start(log.log_start_offset)
+    remove_stray_snapshots(log.storage, log.directory, [segment.base_offset for segment in log.segments])
     rebuild_producers(log, now_ms)
     if known:
         log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=clean)

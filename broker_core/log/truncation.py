@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.log.errors import OffsetOutOfRange
+from broker_core.log.producer_snapshot import remove_all_snapshots
 from broker_core.log.recovery import rebuild_producers
 from broker_core.log.retention import mark_deleted
 
@@ -44,16 +45,16 @@ def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
 def truncate_fully_and_start_at(log: PartitionLog, offset: int, reason: str) -> None:
     """See PartitionLog.truncate_fully_and_start_at."""
     before = log.log_end_offset
-    created = log.active.created_ms
     for segment in list(log.segments):
         if segment.base_offset == offset:
             log.drop_segment(segment)
         else:
             mark_deleted(log, segment)
-    log.add_segment(offset, created)
+    log.add_segment(offset, log.latest_ms)
     log.log_start_offset = log.log_end_offset = log.high_watermark = log.recovery_point = offset
     log.leader_epochs.clear()
-    rebuild_producers(log)
+    remove_all_snapshots(log.storage, log.directory)
+    log.producers.clear(offset)
     log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
 
 
