@@ -83,7 +83,7 @@ class Ours:
 def prepare(kafka: Kafka, group: str) -> None:
     """The topic that offsets are committed for, and the coordinator's own topic."""
     topic = m.CreateTopicsRequest.CreatableTopic(name="t", num_partitions=10, replication_factor=1)
-    kafka.send(ApiKey.CREATE_TOPICS, 4, m.CreateTopicsRequest(topics=[topic], timeout=10_000)).body
+    assert kafka.send(ApiKey.CREATE_TOPICS, 4, m.CreateTopicsRequest(topics=[topic], timeout=10_000)).body.topics
     for _ in range(100):
         found = kafka.send(ApiKey.FIND_COORDINATOR, 2, m.FindCoordinatorRequest(key=group, key_type=0)).body
         fetched = kafka.send(ApiKey.OFFSET_FETCH, 7, m.OffsetFetchRequest(group_id=group, topics=None)).body
