@@ -32,7 +32,7 @@ from broker_core.wire.apis import (
 )
 from broker_core.wire.compiled import read_message, write_message
 from broker_core.wire.errors import ErrorCode, WireError
-from broker_core.wire.plain import PlainReader
+from broker_core.wire.plain import MOST_IN_REQUEST, PlainReader
 
 Buffer = bytes | bytearray | memoryview
 
@@ -89,7 +89,7 @@ def _short_header(view: memoryview) -> RequestHeader:
 def _behind_tagged_fields(what: str, view: memoryview, position: int) -> int:
     if position < len(view) and view[position] == 0:
         return position + 1
-    reader = PlainReader(what, view, {})
+    reader = PlainReader(what, view, {}, MOST_IN_REQUEST)
     reader.position = position
     reader.skip_tagged_fields()
     return reader.position
@@ -107,7 +107,7 @@ def decode_response_header(api_key: int, version: int, frame: Buffer) -> Respons
 
 def decode_request(api_key: int, version: int, body: Buffer) -> Any:
     """The body of a request as `messages.<Api>Request`."""
-    return read_message(_class_of(api_key, "Request"), version, memoryview(body))
+    return read_message(_class_of(api_key, "Request"), version, memoryview(body), MOST_IN_REQUEST)
 
 
 def decode_response(api_key: int, version: int, body: Buffer) -> Any:

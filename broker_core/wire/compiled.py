@@ -11,7 +11,7 @@ import struct
 from typing import Any
 
 from broker_core.wire.errors import WireError
-from broker_core.wire.plain import PlainReader, PlainWriter
+from broker_core.wire.plain import MOST_IN_RESPONSE, PlainReader, PlainWriter
 from broker_core.wire.reading import Broken, Reader, make_reader
 from broker_core.wire.schema import Struct
 from broker_core.wire.writing import Writer, make_writer
@@ -22,14 +22,17 @@ _GIVES_UP = (Broken, struct.error, IndexError, ValueError, TypeError, AttributeE
 _SIZE = struct.Struct(">i")
 
 
-def read_message(message_class: Any, version: int, body: memoryview) -> Any:
-    """The message at the start of `body`; bytes behind it are ignored. Raises WireError."""
+def read_message(message_class: Any, version: int, body: memoryview, most: int = MOST_IN_RESPONSE) -> Any:
+    """The message at the start of `body`; bytes behind it are ignored. Raises WireError.
+
+    `most` bounds how many values the message may hold (see `plain`).
+    """
     reader = _READERS.get((message_class, version)) or _make_reader(message_class, version)
     try:
-        return reader(body, 0, len(body))[0]
+        return reader(body, 0, len(body), most)
     except _GIVES_UP:
         what = f"{message_class.__name__} v{version}"
-        return PlainReader(what, body, message_class.CLASSES).message(message_class.TYPE.at(version))
+        return PlainReader(what, body, message_class.CLASSES, most).message(message_class.TYPE.at(version))
 
 
 def write_message(message_class: Any, version: int, message: Any, head: bytearray, sized: bool = True) -> list[Any]:

@@ -35,7 +35,7 @@ class ErrorCode(IntEnum):
     retriable: bool
     message: str
 
-    def __new__(cls, code: int, retriable: bool, message: str) -> Self:
+    def __new__(cls, code: int, retriable: bool = False, message: str = "") -> Self:
         member = int.__new__(cls, code)
         member._value_ = code
         member.retriable = retriable

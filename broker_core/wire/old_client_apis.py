@@ -1,4 +1,4 @@
-"""Versions of produce, fetch and offset requests from before Kafka 0.11, which 3.9 still offers.
+"""The oldest versions of produce, fetch, offset and transaction requests, which 3.9 still offers.
 
 Kafka 4.0 removed them (KIP-896): Produce 0-2 and Fetch 0-3 carry message sets of magic 0 and 1 instead of
 record batches, ListOffsets 0 returns segment boundaries instead of an offset by time, OffsetCommit 0 and

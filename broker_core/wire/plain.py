@@ -31,16 +31,28 @@ from broker_core.wire.schema import FORMATS, NIL_UUID, Field, Struct, smallest
 
 LONGEST_STRING = 32767
 
+# How many array elements and tagged fields one message may hold; sixteen numbers count as one. A frame of
+# 100 MB could name 30 million topics of three bytes each, which would take gigabytes and stop the broker for
+# half a minute. Kafka has no such bound; what real clients send is far below it.
+MOST_IN_REQUEST = 200_000
+MOST_IN_RESPONSE = 10_000_000
+NUMBERS_A_VALUE_SHIFT = 4
+_PATIENCE = 20_000  # values after which this reader, which is slow, stops looking for the mistake
+
 
 class PlainReader:
     """Reads one message from a buffer. `what` names it in errors ("FetchRequest v12")."""
 
-    def __init__(self, what: str, buffer: memoryview, classes: dict[str, type[Message]]) -> None:
+    def __init__(
+        self, what: str, buffer: memoryview, classes: dict[str, type[Message]], most: int = MOST_IN_RESPONSE
+    ) -> None:
         self._what = what
         self._buffer = buffer
         self._classes = classes
         self._path: list[str] = []
         self._flexible = False
+        self._left = most
+        self._patience = _PATIENCE
         self.position = 0
 
     def fail(self, reason: str) -> NoReturn:
@@ -60,6 +72,9 @@ class PlainReader:
 
     def _named(self, field: Field) -> Any:
         self._path.append(f".{field.name}")
+        self._patience -= 1
+        if self._patience < 0:
+            self.fail("the message is broken, but too long to say where")
         value = self._array(field) if field.array else self._single(field)
         self._path.pop()
         return value
@@ -72,6 +87,7 @@ class PlainReader:
         least = smallest(field.type, self._flexible)
         if count * least > self._remaining():
             self.fail(f"an array of {count} needs {count * least} bytes, {self._remaining()} are left")
+        self._count(count >> NUMBERS_A_VALUE_SHIFT if field.type in FORMATS else count)
         element = Field(field.name, field.type)
         values = []
         for index in range(count):
@@ -79,6 +95,11 @@ class PlainReader:
             values.append(self._single(element))
             self._path.pop()
         return values
+
+    def _count(self, values: int) -> None:
+        self._left -= values
+        if self._left < 0:
+            self.fail("the message holds too many values")
 
     def _single(self, field: Field) -> Any:
         kind = field.type
@@ -109,7 +130,9 @@ class PlainReader:
 
     def _tagged_fields(self, schema: Struct, made: Message) -> None:
         known = {field.tag: field for field in schema.tagged}
-        for _ in range(self.unsigned_varint()):
+        number = self.unsigned_varint()
+        self._count(number)
+        for _ in range(number):
             tag = self.unsigned_varint()
             size = self.unsigned_varint()
             if size > self._remaining():
@@ -123,7 +146,9 @@ class PlainReader:
                 self.fail(f"tagged field {tag} says {size} bytes and ends {self.position - end} from there")
 
     def skip_tagged_fields(self) -> None:
-        for _ in range(self.unsigned_varint()):
+        number = self.unsigned_varint()
+        self._count(number)
+        for _ in range(number):
             self.unsigned_varint()
             self._take(self.unsigned_varint())
 

@@ -2,13 +2,15 @@
 
 For ProduceRequest v9 the function begins like this (`source_of_reader` prints it all):
 
-    def read(buf, at, size):
+    def read(buf, at, size, left):
         o1 = new(ProduceRequest)
         n = buf[at]; at += 1                          # transactional_id: length + 1 as a varint
         ...
         o1.acks, o1.timeout = unpack_from_hi(buf, at); at += 6
         n = buf[at] ...                               # topic_data: count + 1
         if n * 3 > size - at: raise Broken
+        left -= n                                     # see plain.MOST_IN_REQUEST
+        if left < 0: raise Broken
 
 Fixed-size fields that stand side by side, and the length that follows them, are unpacked in one call. Nested
 structs are inlined: a schema is a tree of known depth, so no message can nest deeper than that.
@@ -26,11 +28,11 @@ from functools import lru_cache
 from typing import Any
 
 from broker_core.wire.messages import Message
-from broker_core.wire.plain import LONGEST_STRING
+from broker_core.wire.plain import LONGEST_STRING, NUMBERS_A_VALUE_SHIFT
 from broker_core.wire.schema import NIL_UUID, Field, Struct, smallest
 from broker_core.wire.source import LETTERS, Source
 
-Reader = Callable[[memoryview, int, int], tuple[Any, int]]
+Reader = Callable[[memoryview, int, int, int], Any]  # buffer, first byte, end, values that it may hold
 _LENGTH_LETTER = {"string": "h", "bytes": "i", "records": "i"}
 
 
@@ -50,16 +52,18 @@ def varint(buf: memoryview, at: int) -> tuple[int, int]:
     raise Broken
 
 
-def skip_tagged(buf: memoryview, at: int, size: int) -> int:
-    """The position behind a section of tagged fields of which none is known."""
+def skip_tagged(buf: memoryview, at: int, size: int, left: int) -> tuple[int, int]:
+    """The position behind a section of tagged fields of which none is known, and how many values are left."""
     count, at = varint(buf, at)
+    if count > left:
+        raise Broken
     for _ in range(count):
         _, at = varint(buf, at)
         length, at = varint(buf, at)
         at += length
         if at > size:
             raise Broken
-    return at
+    return at, left - count
 
 
 @lru_cache(maxsize=4096)
@@ -84,9 +88,9 @@ def source_of_reader(schema: Struct, classes: dict[str, type[Message]]) -> str:
 
 def _source(schema: Struct, classes: dict[str, type[Message]]) -> Source:
     source = Source(_SCOPE)
-    source.open("def read(buf, at, size):")
+    source.open("def read(buf, at, size, left):")
     top = _Emitter(source, classes).struct(schema)
-    source.line(f"return {top}, at")
+    source.line(f"return {top}")
     source.close()
     return source
 
@@ -209,7 +213,10 @@ class _Emitter:
         s, kind = self._source, field.type
         least = smallest(kind, self._flexible)
         s.line(f"if n * {least} > size - at: raise Broken")
-        if isinstance(kind, str) and kind in LETTERS and kind not in ("uuid", "bool"):
+        plain = isinstance(kind, str) and kind in LETTERS and kind not in ("uuid", "bool")
+        s.line(f"left -= n >> {NUMBERS_A_VALUE_SHIFT}" if plain else "left -= n")
+        s.line("if left < 0: raise Broken")
+        if isinstance(kind, str) and plain:
             s.line(f"{target} = list(unpack_from(f'>{{n}}{LETTERS[kind]}', buf, at))")
             s.line(f"at += n * {least}")
             return
@@ -256,10 +263,12 @@ class _Emitter:
     def _tagged(self, it: str, schema: Struct) -> None:
         s = self._source
         if not schema.tagged:
-            s.line("if buf[at]: at = skip_tagged(buf, at, size)")
+            s.line("if buf[at]: at, left = skip_tagged(buf, at, size, left)")
             s.line("else: at += 1")
             return
         s.line("n, at = varint(buf, at)")
+        s.line("left -= n")
+        s.line("if left < 0: raise Broken")
         s.open("for _ in range(n):")
         tag, stop = s.name("tag"), s.name("stop")
         s.line(f"{tag}, at = varint(buf, at)")

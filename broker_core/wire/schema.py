@@ -39,7 +39,7 @@ FORMATS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """One field in one version: `type` is a primitive's name or the `Struct` of a nested message."""
 
@@ -57,7 +57,7 @@ class Field:
         return self.default
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Struct:
     """The fields of one message, or one nested struct, in one version, in the order of the wire.
 

@@ -55,7 +55,7 @@ class Source:
 
     def function(self, name: str, place: str) -> Callable[..., Any]:
         code = compile(self.text() + "\n", f"<{place}>", "exec")
-        exec(code, self.scope)  # noqa: S102 - made from schemas only, never from anything received
+        exec(code, self.scope)  # made from schemas only, never from anything received
         made: Callable[..., Any] = self.scope[name]
         return made
 

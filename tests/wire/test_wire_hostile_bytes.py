@@ -149,7 +149,9 @@ def test_bytes_behind_a_message_are_ignored_as_in_kafka() -> None:
     assert read("ApiVersionsRequest", 0, b"behind") == messages.ApiVersionsRequest()
 
 
-@pytest.mark.parametrize("frame", [b"", b"\0\0", b"\0\3\0\4\0\0\0\1", b"\0\3\0\4\0\0\0\1\0\5ab", b"\0\3\0\4\0\0\0\1\xff\xfe"])
+@pytest.mark.parametrize(
+    "frame", [b"", b"\0\0", b"\0\3\0\4\0\0\0\1", b"\0\3\0\4\0\0\0\1\0\5ab", b"\0\3\0\4\0\0\0\1\xff\xfe"]
+)
 def test_a_broken_header_is_refused(frame: bytes) -> None:
     with pytest.raises(WireError, match="request header"):
         codec.decode_request_header(frame)
@@ -178,3 +180,24 @@ def test_a_value_that_cannot_be_written_is_named(message: Any, field: str) -> No
     version = 4 if isinstance(message, messages.HeartbeatRequest) else 12
     with pytest.raises(WireError, match=field):
         wire_of(message, version)
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "body"),
+    [
+        (3, 1, struct.pack(">i", 300_000) + b"\0\1t" * 300_000),
+        (3, 12, b"\xe1\xa7\x12" + (bytes(16) + b"\0\0") * 300_000),
+        (44, 0, struct.pack(">i", 1) + b"\2\0\1t" + struct.pack(">i", 300_000) + b"\0\1k\0\xff\xff" * 300_000),
+        (12, 4, b"\2g\0\0\0\1\1\0" + b"\xe0\xa7\x12" + b"\5\0" * 300_000),
+        (23, 2, struct.pack(">i", 300_000) + b"\0\1t\0\0\0\0" * 300_000),
+    ],
+)
+def test_a_request_with_more_values_than_any_client_sends_is_refused(key: int, version: int, body: bytes) -> None:
+    with pytest.raises(WireError, match="too many values"):
+        codec.decode_request(key, version, body)
+
+
+def test_a_mistake_far_into_a_long_request_is_refused_without_a_long_search() -> None:
+    body = struct.pack(">i", 190_000) + b"\0\1t" * 189_999 + b"\0\5t"
+    with pytest.raises(WireError, match="too long to say where"):
+        codec.decode_request(3, 1, body)
