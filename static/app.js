@@ -1,0 +1,178 @@
+/**
+ * The screen's own state: what is chosen, which tab, which language; and what a person can do.
+ *
+ * Views get this object and read it; they change it only through its methods, each of which asks for
+ * a new picture. The cluster's state is never here: it is what the clock says it is.
+ */
+import { Catalogue } from "./i18n/catalogue.js";
+import { byTopic, byNumber, isInternal } from "./model/names.js";
+import { changesState } from "./model/reduce.js";
+
+const REMEMBERED = ["tab", "acks", "storyAll", "axis", "span", "internal"];
+
+export class App {
+  constructor({ history, story, clock, words }) {
+    Object.assign(this, { history, story, clock, words });
+    this.online = false;
+    this.everOnline = false;
+    this.tab = "partitions";
+    this.acks = "all";
+    this.storyAll = false;
+    this.axis = "time";
+    this.span = 10_000_000;
+    this.internal = false;
+    this.chosenTopic = null;
+    this.number = "0";
+    this.selected = null; // the event that a click has chosen
+    this.scene = null;
+    this.tabScroll = 0;
+    this.tabHeight = 600;
+    this.dirty = true;
+    this.send = null; // (command) => promise of the answer
+    this.notice = () => {};
+    this.#recall();
+    for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command"]) this[name] = this[name].bind(this);
+  }
+
+  #recall() {
+    try {
+      Object.assign(this, JSON.parse(localStorage.getItem("lab") ?? "{}"));
+    } catch {
+      localStorage.removeItem("lab");
+    }
+  }
+
+  /** Set fields, remember those that outlive the page, ask for a picture. */
+  set(fields) {
+    Object.assign(this, fields);
+    this.dirty = true;
+    if (Object.keys(fields).some((name) => REMEMBERED.includes(name))) {
+      localStorage.setItem("lab", JSON.stringify(Object.fromEntries(REMEMBERED.map((name) => [name, this[name]]))));
+    }
+  }
+
+  get state() {
+    return this.clock.state;
+  }
+
+  /** User topics, then internal ones when they are wanted. */
+  get topicNames() {
+    return Object.keys(this.state.topics).filter((name) => this.internal || !isInternal(name)).sort(byTopic);
+  }
+
+  get topicName() {
+    const names = this.topicNames;
+    return names.includes(this.chosenTopic) ? this.chosenTopic : names[0] ?? null;
+  }
+
+  get topic() {
+    return this.topicName === null ? null : this.state.topics[this.topicName];
+  }
+
+  get chosenNumber() {
+    const partitions = this.topic?.partitions ?? {};
+    return this.number in partitions ? this.number : Object.keys(partitions).sort(byNumber)[0] ?? "0";
+  }
+
+  get chosenPartition() {
+    return this.topic?.partitions[this.chosenNumber] ?? null;
+  }
+
+  /** "orders-0", or null when there is no topic. */
+  get chosen() {
+    return this.chosenPartition ? `${this.topicName}-${this.chosenNumber}` : null;
+  }
+
+  choose(topic, number = "0") {
+    this.set({ chosenTopic: topic, number: String(number) });
+  }
+
+  /** The next partition of the topic: follows the leaders round the brokers. */
+  next() {
+    const numbers = Object.keys(this.topic?.partitions ?? {}).sort(byNumber);
+    if (numbers.length) this.set({ number: numbers[(numbers.indexOf(this.chosenNumber) + 1) % numbers.length] });
+  }
+
+  setInternal(internal) {
+    this.set({ internal });
+  }
+
+  setStoryAll(storyAll) {
+    this.set({ storyAll });
+  }
+
+  showTab(tab) {
+    this.set({ tab, tabScroll: 0 });
+  }
+
+  /** acks of the next records; a running built-in producer takes it over. */
+  setAcks(acks) {
+    this.set({ acks });
+    const producer = Object.entries(this.state.clients).find(([, client]) => client.kind === "producer" && client.state === "running");
+    if (producer) this.command({ do: "set_client", name: producer[0], set: { acks } });
+  }
+
+  /** Look at the moment just after the event at `position`. */
+  select(position) {
+    const event = this.history.at(position);
+    if (!event) return;
+    const { topic, partition } = event.params;
+    if (topic !== undefined && partition !== undefined && this.history.live.topics[topic]) this.choose(topic, partition);
+    this.clock.go(position + 1);
+    this.set({ selected: position });
+  }
+
+  goLive() {
+    this.clock.goLive();
+    this.set({ selected: null });
+  }
+
+  /** At the live edge the cluster plays or stands; in the past the view does. */
+  play() {
+    if (this.clock.live) this.command({ do: "time", speed: this.clock.cluster.paused ? "play" : "pause" });
+    else this.clock.togglePlay();
+    this.set({});
+  }
+
+  /** One event (or one state change) back or on; at the live edge the cluster itself steps on. */
+  step(by, toChange = false) {
+    if (this.clock.live && by > 0) this.command({ do: "time", speed: toChange ? "step_state" : "step_event" });
+    else if (toChange) this.clock.stepTo(by, (event) => changesState(event.code));
+    else this.clock.step(by);
+    this.set({ selected: this.clock.live ? null : this.clock.viewed - 1 });
+  }
+
+  setSpeed(speed) {
+    if (this.clock.live) this.command({ do: "time", speed });
+    else this.clock.speed = speed;
+    this.set({});
+  }
+
+  /** Send a command; a refusal becomes a notice. Answers the acknowledgement. */
+  async command(command) {
+    const answer = await this.send(command);
+    if (!answer.ok) this.notice(answer.lost ? this.words.t("refused.lost") : this.words.t("refused", { error: answer.error ?? "?" }));
+    else if (command.do === "time") this.#heardTime(command.speed, answer);
+    this.dirty = true;
+    return answer;
+  }
+
+  #heardTime(speed, answer) {
+    const facts = { speed: answer.speed, paused: answer.paused, t: answer.t };
+    if (facts.paused === undefined) facts.paused = speed === "play" || typeof speed === "number" ? false : true;
+    if (facts.speed === undefined && typeof speed === "number") facts.speed = speed;
+    this.clock.heard(facts, performance.now());
+  }
+
+  /** Another language, without losing the moment that is looked at. */
+  setLanguage(catalogue) {
+    this.words = new Catalogue(catalogue);
+    this.set({});
+  }
+
+  async copy(text, button) {
+    await navigator.clipboard.writeText(text);
+    button.textContent = this.words.t("attach.copied");
+    setTimeout(() => { button.textContent = this.words.t("attach.copy"); }, 1500);
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Messages under way: one canvas above the stage.
+ *
+ * A message takes FLIGHT_MS on the screen whatever it took in the cluster (on a link without delay it
+ * takes none). Messages of one kind on one way within MERGE_MS travel as one dot with a count, so a
+ * busy cluster shows how much goes where and the canvas stays cheap. With reduced motion nothing
+ * travels: the way lights up with the dot at its end.
+ */
+import { along, boxOf, way } from "./layout.js";
+import { brokerOf } from "../model/names.js";
+
+const FLIGHT_MS = 700;
+const MERGE_MS = 160;
+const LIMIT = 500;
+const LABELLED = 24;
+const CHATTER = new Set(["Heartbeat", "Metadata", "ApiVersions"]);
+
+/** What an event sends over a way: {from, to, answer, label, quiet} or null. */
+export function flightOf(event) {
+  const { code, node, params } = event;
+  if (code === "request_sent") return { from: node, to: params.to, answer: false, label: params.api, quiet: CHATTER.has(params.api) };
+  if (code === "request_received" && /^\d+$/.test(String(params.source))) {
+    return { from: String(params.source), to: node, answer: false, label: params.api, quiet: CHATTER.has(params.api) };
+  }
+  if (code === "response_sent") {
+    const failed = params.error && params.error !== "NONE";
+    return { from: node, to: String(params.to), answer: true, label: failed ? params.error : params.api, quiet: !failed, failed };
+  }
+  if (code === "watch_fired") return { from: node, to: params.owner, answer: true, label: params.path, quiet: false };
+  return null;
+}
+
+export class Dots {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.flights = [];
+    this.recent = new Map();
+    this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
+    this.clean = true;
+  }
+
+  /** Start what `events` send. */
+  add(events, wall) {
+    for (const event of events) {
+      const flight = flightOf(event);
+      if (!flight || !flight.to) continue;
+      const key = `${flight.from}>${flight.to}:${flight.label}`;
+      const before = this.recent.get(key);
+      if (before && wall - before.start < MERGE_MS) {
+        before.count += 1;
+        continue;
+      }
+      if (this.flights.length >= LIMIT) continue;
+      const made = { ...flight, start: wall, count: 1 };
+      this.recent.set(key, made);
+      this.flights.push(made);
+    }
+    if (this.recent.size > 400) this.recent.clear();
+  }
+
+  clear() {
+    this.flights.length = 0;
+    this.recent.clear();
+  }
+
+  get busy() {
+    return this.flights.length > 0 || !this.clean;
+  }
+
+  /** Draw what is under way at `wall`. */
+  paint(scene, state, palette, wall) {
+    const { context, canvas } = this;
+    const ratio = globalThis.devicePixelRatio || 1;
+    const [width, height] = [Math.round(scene.width * ratio), Math.round(scene.height * ratio)];
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, scene.width, scene.height);
+    this.flights = this.flights.filter((flight) => wall - flight.start < FLIGHT_MS);
+    const labelled = this.flights.length <= LABELLED;
+    for (const flight of this.flights) this.#flight(flight, scene, state, palette, wall, labelled);
+    this.clean = this.flights.length === 0;
+  }
+
+  #flight(flight, scene, state, palette, wall, labelled) {
+    const from = boxOf(scene, flight.from, state);
+    const to = boxOf(scene, flight.to, state);
+    if (!from || !to || from === to) return;
+    const { context } = this;
+    const curve = way(scene, from, to, flight.answer);
+    const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
+    const at = along(curve, this.reduced.matches ? 1 : share * share * (3 - 2 * share));
+    const broker = brokerOf(flight.from);
+    const colour = flight.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
+    context.globalAlpha = flight.quiet ? 0.55 : 1;
+    context.strokeStyle = colour;
+    context.lineWidth = Math.min(5, 1 + Math.log2(flight.count));
+    context.setLineDash(flight.answer ? [3, 4] : []);
+    context.beginPath();
+    context.moveTo(curve[0].x, curve[0].y);
+    context.quadraticCurveTo(curve[1].x, curve[1].y, curve[2].x, curve[2].y);
+    context.globalAlpha *= 0.35 * (1 - share * 0.6);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = flight.quiet ? 0.6 : 1;
+    context.fillStyle = colour;
+    this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
+    if (labelled && !flight.quiet) this.#label(at, flight, palette);
+    context.globalAlpha = 1;
+  }
+
+  #shape({ x, y }, { answer, quiet }, size) {
+    const { context } = this;
+    const r = quiet ? size * 0.7 : size;
+    context.beginPath();
+    if (answer) {
+      context.moveTo(x, y - r);
+      context.lineTo(x + r, y);
+      context.lineTo(x, y + r);
+      context.lineTo(x - r, y);
+      context.closePath();
+    } else context.arc(x, y, r, 0, 7);
+    context.fill();
+  }
+
+  #label({ x, y }, { label, count }, palette) {
+    const { context } = this;
+    const text = count > 1 ? `${label} ×${count}` : label;
+    context.font = palette.font(11.5);
+    context.lineWidth = 3.5;
+    context.lineJoin = "round";
+    context.strokeStyle = palette.ground;
+    context.strokeText(text, x + 9, y - 6);
+    context.fillStyle = palette.ink;
+    context.fillText(text, x + 9, y - 6);
+  }
+}

@@ -1,0 +1,209 @@
+/** Paints a sketch: lanes, arrows, marks; remembers where things are, for clicks. */
+import { brokerOf } from "../model/names.js";
+
+const LEFT = 92;
+const RIGHT = 14;
+const TOP = 16;
+const BOTTOM = 22;
+
+export class Lanes {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.hits = [];
+  }
+
+  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label. */
+  paint(sketch, { width, height, palette, names, selected }) {
+    const ratio = globalThis.devicePixelRatio || 1;
+    const { canvas, context } = this;
+    const [w, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== w || canvas.height !== tall) [canvas.width, canvas.height] = [w, tall];
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const gap = (height - TOP - BOTTOM) / Math.max(1, sketch.lanes.length - 1 || 1);
+    const y = (lane) => TOP + (sketch.lanes.length === 1 ? (height - TOP - BOTTOM) / 2 : lane * gap);
+    const x = (share) => LEFT + share * (width - LEFT - RIGHT);
+    const frame = { x, y, width, height, palette, names, selected };
+    this.hits = [];
+    this.#ticks(sketch, frame);
+    this.#lanes(sketch, frame);
+    context.save();
+    context.beginPath();
+    context.rect(LEFT - 6, 0, width - LEFT + 6, height);
+    context.clip();
+    this.#arrows(sketch, frame);
+    this.#marks(sketch, frame);
+    context.restore();
+  }
+
+  #ticks({ ticks }, { x, height, palette }) {
+    const { context } = this;
+    context.font = palette.font(11);
+    context.textAlign = "center";
+    context.fillStyle = palette.soft;
+    context.strokeStyle = palette.line;
+    context.lineWidth = 1;
+    for (const { x: share, text } of ticks) {
+      const at = Math.round(x(share)) + 0.5;
+      context.beginPath();
+      context.moveTo(at, 4);
+      context.lineTo(at, height - 18);
+      context.stroke();
+      context.fillText(text, at, height - 5);
+    }
+    context.textAlign = "left";
+  }
+
+  #lanes({ lanes, dead }, { x, y, palette, names }) {
+    const { context } = this;
+    lanes.forEach((node, lane) => {
+      const broker = brokerOf(node);
+      context.strokeStyle = broker ? palette.broker(broker) : palette.soft;
+      context.lineWidth = broker ? 2.5 : 1.5;
+      context.beginPath();
+      context.moveTo(x(0) - 4, y(lane));
+      context.lineTo(x(1), y(lane));
+      context.stroke();
+      context.fillStyle = palette.ink;
+      context.font = palette.font(12);
+      context.fillText(fitted(context, names(node), LEFT - 16), 4, y(lane) + 4);
+    });
+    for (const { lane, x1, x2, kind } of dead) {
+      context.strokeStyle = palette.ground;
+      context.lineWidth = 4;
+      context.beginPath();
+      context.moveTo(x(Math.max(0, x1)), y(lane));
+      context.lineTo(x(x2), y(lane));
+      context.stroke();
+      context.strokeStyle = kind === "process_paused" ? palette.warn : palette.bad;
+      context.lineWidth = 1.5;
+      context.setLineDash(kind === "process_paused" ? [8, 4] : [2, 5]);
+      context.stroke();
+      context.setLineDash([]);
+    }
+  }
+
+  #arrows({ arrows, lanes }, { x, y, palette, selected }) {
+    const { context } = this;
+    const used = new Set();
+    const labels = [];
+    const crowded = arrows.length > 160;
+    for (const arrow of arrows) {
+      const [ax, ay, bx, by] = [x(arrow.x1), y(arrow.a), x(arrow.x2), y(arrow.b)];
+      const slot = `${Math.round(ax / 3)}:${arrow.a}:${arrow.b}:${arrow.answer}`;
+      if (used.has(slot) && arrow.position !== selected) continue;
+      used.add(slot);
+      const broker = brokerOf(lanes[arrow.a]);
+      context.strokeStyle = context.fillStyle = arrow.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
+      context.lineWidth = arrow.position === selected ? 3 : 1.2;
+      context.globalAlpha = crowded ? 0.55 : 1;
+      context.setLineDash(arrow.answer ? [3, 3] : []);
+      context.beginPath();
+      context.moveTo(ax, ay);
+      context.lineTo(bx, by);
+      context.stroke();
+      context.setLineDash([]);
+      this.#head(ax, ay, bx, by);
+      context.globalAlpha = 1;
+      this.hits.push({ x: (ax + bx) / 2, y: (ay + by) / 2, position: arrow.position, x1: ax, y1: ay, x2: bx, y2: by });
+      if (arrow.label && !crowded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
+    }
+    this.#labels(labels, palette);
+  }
+
+  #head(ax, ay, bx, by) {
+    const { context } = this;
+    const angle = Math.atan2(by - ay, bx - ax);
+    context.beginPath();
+    context.moveTo(bx, by);
+    context.lineTo(bx - 8 * Math.cos(angle - 0.4), by - 8 * Math.sin(angle - 0.4));
+    context.lineTo(bx - 8 * Math.cos(angle + 0.4), by - 8 * Math.sin(angle + 0.4));
+    context.closePath();
+    context.fill();
+  }
+
+  /** Labels that do not cover one another; the first come stay. */
+  #labels(labels, palette) {
+    const { context } = this;
+    context.font = palette.font(11);
+    context.lineJoin = "round";
+    const taken = [];
+    for (const [text, left, base] of labels) {
+      const width = context.measureText(text).width;
+      if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 12)) continue;
+      taken.push({ left: left - 3, right: left + width + 3, base });
+      context.lineWidth = 3;
+      context.strokeStyle = palette.ground;
+      context.strokeText(text, left, base);
+      context.fillStyle = palette.ink;
+      context.fillText(text, left, base);
+    }
+  }
+
+  #marks({ marks }, { x, y, palette, selected }) {
+    const labels = [];
+    const used = new Set();
+    for (const mark of marks) {
+      const [at, lane] = [x(mark.x), y(mark.lane)];
+      const slot = `${Math.round(at / 4)}:${mark.lane}:${mark.kind}`;
+      if (used.has(slot) && !mark.label) continue;
+      used.add(slot);
+      this.#mark(mark.kind, at, lane, palette, mark.position === selected);
+      this.hits.push({ x: at, y: lane, position: mark.position, near: true });
+      if (mark.label) labels.push([mark.label, at + 8, lane - 8]);
+    }
+    this.#labels(labels, palette);
+  }
+
+  #mark(kind, x, y, palette, chosen) {
+    const { context } = this;
+    const r = chosen ? 8 : 6;
+    const path = (...points) => {
+      context.beginPath();
+      points.forEach(([dx, dy], index) => (index ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r)));
+    };
+    context.lineWidth = 2.5;
+    if (kind === "death") {
+      context.strokeStyle = palette.bad;
+      path([-1, -1], [1, 1]);
+      context.stroke();
+      path([1, -1], [-1, 1]);
+      context.stroke();
+      return;
+    }
+    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, hw: palette.ink }[kind];
+    if (kind === "start") path([-0.8, -1], [1, 0], [-0.8, 1]);
+    else if (kind === "expand") path([0, -1], [1, 0.8], [-1, 0.8]);
+    else if (kind === "shrink") path([0, 1], [1, -0.8], [-1, -0.8]);
+    else if (kind === "hw") path([-0.25, -1.1], [0.25, -1.1], [0.25, 1.1], [-0.25, 1.1]);
+    else if (kind === "crown") path([-1, 0.8], [-1.1, -0.8], [-0.4, 0], [0, -1.1], [0.4, 0], [1.1, -0.8], [1, 0.8]);
+    else path([0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]);
+    context.closePath();
+    context.fill();
+  }
+
+  /** The position of the event nearest to a click, or null. */
+  hit(x, y) {
+    let best = null;
+    let nearest = 9;
+    for (const one of this.hits) {
+      const distance = one.near ? Math.hypot(one.x - x, one.y - y) - 3 : toSegment(x, y, one);
+      if (distance < nearest) [nearest, best] = [distance, one.position];
+    }
+    return best;
+  }
+}
+
+function toSegment(x, y, { x1, y1, x2, y2 }) {
+  const length = (x2 - x1) ** 2 + (y2 - y1) ** 2 || 1;
+  const u = Math.max(0, Math.min(1, ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / length));
+  return Math.hypot(x - x1 - u * (x2 - x1), y - y1 - u * (y2 - y1));
+}
+
+function fitted(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  let cut = text;
+  while (cut.length > 3 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
+  return `${cut}…`;
+}

@@ -1,0 +1,145 @@
+/**
+ * History -> lanes, arrows, marks. Pure; `lanes.js` paints it.
+ *
+ * Time axis: x is virtual time in a window that ends at the viewed moment. Order axis: x counts
+ * events, so that what happens in one instant (links without delay!) can be told apart.
+ *
+ *     arrow   request_sent -> request_received of the same correlation at the receiver, and answers
+ *     mark    x death, > start, diamond election, down/up triangle ISR, bar high watermark, ...
+ */
+import { byNumber, kindOf } from "../model/names.js";
+
+const LOOK_BACK = 3000;
+const ORDER_ROOM = 64;
+
+const MARKS = {
+  process_ended: ["death", () => ""], process_started: ["start", () => ""], process_paused: ["pause", () => ""], process_resumed: ["start", () => ""],
+  controller_elected: ["crown", ({ epoch }) => `e${epoch}`], leader_elected: ["turn", ({ topic, partition, leader_epoch }) => `${topic}-${partition} e${leader_epoch}`],
+  isr_shrunk: ["shrink", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`], isr_expanded: ["expand", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`],
+  truncated: ["cut", ({ before, after }) => `${before}→${after}`], session_expired: ["death", ({ owner }) => `${owner}`],
+  partition_offline: ["death", ({ topic, partition }) => `${topic}-${partition}`], send_failed: ["death", ({ error }) => `${error}`],
+};
+
+/** The nodes that have a lane, in order: clients, brokers, the coordination tree. */
+export function laneNames(state, events) {
+  const names = new Set(Object.keys(state.clients).filter((name) => state.clients[name].state === "running"));
+  const brokers = Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`);
+  let outside = false;
+  const servers = new Set();
+  for (const event of events) {
+    const kind = kindOf(event.node);
+    if (kind === "producer" || kind === "consumer") names.add(event.node);
+    if (kind === "server") servers.add(event.node);
+    if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
+  }
+  return [...[...names].slice(0, 3), ...(outside ? ["outside"] : []), ...brokers.slice(0, 7), ...servers];
+}
+
+const laneOf = (lanes, node) => {
+  const index = lanes.indexOf(String(node));
+  return index >= 0 ? index : /^\d+$/.test(String(node)) ? lanes.indexOf("outside") : -1;
+};
+
+/** Events of the window that ends before `position`, oldest first, with their positions. */
+function collect(history, position, from, wanted) {
+  const found = [];
+  const stop = Math.max(history.begin, position - LOOK_BACK);
+  for (let at = position - 1; at >= stop; at -= 1) {
+    const event = history.at(at);
+    if (event.t < from) break;
+    if (wanted(event)) found.push({ event, position: at });
+  }
+  return found.reverse();
+}
+
+const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received" || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
+
+/** {lanes, arrows, marks, dead, from, to, xs}: everything with x between 0 and 1. */
+export function sketch(history, state, { position, time, span, axis, chosen }) {
+  const order = axis === "order";
+  let entries = collect(history, position, order ? -1 : time - span, shown);
+  if (order) entries = entries.slice(-ORDER_ROOM);
+  const from = order ? entries[0]?.event.t ?? time : time - span;
+  const lanes = laneNames(state, entries.map(({ event }) => event));
+  const place = (entry, index) => (order ? (index + 0.5) / (ORDER_ROOM + 1) : (entry.event.t - from) / span);
+  const xs = entries.map(place);
+  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, time, span), dead: [] };
+  const arrivals = new Map();
+  entries.forEach(({ event }, index) => {
+    if (event.code === "request_received") arrivals.set(`${event.params.source}>${event.node}:${event.params.api}#${event.params.correlation}`, index);
+  });
+  entries.forEach((entry, index) => {
+    const arrow = arrowOf(entry, index, { xs, arrivals, lanes, step: order ? 0.8 / (ORDER_ROOM + 1) : 0 });
+    if (arrow) found.arrows.push(arrow);
+    const mark = markOf(entry, xs[index], lanes, chosen);
+    if (mark) found.marks.push(mark);
+  });
+  found.dead = silences(entries, xs, lanes, state);
+  return found;
+}
+
+function arrowOf({ event, position }, index, { xs, arrivals, lanes, step }) {
+  const { code, node, params } = event;
+  const x1 = xs[index];
+  if (code === "request_sent") {
+    const arrival = arrivals.get(`${node}>${params.to}:${params.api}#${params.correlation}`);
+    return arrowBetween(lanes, node, params.to, x1, arrival === undefined ? x1 + step : xs[arrival], { answer: false, label: params.api, position });
+  }
+  if (code === "request_received" && laneOf(lanes, params.source) === lanes.indexOf("outside") && lanes.includes("outside")) {
+    return arrowBetween(lanes, params.source, node, x1 - step, x1, { answer: false, label: params.api, position });
+  }
+  if (code === "response_sent") {
+    const failed = Boolean(params.error && params.error !== "NONE");
+    return arrowBetween(lanes, node, params.to, x1, x1 + step, { answer: true, failed, label: failed ? params.error : "", position });
+  }
+  if (code === "watch_fired") return arrowBetween(lanes, node, params.owner, x1, x1 + step, { answer: true, failed: false, label: params.path, position });
+  return null;
+}
+
+function arrowBetween(lanes, from, to, x1, x2, more) {
+  const [a, b] = [laneOf(lanes, from), laneOf(lanes, to)];
+  return a < 0 || b < 0 || a === b ? null : { a, b, x1, x2, ...more };
+}
+
+function markOf({ event, position }, x, lanes, chosen) {
+  const lane = laneOf(lanes, event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? `broker-${event.params.leader}` : event.node);
+  if (lane < 0) return null;
+  const { topic, partition, before, after } = event.params;
+  const mine = `${topic}-${partition}` === chosen;
+  if (event.code === "high_watermark") return mine ? { lane, x, kind: "hw", label: `HW ${before}→${after}`, position, code: event.code } : null;
+  const [kind, label] = MARKS[event.code] ?? [];
+  if (!kind) return null;
+  if (topic !== undefined && partition !== undefined && !mine) return { lane, x, kind, label: "", position, code: event.code };
+  return { lane, x, kind, label: label(event.params), position, code: event.code };
+}
+
+/** Stretches in which a process was stopped or paused: [{lane, x1, x2, kind}]. */
+function silences(entries, xs, lanes, state) {
+  return lanes.flatMap((name, lane) => {
+    const found = [];
+    let since = null;
+    let kind = "";
+    entries.forEach(({ event }, index) => {
+      if (event.node !== name) return;
+      if (event.code === "process_ended" || event.code === "process_paused") [since, kind] = [since ?? xs[index], event.code];
+      else if (event.code === "process_started" || event.code === "process_resumed") {
+        found.push({ lane, x1: since ?? 0, x2: xs[index], kind: event.code === "process_started" ? "process_ended" : "process_paused" });
+        since = null;
+      }
+    });
+    if (since !== null) found.push({ lane, x1: since, x2: 1, kind });
+    const broker = state.brokers[/^broker-(\d+)$/.exec(name)?.[1]];
+    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: 1, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
+    return found;
+  });
+}
+
+/** Round moments of the window: [{x, text}]. */
+export function ticksOf(from, to, span) {
+  const step = 10 ** Math.floor(Math.log10(span / 4));
+  const wide = [1, 2, 5, 10].map((factor) => factor * step).find((size) => span / size <= 8);
+  const digits = Math.max(0, 6 - Math.floor(Math.log10(wide)));
+  const found = [];
+  for (let t = Math.ceil(Math.max(0, from) / wide) * wide; t <= to; t += wide) found.push({ x: (t - from) / span, text: `${(t / 1e6).toFixed(Math.min(3, digits))} s` });
+  return found;
+}

@@ -1,0 +1,40 @@
+/**
+ * The texts of one language: labels by key, and for each journal event what it says and why.
+ *
+ * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
+ * as one, `why_by` gives another reason by the value of a parameter:
+ *
+ *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
+ */
+import { format } from "./format.js";
+
+export class Catalogue {
+  constructor({ language, page, story }) {
+    this.language = language;
+    this.words = page;
+    this.story = story;
+  }
+
+  /** A label; parameters fill its holes. */
+  t(key, params) {
+    const text = this.words[key] ?? key;
+    return params ? format(text, params, this.words) : text;
+  }
+
+  /** A sentence for an event of the history, or for an item of the story (several like events). */
+  say(event, many = null) {
+    const entry = this.story[event.code];
+    if (!entry) return `${event.code} ${JSON.stringify(event.params)}`;
+    const params = { ...event.params, node: event.node, ...many };
+    return format((many && entry.many) || entry.say, params, this.words);
+  }
+
+  /** Why it happened; "" when the sentence says it all. */
+  why(event) {
+    const entry = this.story[event.code];
+    if (!entry) return "";
+    let text = entry.why ?? "";
+    for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[event.params[name]] ?? text;
+    return format(text, { ...event.params, node: event.node }, this.words);
+  }
+}

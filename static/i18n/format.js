@@ -1,0 +1,88 @@
+/**
+ * A sentence with holes -> text.
+ *
+ *     {topic}            the parameter as it is
+ *     {isr|set}          through a filter: {1, 2}
+ *     {이/가}            the Korean particle that fits the sound of what stands before it
+ *
+ * Filters get (value, words, parameters); `words` is the page catalogue of the language.
+ */
+import { particle } from "./particles.js";
+
+const HOLE = /\{([^{}]+)\}/g;
+
+/** Virtual microseconds as seconds: 9178000 -> "9.178". */
+export function seconds(t) {
+  return (Math.max(0, t) / 1e6).toFixed(3);
+}
+
+export function count(value) {
+  return Number(value).toLocaleString("en-US");
+}
+
+function node(value, words) {
+  const name = String(value ?? "?");
+  const broker = /^broker-(\d+)$/.exec(name);
+  if (broker) return `${words["noun.broker"]} ${broker[1]}`;
+  if (/^\d+$/.test(name)) return `${words["noun.connection"]} ${name}`;
+  const server = /^zookeeper-(\d+)$/.exec(name);
+  if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
+  return name === "world" ? words["noun.world"] : name;
+}
+
+function millis(value) {
+  const number = Number(value);
+  return number >= 1000 ? `${number / 1000} s` : `${number} ms`;
+}
+
+const list = (value) => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]);
+
+export const FILTERS = {
+  node,
+  broker: (value, words) => (Number(value) < 0 || value === null || value === undefined ? words["noun.nobody"] : `${words["noun.broker"]} ${value}`),
+  brokers: (value, words) => list(value).map((id) => `${words["noun.broker"]} ${id}`).join(", ") || words["noun.nobody"],
+  set: (value) => `{${list(value).join(", ")}}`,
+  list: (value) => list(value).join(", "),
+  count,
+  ms: millis,
+  us: (value) => millis(Number(value) / 1000),
+  percent: (value) => `${Math.round(Number(value) * 100)} %`,
+  setting: (value, words) => (value === null || value === undefined ? words["noun.default"] : String(value)),
+  // A known reason in the reader's language; an unknown one stays as the journal has it.
+  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? ""),
+  placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
+  counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
+  command: (value, words) => commandText(value, words),
+};
+
+/** A command object in one phrase: the verb in words, then what it is about. */
+export function commandText(command, words) {
+  if (!command || typeof command !== "object") return String(command ?? "");
+  const { do: verb, ...rest } = command;
+  const name = words[`do.${verb}`] ?? verb;
+  const about = Object.entries(rest).map(([key, value]) => {
+    if (key === "broker") return `${words["noun.broker"]} ${value}`;
+    if (key === "topic" || key === "name" || key === "node") return String(value);
+    return `${key}=${typeof value === "object" ? JSON.stringify(value) : value}`;
+  });
+  return about.length ? `${name}: ${about.join(", ")}` : name;
+}
+
+/** The sentence `template` with its holes filled from `params`. */
+export function format(template, params, words) {
+  let text = "";
+  let from = 0;
+  for (const found of template.matchAll(HOLE)) {
+    text += template.slice(from, found.index);
+    from = found.index + found[0].length;
+    const inside = found[1];
+    if (/^[가-힣]+\/[가-힣]*$/.test(inside)) {
+      text += particle(text, inside);
+      continue;
+    }
+    const [name, filter] = inside.split("|");
+    const value = params[name];
+    text += filter ? FILTERS[filter](value, words, params) : String(value ?? "?");
+  }
+  return text + template.slice(from);
+}

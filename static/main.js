@@ -1,0 +1,42 @@
+/**
+ * Puts the parts together: wire -> feed -> history -> clock -> views, once in each animation frame.
+ */
+import { App } from "./app.js";
+import { Catalogue } from "./i18n/catalogue.js";
+import { Story } from "./model/story.js";
+import { Feed } from "./net/feed.js";
+import { Socket } from "./net/socket.js";
+import { Clock } from "./time/clock.js";
+import { History } from "./time/history.js";
+import { Screen } from "./views/screen.js";
+import { listen } from "./views/listen.js";
+
+const data = (id) => JSON.parse(document.getElementById(id).textContent);
+
+const history = new History();
+const story = new Story(data("levels"));
+const clock = new Clock(history);
+const app = new App({ history, story, clock, words: new Catalogue(data("catalogue")) });
+const feed = new Feed(history, story, clock);
+const screen = new Screen(app);
+
+feed.apply([data("snapshot")], performance.now());
+const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live/`, () => feed.known());
+feed.resync = (last) => socket.resync(last);
+feed.synced = () => socket.synced();
+feed.onevents = (events, first) => screen.happened(events, first);
+app.send = (command) => socket.command(command);
+socket.onstate = () => app.set({ online: socket.open, everOnline: app.everOnline || socket.open });
+
+listen(app);
+
+function frame(wall) {
+  const messages = socket.drain();
+  if (messages.length && feed.apply(messages, wall)) app.dirty = true;
+  if (clock.tick(wall)) app.dirty = true;
+  screen.frame(wall);
+  requestAnimationFrame(frame);
+}
+
+requestAnimationFrame(frame);
+globalThis.lab = { app, feed, socket, history, story, clock, screen }; // for those who look into the page

@@ -1,0 +1,46 @@
+/**
+ * The next thing worth trying, from the state alone: what a learner who has read nothing sees first.
+ *
+ * | state | says | does |
+ * |---|---|---|
+ * | no topic | a cluster without a topic has nothing to lose | create_topic |
+ * | a topic, no records, no producer | start a producer | start_client |
+ * | all brokers alive | broker L leads orders-0: kill it | kill L |
+ * | one dead, it still leads | nobody knows yet | |
+ * | one dead, another leads | nothing committed is lost | restart |
+ * | no leader | offline, bring one back | restart |
+ */
+import { leaderLog } from "./figures.js";
+import { byNumber } from "./names.js";
+
+function partitionAdvice(state, topicName, number, acks) {
+  const partition = state.topics[topicName].partitions[number];
+  const name = `${topicName}-${number}`;
+  const dead = Object.keys(state.brokers).sort(byNumber).find((id) => state.brokers[id].state === "stopped" && partition.replicas.includes(Number(id)));
+  const frozen = Object.keys(state.brokers).find((id) => state.brokers[id].state === "paused");
+  if (frozen) return { key: "coach.paused", params: { broker: frozen }, command: { do: "resume", broker: Number(frozen) } };
+  if (partition.leader !== null && partition.leader < 0) {
+    const back = partition.isr.find((id) => state.brokers[id]?.state === "stopped") ?? dead;
+    if (back !== undefined) return { key: "coach.offline", params: { partition: name, broker: back }, act: "coach.moved.do", command: { do: "restart", broker: Number(back) } };
+    return null;
+  }
+  if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
+  if (dead) return { key: "coach.moved", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
+  const busy = Object.values(state.clients).some((client) => client.kind === "producer" && client.state === "running");
+  if (!(leaderLog(partition)?.leo > 0) && !busy) {
+    return { key: "coach.no_records", params: {}, command: { do: "start_client", name: `producer-${topicName}`, kind: "producer", topic: topicName, acks } };
+  }
+  if (partition.leader === null) return null;
+  return { key: "coach.kill", params: { leader: partition.leader, partition: name }, command: { do: "kill", broker: partition.leader } };
+}
+
+/** {key, params, command, act} or null. `act` is the button's text when it is not `key` + ".do". */
+export function advice(state, topicName, number, acks = "all") {
+  if (!Object.keys(state.brokers).length) return null;
+  if (!topicName || !state.topics[topicName]) {
+    const copies = Math.min(3, Object.keys(state.brokers).length);
+    const command = { do: "create_topic", topic: "orders", partitions: 3, replication_factor: copies, configs: { "min.insync.replicas": String(Math.min(2, copies)) } };
+    return { key: "coach.no_topic", params: {}, command };
+  }
+  return state.topics[topicName].partitions[number] ? partitionAdvice(state, topicName, number, acks) : null;
+}

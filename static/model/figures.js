@@ -1,0 +1,92 @@
+/** What the lights and tables say about a state; each answer is kept as long as the state is the same. */
+import { byNumber, byTopic } from "./names.js";
+
+const kept = new WeakMap();
+
+function memo(state, name, compute) {
+  let found = kept.get(state);
+  if (!found) kept.set(state, (found = {}));
+  if (!(name in found)) found[name] = compute(state);
+  return found[name];
+}
+
+/** The logs of a partition's leader, or of its most advanced replica while there is no leader. */
+export function leaderLog(partition) {
+  const own = partition.logs[partition.leader];
+  if (own) return own;
+  let best = null;
+  for (const log of Object.values(partition.logs)) if (!best || log.leo > best.leo) best = log;
+  return best;
+}
+
+/** Every partition as {topic, number, name, partition}, user topics first. */
+export function rows(state) {
+  return memo(state, "rows", () => {
+    const found = [];
+    for (const topic of Object.keys(state.topics).sort(byTopic)) {
+      for (const number of Object.keys(state.topics[topic].partitions).sort(byNumber)) {
+        const partition = state.topics[topic].partitions[number];
+        found.push({ topic, number, name: `${topic}-${number}`, partition });
+      }
+    }
+    return found;
+  });
+}
+
+/**
+ * Kafka's UnderReplicatedPartitions, OfflinePartitionsCount, UnderMinIsrPartitionCount.
+ *
+ * | partition | replicas | ISR | min ISR | counts as |
+ * |---|---|---|---|---|
+ * | orders-0 | 1 2 3 | 2 3 | 2 | under-replicated |
+ * | orders-1 | 1 2 3 | 3 | 2 | under-replicated, below min ISR |
+ * | orders-2 | 1 | 1, leader -1 | 1 | offline |
+ */
+export function lights(state) {
+  return memo(state, "lights", () => {
+    const found = { partitions: 0, underReplicated: 0, offline: 0, belowMinIsr: 0 };
+    for (const { partition } of rows(state)) {
+      found.partitions += 1;
+      if (partition.leader === null) continue;
+      if (partition.leader < 0) found.offline += 1;
+      else if (partition.isr.length < partition.replicas.length) found.underReplicated += 1;
+      if (partition.leader >= 0 && partition.isr.length < partition.min_isr) found.belowMinIsr += 1;
+    }
+    return found;
+  });
+}
+
+/** Records of a group that were not read yet: sum of (high watermark - committed offset). */
+export function lag(state, group) {
+  let sum = 0;
+  for (const [topic, partitions] of Object.entries(group.offsets ?? {})) {
+    for (const [number, offset] of Object.entries(partitions)) {
+      const partition = state.topics[topic]?.partitions[number];
+      const log = partition && leaderLog(partition);
+      if (log) sum += Math.max(0, log.hw - offset);
+    }
+  }
+  return sum;
+}
+
+/** The batches of a partition offset by offset: [{base, last, bytes, replicas: {broker: crc}, differs}]. */
+export function ledger(partition, limit = 9) {
+  const found = new Map();
+  for (const [broker, log] of Object.entries(partition.logs)) {
+    for (const [base, last, crc, bytes] of log.tail ?? []) {
+      const key = `${base}-${last}`;
+      if (!found.has(key)) found.set(key, { key, base, last, bytes, replicas: {}, differs: false });
+      const line = found.get(key);
+      const others = Object.values(line.replicas);
+      line.differs ||= crc !== null && others.some((other) => other !== null && other !== crc);
+      line.replicas[broker] = crc;
+    }
+  }
+  return [...found.values()].sort((left, right) => right.base - left.base || right.last - left.last).slice(0, limit);
+}
+
+/** A checksum as people compare it: its last four hexadecimal digits. */
+export function shortCrc(crc) {
+  if (crc === null || crc === undefined) return "";
+  return (Number(crc) >>> 0).toString(16).padStart(8, "0").slice(-4);
+}

@@ -1,0 +1,50 @@
+/** Events of consumer groups and of the built-in clients. */
+import { brokerOf } from "./names.js";
+
+function group(draft, name) {
+  const found = draft.make("groups", name);
+  found.state ??= "Empty";
+  found.generation ??= 0;
+  found.coordinator ??= null;
+  found.members ??= [];
+  found.offsets ??= {};
+  return found;
+}
+
+export const groups = {
+  group_state(draft, params, { node }) {
+    if (params.after === "Dead") {
+      delete draft.make("groups")[params.group];
+      return;
+    }
+    const coordinator = brokerOf(node);
+    Object.assign(group(draft, params.group), { state: params.after, generation: params.generation });
+    if (coordinator !== null) draft.own("groups", params.group).coordinator = Number(coordinator);
+  },
+  member_joined(draft, params) {
+    const found = group(draft, params.group);
+    const others = found.members.filter((member) => member.id !== params.member);
+    found.members = [...others, { id: params.member, client_id: params.client_id, assignment: {} }];
+  },
+  member_left(draft, params) {
+    const found = group(draft, params.group);
+    found.members = found.members.filter((member) => member.id !== params.member);
+  },
+  group_assigned(draft, params) {
+    const found = group(draft, params.group);
+    found.generation = params.generation;
+    found.members = found.members.map((member) => ({ ...member, assignment: params.assignment?.[member.id] ?? {} }));
+  },
+  offsets_committed(draft, params) {
+    group(draft, params.group);
+    draft.make("groups", params.group, "offsets", params.topic)[params.partition] = params.offset;
+  },
+  send_failed(draft, params, { node }) {
+    const client = draft.own("clients", node);
+    if (client) client.failed = (client.failed ?? 0) + Number(params.count ?? 0);
+  },
+  assignment_taken(draft, params, { node }) {
+    const client = draft.own("clients", node);
+    if (client) client.assignment = params.partitions;
+  },
+};

@@ -1,0 +1,24 @@
+/** What names say: "broker-2" is broker 2, "__consumer_offsets" is internal. */
+
+/** "broker-2" -> "2", anything else -> null. */
+export function brokerOf(node) {
+  const found = /^broker-(\d+)$/.exec(node ?? "");
+  return found ? found[1] : null;
+}
+
+/** What kind of thing a node is: broker | server | producer | consumer | other. */
+export function kindOf(node) {
+  const found = /^(broker|zookeeper|producer|consumer)-/.exec(node ?? "");
+  if (!found) return "other";
+  return found[1] === "zookeeper" ? "server" : found[1];
+}
+
+export const isInternal = (topic) => topic.startsWith("__");
+
+/** Partition numbers, broker ids: sorted as numbers. */
+export const byNumber = (left, right) => Number(left) - Number(right);
+
+/** "orders" before "__consumer_offsets". */
+export function byTopic(left, right) {
+  return isInternal(left) - isInternal(right) || (left < right ? -1 : left > right ? 1 : 0);
+}

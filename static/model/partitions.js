@@ -1,0 +1,131 @@
+/**
+ * Events of topics, leaders, in-sync replicas and logs.
+ *
+ * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
+ * whose batch at one offset has two checksums have diverged, and the screen can show it.
+ */
+import { brokerOf, isInternal } from "./names.js";
+
+const TAIL = 16;
+const EMPTY_LOG = { leo: 0, hw: 0, start: 0 };
+
+function minIsr(draft, configs) {
+  return Number(configs?.["min.insync.replicas"] ?? draft.root.cluster.settings?.["min.insync.replicas"] ?? 1);
+}
+
+function addPartitions(draft, topic, assignment) {
+  const found = draft.make("topics", topic, "partitions");
+  const min_isr = minIsr(draft, draft.root.topics[topic].configs);
+  for (const [number, replicas] of Object.entries(assignment ?? {})) {
+    // leader null: created, and nobody has been elected yet; -1 means that nobody can be.
+    found[number] = { leader: null, leader_epoch: -1, isr: [], replicas, min_isr, logs: {} };
+  }
+}
+
+/** The log of `topic-partition` on the broker `node`, or null when the partition is not known. */
+function logOf(draft, { topic, partition }, node) {
+  const broker = brokerOf(node);
+  const found = broker === null ? null : draft.own("topics", topic, "partitions", String(partition), "logs");
+  if (!found) return null;
+  found[broker] ??= EMPTY_LOG;
+  return draft.own("topics", topic, "partitions", String(partition), "logs", broker);
+}
+
+const partitionOf = (draft, { topic, partition }) => draft.own("topics", topic, "partitions", String(partition));
+
+function changeIsr(draft, params) {
+  const found = partitionOf(draft, params);
+  if (!found) return;
+  found.isr = params.isr;
+  if (params.leader_epoch !== undefined) found.leader_epoch = Math.max(found.leader_epoch, params.leader_epoch);
+}
+
+function setEnd(draft, params, { node }) {
+  const log = logOf(draft, params, node);
+  if (log && params.leo !== undefined) log.leo = params.leo;
+}
+
+function configure(draft, { resource, name, key, value }) {
+  if (resource === "topic") {
+    const configs = draft.make("topics", name, "configs");
+    if (value === null || value === undefined) delete configs[key];
+    else configs[key] = value;
+    if (key !== "min.insync.replicas") return;
+    const wanted = minIsr(draft, configs);
+    for (const number of Object.keys(draft.root.topics[name].partitions ?? {})) {
+      draft.own("topics", name, "partitions", number).min_isr = wanted;
+    }
+  } else if (resource === "default") {
+    const settings = draft.make("cluster", "settings");
+    if (value === null || value === undefined) delete settings[key];
+    else settings[key] = value;
+  }
+}
+
+export const partitions = {
+  topic_created(draft, { topic, assignment, configs }) {
+    draft.make("topics")[topic] = { internal: isInternal(topic), configs: { ...configs }, partitions: {} };
+    draft.fresh.add(draft.root.topics[topic]);
+    addPartitions(draft, topic, assignment);
+  },
+  topic_grown(draft, { topic, assignment }) {
+    addPartitions(draft, topic, assignment);
+  },
+  topic_deleted(draft, { topic }) {
+    delete draft.make("topics")[topic];
+  },
+  config_changed: configure,
+  leader_elected(draft, params) {
+    const found = partitionOf(draft, params);
+    if (!found) return;
+    Object.assign(found, { leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
+    if (params.replicas) found.replicas = params.replicas;
+  },
+  partition_offline(draft, params) {
+    const found = partitionOf(draft, params);
+    if (!found) return;
+    Object.assign(found, { leader: -1, isr: params.isr ?? found.isr });
+    found.leader_epoch = params.leader_epoch ?? found.leader_epoch;
+  },
+  isr_shrunk: changeIsr,
+  isr_expanded: changeIsr,
+  became_leader: setEnd,
+  became_follower: setEnd,
+  replica_stopped(draft, params, { node }) {
+    const logs = draft.own("topics", params.topic, "partitions", String(params.partition), "logs");
+    if (logs && params.deleted) delete logs[brokerOf(node)];
+  },
+  truncated(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (!log) return;
+    log.leo = params.after;
+    log.hw = Math.min(log.hw, params.after);
+    if (log.tail) log.tail = log.tail.filter(([, last]) => last < params.after);
+  },
+  log_appended(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (!log) return;
+    log.leo = params.last_offset + 1;
+    const batch = [params.base_offset, params.last_offset, params.crc ?? null, params.bytes ?? 0];
+    log.tail = [...(log.tail ?? []).slice(1 - TAIL), batch];
+  },
+  high_watermark(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (log) log.hw = params.after;
+  },
+  log_loaded(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (log) Object.assign(log, { leo: params.end, start: params.start, hw: Math.min(log.hw, params.end) });
+  },
+  log_recovered(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (!log) return;
+    log.leo = params.end ?? log.leo;
+    log.hw = Math.min(log.hw, log.leo);
+    if (log.tail) log.tail = log.tail.filter(([, last]) => last < log.leo);
+  },
+  log_start_moved(draft, params, { node }) {
+    const log = logOf(draft, params, node);
+    if (log) log.start = params.offset;
+  },
+};

@@ -1,0 +1,77 @@
+/** Events of processes, links, connections, the coordination tree and the controller. */
+import { brokerOf } from "./names.js";
+
+/** The entry of a node: a broker, a client, or a server of the coordination tree. */
+function process(draft, node) {
+  const broker = brokerOf(node);
+  if (broker !== null) return draft.make("brokers", broker);
+  if (draft.root.clients?.[node]) return draft.own("clients", node);
+  return draft.make("servers", node);
+}
+
+function forgetConnections(draft, broker) {
+  for (const [number, connection] of Object.entries(draft.root.connections)) {
+    if (String(connection.broker) === broker) delete draft.own("connections")[number];
+  }
+}
+
+function changeLink(draft, { source, dest, delay_us, drop, partitioned }) {
+  const others = draft.root.links.filter((link) => link.from !== source || link.to !== dest);
+  const differs = delay_us > 0 || drop > 0 || partitioned;
+  draft.root.links = differs ? [...others, { from: source, to: dest, delay_us, drop, partitioned: Boolean(partitioned) }] : others;
+}
+
+export const processes = {
+  process_started(draft, { incarnation }, { node }) {
+    Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
+    if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
+  },
+  process_ended(draft, { how }, { node }) {
+    Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
+    if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
+  },
+  process_paused(draft, params, { node }) {
+    process(draft, node).state = "paused";
+  },
+  process_resumed(draft, params, { node }) {
+    process(draft, node).state = "running";
+  },
+  link_changed: changeLink,
+  listening(draft, { host, port }, { node }) {
+    if (brokerOf(node) !== null) Object.assign(process(draft, node), { host, port });
+  },
+  connection_opened(draft, { connection, peer }, { node }) {
+    const broker = Number(brokerOf(node));
+    draft.make("connections")[connection] = { id: connection, broker, peer, client_id: null, software: null };
+  },
+  connection_closed(draft, { connection }) {
+    if (draft.root.connections[connection]) delete draft.own("connections")[connection];
+  },
+  client_software(draft, { connection, client_id, software }) {
+    const known = draft.own("connections", connection);
+    if (known) Object.assign(known, { client_id, software });
+  },
+  znode_created(draft, { path, ephemeral }) {
+    draft.make("znodes")[path] = { version: 0, ephemeral: ephemeral ?? null };
+  },
+  znode_changed(draft, { path, version }) {
+    draft.make("znodes", path).version = version;
+  },
+  znode_deleted(draft, { path }) {
+    delete draft.make("znodes")[path];
+    if (path === "/controller") draft.own("cluster").controller = null;
+  },
+  controller_elected(draft, { broker, epoch }) {
+    Object.assign(draft.own("cluster"), { controller: broker, controller_epoch: epoch });
+  },
+  controller_resigned(draft, { broker }) {
+    const cluster = draft.own("cluster");
+    if (cluster.controller === broker) cluster.controller = null;
+  },
+  broker_registered(draft, { broker }) {
+    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: true });
+  },
+  broker_gone(draft, { broker }) {
+    Object.assign(draft.make("brokers", broker), { id: Number(broker), registered: false });
+  },
+};

@@ -1,0 +1,104 @@
+/**
+ * Which events are told, how loudly, and which are told as one.
+ *
+ * A broker's death is fifty events: each partition gets a leader, each broker hears of it. Like events
+ * of one moment become one item ("broker 2 became leader of 17 partitions"). Items keep the
+ * positions of their events, so a click leads to any of them.
+ *
+ *     loud    what a learner must see: deaths, elections, ISR changes, lost records, commands
+ *     quiet   what makes it happen: sessions, znodes, logs, connections; shown on demand
+ *     silent  traffic; it is seen on the stage and in the time lines
+ */
+const LOUD = new Set([
+  "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
+  "disk_fault", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
+  "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
+  "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
+  "isr_shrunk", "isr_expanded", "isr_change_refused", "replica_fenced", "log_recovered", "group_state",
+  "member_joined", "member_left", "send_failed", "client_software",
+]);
+const BAD = new Set([
+  "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
+  "command_refused", "controller_fenced", "replica_fenced", "send_failed", "truncated", "broker_refused", "request_queue_full",
+  "isr_change_refused",
+]);
+const GOOD = new Set(["process_started", "process_resumed", "isr_expanded", "broker_registered"]);
+const TURN = new Set(["leader_elected", "controller_elected", "became_leader"]);
+
+/** What kind of mark an event gets: bad | good | turn | plain. Shown by colour and by glyph. */
+export function toneOf(code) {
+  if (BAD.has(code)) return "bad";
+  if (GOOD.has(code)) return "good";
+  return TURN.has(code) ? "turn" : "plain";
+}
+
+export const GLYPHS = { bad: "✕", good: "✓", turn: "★", plain: "·" };
+
+/** Codes that may be told as one, with the parameters that must be equal for it. */
+const MERGED = {
+  leader_elected: ["leader", "reason"], partition_offline: [], isr_shrunk: ["removed", "reason"], isr_expanded: ["added"],
+  became_leader: [], became_follower: ["leader"], log_loaded: [], log_recovered: ["reason"], truncated: ["reason"],
+  znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
+  group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
+  connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [],
+};
+const ONE_MOMENT_US = 300_000;
+const LOOK_BACK = 12;
+
+function nameOf({ code, params }) {
+  if (params.topic !== undefined && params.partition !== undefined) return `${params.topic}-${params.partition}`;
+  if (code.startsWith("znode_")) return params.path;
+  if (code.startsWith("session_")) return params.owner;
+  if (code.startsWith("connection_")) return String(params.connection);
+  return params.key ?? params.path ?? String(params.partition ?? "");
+}
+
+function same(item, event) {
+  if (item.code !== event.code || item.node !== event.node) return false;
+  return MERGED[event.code].every((name) => JSON.stringify(item.first.params[name]) === JSON.stringify(event.params[name]));
+}
+
+export class Story {
+  constructor(levels, limit = 4000) {
+    this.levels = levels; // {code: "transitions" | "messages" | "details"}
+    this.limit = limit;
+    this.items = []; // oldest first: {key, code, node, first, positions, names, loud}
+  }
+
+  /** Whether an event is told at all. */
+  told(event) {
+    if (event.code === "command" && event.params.command?.do === "time") return false;
+    return LOUD.has(event.code) || (this.levels[event.code] ?? "transitions") === "transitions";
+  }
+
+  /** Tell `event`, which stands at `position` of the history. */
+  add(event, position) {
+    if (event.code.startsWith("$") || !this.told(event)) return;
+    if (event.code in MERGED) {
+      for (let back = 1; back <= LOOK_BACK; back += 1) {
+        const item = this.items[this.items.length - back];
+        if (!item || event.t - item.first.t > ONE_MOMENT_US) break;
+        if (!same(item, event)) continue;
+        item.positions.push(position);
+        item.names.push(nameOf(event));
+        item.version += 1;
+        return;
+      }
+    }
+    this.items.push({
+      key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)],
+      loud: LOUD.has(event.code) || event.code === "command", tone: toneOf(event.code), version: 0,
+    });
+    if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
+  }
+
+  /** The newest `limit` items that happened before `position`, newest first. */
+  before(position, limit, all) {
+    const found = [];
+    for (let index = this.items.length - 1; index >= 0 && found.length < limit; index -= 1) {
+      const item = this.items[index];
+      if (item.positions[0] < position && (all || item.loud)) found.push(item);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Messages of the wire -> history and story. No DOM, no socket.
+ *
+ *     snap   replaces the state; when events were missed the history gets a snapshot as an event
+ *     d      continues after `from`; from > last is a gap: nothing is applied, a resync is asked for
+ *     hb     the cluster's time
+ */
+import { eventOf, snapshotEvent } from "../model/reduce.js";
+
+const SUMMED_PAUSE_MS = 2000;
+
+export class Feed {
+  constructor(history, story, clock) {
+    this.history = history;
+    this.story = story;
+    this.clock = clock;
+    this.run = "";
+    this.epoch = 0;
+    this.last = 0;
+    this.gaps = 0;
+    this.resync = () => {};
+    this.synced = () => {};
+    this.onevents = () => {};
+    this.summedAt = -Infinity;
+  }
+
+  /** What a hello tells the server. */
+  known() {
+    return { run: this.run, epoch: this.epoch, last: this.last };
+  }
+
+  /** Apply messages in order; answers whether the state has changed. */
+  apply(messages, wall) {
+    let changed = false;
+    for (const message of messages) {
+      if (message.k === "snap") changed = this.#snap(message, wall) || changed;
+      else if (message.k === "d") changed = this.#delta(message, wall) || changed;
+      else if (message.k === "hb") this.#beat(message, wall);
+    }
+    return changed;
+  }
+
+  #beat({ t, speed, paused }, wall) {
+    this.clock.heard({ t, speed, paused }, wall);
+  }
+
+  #snap({ run, epoch, seq, t, state }, wall) {
+    if (run !== this.run || epoch !== this.epoch) {
+      this.history.reset();
+      this.story.items.length = 0;
+      this.clock.goLive();
+      Object.assign(this, { run, epoch });
+    } else if (seq > this.last + 1) this.gaps += 1;
+    this.last = seq;
+    this.history.append([snapshotEvent(seq, t, state)]);
+    this.clock.heard({ t, speed: state.time?.speed, paused: state.time?.paused }, wall);
+    this.synced();
+    return true;
+  }
+
+  #delta({ run, epoch, from, to, t0, t1, ev }, wall) {
+    if (run !== this.run || epoch !== this.epoch) {
+      this.resync(0);
+      return false;
+    }
+    if (from > this.last) {
+      this.resync(this.last);
+      return false;
+    }
+    this.synced();
+    this.clock.heard({ t: t1 }, wall);
+    if (to <= this.last) return false;
+    const events = [];
+    for (const row of ev) if (row[0] > this.last) events.push(eventOf(row, t0));
+    this.last = to;
+    if (!events.length) return false;
+    const first = this.history.end;
+    this.history.append(events);
+    events.forEach((event, index) => this.story.add(event, first + index));
+    this.onevents(events, first);
+    this.#figures(events, wall);
+    return true;
+  }
+
+  /** Marks that were summed up are missing from the state: take a fresh one now and then. */
+  #figures(events, wall) {
+    if (wall - this.summedAt < SUMMED_PAUSE_MS || !events.some((event) => event.code === "summed_up")) return;
+    this.summedAt = wall;
+    this.resync(0);
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The WebSocket: says hello, notices gaps, comes back after a loss.
+ *
+ * Messages are only queued here; `drain` hands them out once in each animation frame. A hidden tab
+ * has no frames: when more than QUEUE messages wait they are dropped and a resync is asked for.
+ */
+const QUEUE = 600;
+const WAITS = [300, 700, 1500, 3000, 5000];
+
+export class Socket {
+  /** `known()` answers {run, epoch, last}: what the viewer has already. */
+  constructor(url, known, make = (address) => new WebSocket(address)) {
+    this.url = url;
+    this.known = known;
+    this.make = make;
+    this.queue = [];
+    this.waiting = new Map(); // command id -> resolve
+    this.number = 0;
+    this.tries = 0;
+    this.open = false;
+    this.resyncing = false;
+    this.onstate = () => {};
+    this.#connect();
+  }
+
+  #connect() {
+    this.socket = this.make(this.url);
+    this.socket.onopen = () => {
+      this.open = true;
+      this.tries = 0;
+      this.resyncing = true;
+      this.#say({ k: "hello", ...this.known() });
+      this.onstate();
+    };
+    this.socket.onmessage = ({ data }) => this.#take(data);
+    this.socket.onclose = () => this.#lost();
+  }
+
+  #lost() {
+    this.open = false;
+    this.queue.length = 0;
+    for (const resolve of this.waiting.values()) resolve({ ok: false, lost: true });
+    this.waiting.clear();
+    this.onstate();
+    setTimeout(() => this.#connect(), WAITS[Math.min(this.tries, WAITS.length - 1)]);
+    this.tries += 1;
+  }
+
+  #take(text) {
+    const found = JSON.parse(text);
+    for (const message of Array.isArray(found) ? found : [found]) {
+      if (message.k === "ack") {
+        this.waiting.get(message.id)?.(message);
+        this.waiting.delete(message.id);
+      } else this.queue.push(message);
+    }
+    if (this.queue.length > QUEUE) {
+      this.queue.length = 0;
+      this.resyncing = false;
+      this.resync(0);
+    }
+  }
+
+  #say(message) {
+    if (this.socket.readyState === 1) this.socket.send(JSON.stringify(message));
+  }
+
+  /** All that has come since the last call. */
+  drain() {
+    return this.queue.splice(0);
+  }
+
+  /** Ask for what is missing after `last`, or with 0 for a snapshot; once until an answer comes. */
+  resync(last) {
+    if (this.resyncing) return;
+    this.resyncing = true;
+    this.#say({ k: "resync", last });
+  }
+
+  /** A snapshot or the missed events have come. */
+  synced() {
+    this.resyncing = false;
+  }
+
+  /** Send a command; resolves with {ok, seq, ...} or {ok: false, error, place}. */
+  command(command) {
+    if (!this.open) return Promise.resolve({ ok: false, lost: true });
+    this.number += 1;
+    const id = this.number;
+    return new Promise((resolve) => {
+      this.waiting.set(id, resolve);
+      this.#say({ k: "cmd", id, ...command });
+    });
+  }
+}

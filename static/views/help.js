@@ -1,0 +1,17 @@
+/** The help: how to read the stage, and the keys. */
+import { h } from "./patch.js";
+
+const KEYS = [
+  [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"],
+  [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["?"], "help"], [["Esc"], "esc"],
+];
+
+export function help({ words, closeHelp }) {
+  return [
+    h("h2", { id: "help-title" }, words.t("help")),
+    h("h3", {}, words.t("help.read")), h("p", {}, words.t("help.stage")), h("p", {}, words.t("help.time")),
+    h("h3", {}, words.t("help.keys")),
+    h("dl", { class: "keys" }, KEYS.map(([keys, name]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, words.t(`keys.${name}`))])),
+    h("div", { class: "row" }, h("button", { type: "button", class: "main", onclick: closeHelp }, words.t("close"))),
+  ];
+}

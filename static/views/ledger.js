@@ -1,0 +1,49 @@
+/** One partition, batch by batch and replica by replica: equal checksums are equal copies. */
+import { leaderLog, ledger, shortCrc } from "../model/figures.js";
+import { count } from "../i18n/format.js";
+import { badge } from "./inspector.js";
+import { h } from "./patch.js";
+
+function replicas({ chosenPartition: partition, words }) {
+  const ahead = leaderLog(partition)?.leo ?? 0;
+  return h("table", { key: "replicas", class: "partitions small" },
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.replica")), h("th", { scope: "col" }, words.t("ledger.state")), h("th", { scope: "col", class: "number" }, words.t("table.hw")),
+      h("th", { scope: "col", class: "number" }, words.t("table.leo")), h("th", { scope: "col", class: "number" }, words.t("ledger.behind")))),
+    h("tbody", {}, partition.replicas.map((id) => {
+      const log = partition.logs[id];
+      const role = partition.leader === id ? ["★", "stage.legend.leader"] : partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
+      return h("tr", { key: id }, h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")), h("td", { class: partition.isr.includes(id) ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
+        h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"), h("td", { class: "number" }, log ? count(Math.max(0, ahead - log.leo)) : "–"));
+    })));
+}
+
+function batchCell(line, id, words) {
+  const there = id in line.replicas;
+  const label = there ? null : words.t("ledger.missing");
+  return h("td", { key: id, class: `crc ${there ? "" : "hole"}${line.differs ? " differs" : ""}` }, there ? `${line.differs ? "≠" : ""}${shortCrc(line.replicas[id])}` : h("span", { "aria-label": label, role: "img" }, "┄"));
+}
+
+function batches({ chosenPartition: partition, words }) {
+  const lines = ledger(partition);
+  if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.empty"));
+  const hw = leaderLog(partition)?.hw ?? 0;
+  return [
+    h("table", { key: "batches", class: "partitions small batches" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
+      h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.differs ? "offline" : "" },
+        h("th", { scope: "row" }, line.base === line.last ? count(line.base) : `${count(line.base)}–${count(line.last)}`), h("td", { class: "number" }, count(line.bytes)),
+        partition.replicas.map((id) => batchCell(line, id, words)),
+        h("td", {}, line.differs ? `≠ ${words.t("ledger.differs")}` : line.last < hw ? `■ ${words.t("ledger.committed")}` : `□ ${words.t("ledger.waiting")}`))))),
+    h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
+  ];
+}
+
+export function ledgerTitle({ chosen, words }) {
+  return chosen ? words.t("ledger.of", { partition: chosen }) : words.t("ledger");
+}
+
+/** Replicas of the chosen partition, then its last batches. */
+export function ledgerBody(view) {
+  if (!view.chosenPartition) return [h("p", { key: "empty", class: "empty" }, view.words.t("ledger.empty"))];
+  return [replicas(view), batches(view)];
+}

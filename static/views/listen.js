@@ -1,0 +1,131 @@
+/** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
+import { help } from "./help.js";
+import { SPEEDS } from "./timebar.js";
+import { patch } from "./patch.js";
+
+const $ = (id) => document.getElementById(id);
+const NOTICE_MS = 7000;
+
+/** Texts of the static part of the page, after a change of language. */
+export function relabel(words, root = document) {
+  for (const element of root.querySelectorAll("[data-t]")) element.textContent = words.t(element.dataset.t);
+  for (const element of root.querySelectorAll("[data-t-label]")) element.setAttribute("aria-label", words.t(element.dataset.tLabel));
+  for (const element of root.querySelectorAll("[data-t-title]")) element.title = words.t(element.dataset.tTitle);
+  for (const element of root.querySelectorAll("[data-t-placeholder]")) element.placeholder = words.t(element.dataset.tPlaceholder);
+}
+
+function notices(app) {
+  const show = (text) => {
+    const note = document.createElement("p");
+    note.textContent = text;
+    $("notices").append(note);
+    setTimeout(() => note.remove(), NOTICE_MS);
+    while ($("notices").children.length > 3) $("notices").firstChild.remove();
+  };
+  app.notice = show;
+}
+
+function produce(app) {
+  const form = $("produce");
+  $("produce-topic").addEventListener("change", () => {
+    $("produce-topic").dataset.own = "1";
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { topic, key, value } = Object.fromEntries(new FormData(form));
+    if (!topic) return;
+    const answer = await app.command({ do: "produce", topic, value: value || app.words.t("levers.value_hint"), acks: app.acks, ...(key ? { key } : {}) });
+    if (!answer.ok) return;
+    const known = answer.offset !== undefined && answer.partition !== undefined;
+    $("produce-result").textContent = `✓ ${known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t("levers.written")}`;
+  });
+}
+
+function topicDialog(app) {
+  const dialog = $("topic-dialog");
+  const form = $("topic-form");
+  $("topic-open").addEventListener("click", () => {
+    const brokers = Object.keys(app.state.brokers).length;
+    form.elements.replication.max = String(brokers);
+    form.elements.replication.value = String(Math.min(3, brokers));
+    dialog.showModal();
+    form.elements.name.select();
+  });
+  form.querySelector(".cancel").addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", async () => {
+    const { name, partitions, replication, min_isr: least } = Object.fromEntries(new FormData(form));
+    const answer = await app.command({
+      do: "create_topic", topic: name, partitions: Number(partitions), replication_factor: Number(replication), configs: { "min.insync.replicas": least },
+    });
+    if (answer.ok) app.choose(name);
+  });
+}
+
+function helpDialog(app) {
+  const dialog = $("help");
+  app.closeHelp = () => dialog.close();
+  app.openHelp = () => {
+    patch(dialog, help(app));
+    dialog.showModal();
+  };
+  $("help-open").addEventListener("click", app.openHelp);
+}
+
+function language(app) {
+  const form = $("language-form");
+  $("language").addEventListener("change", async () => {
+    const wanted = $("language").value;
+    const body = new FormData(form);
+    const answer = await fetch(`/messages/${wanted}.json`);
+    app.setLanguage(await answer.json());
+    document.documentElement.lang = wanted;
+    document.title = app.words.t("title");
+    relabel(app.words);
+    await fetch(form.action, { method: "POST", body, headers: { "X-Requested-With": "fetch" }, redirect: "manual" });
+  });
+}
+
+function scrubber(app) {
+  const input = $("moment");
+  input.addEventListener("input", () => {
+    const [from, to] = globalThis.lab.screen.range();
+    if (Number(input.value) >= 1000) app.goLive();
+    else app.clock.goTime(from + ((to - from) * Number(input.value)) / 1000);
+    app.set({ selected: null });
+  });
+}
+
+function faster(app, by) {
+  const now = app.clock.live ? app.clock.cluster.speed : app.clock.speed;
+  const at = SPEEDS.findIndex((speed) => speed <= now);
+  app.setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, (at < 0 ? SPEEDS.length - 1 : at) - by))]);
+}
+
+function keys(app) {
+  let killing = 0;
+  const acts = {
+    " ": () => app.play(), ArrowLeft: (event) => app.step(-1, event.shiftKey), ArrowRight: (event) => app.step(1, event.shiftKey),
+    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), p: () => $("produce").requestSubmit(), g: () => app.next(),
+    "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.goLive(),
+  };
+  document.addEventListener("keydown", (event) => {
+    const { target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (target.matches("input:not([type=checkbox]), select, textarea") || (event.key === " " && target.matches("button, summary, [type=checkbox]"))) return;
+    if (/^[1-9]$/.test(event.key) && performance.now() - killing < 3000) {
+      killing = 0;
+      if (app.state.brokers[event.key]) app.command({ do: "kill", broker: Number(event.key) });
+      return;
+    }
+    const act = acts[event.key] ?? acts[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act(event);
+  });
+}
+
+/** Listen to everything. */
+export function listen(app) {
+  for (const part of [notices, produce, topicDialog, helpDialog, language, scrubber, keys]) part(app);
+  $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));
+}

@@ -1,0 +1,179 @@
+/**
+ * The screen: which view goes into which element, and how often.
+ *
+ *     every frame          dots, while any are under way
+ *     15 times a second    stage, lanes, time bar, when something has changed
+ *     10 times a second    tables, story
+ */
+import { Dots } from "../draw/dots.js";
+import { Lanes } from "../draw/lanes.js";
+import { Palette } from "../draw/palette.js";
+import { sketch } from "../draw/sketch.js";
+import { seconds } from "../i18n/format.js";
+import { coach } from "./coach.js";
+import { banners, lightChips, mode } from "./header.js";
+import { panel, tabs } from "./inspector.js";
+import { ledgerBody, ledgerTitle } from "./ledger.js";
+import { acks, brokerLevers, minIsr, segments, topicOptions, traffic } from "./levers.js";
+import { legend, stage, stageText } from "./stage.js";
+import { patch, h } from "./patch.js";
+import { sentence, storyFilter, storyList } from "./story.js";
+import { marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
+
+const STAGE_MS = 66;
+const TABLE_MS = 100;
+const SLOW_MS = 500;
+const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
+const $ = (id) => document.getElementById(id);
+
+export class Screen {
+  constructor(app) {
+    this.app = app;
+    this.palette = new Palette();
+    this.dots = new Dots($("scene-dots"));
+    this.lanes = new Lanes($("lanes-canvas"));
+    this.sizes = {};
+    this.drawn = { stage: 0, table: 0, slow: 0 };
+    this.stale = { stage: true, table: true, slow: true };
+    this.announced = 0;
+    const watch = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) this.sizes[target.id] = contentRect;
+      app.dirty = true;
+    });
+    for (const id of ["scene", "lanes-box", "scrubber", "tab-panel"]) watch.observe($(id));
+    for (const id of ["scene", "lanes-box", "scrubber", "tab-panel"]) this.sizes[id] = $(id).getBoundingClientRect();
+    $("inspector").addEventListener("scroll", () => app.set({ tabScroll: $("inspector").scrollTop }), { passive: true });
+    $("lanes-canvas").addEventListener("click", (event) => {
+      const position = this.lanes.hit(event.offsetX, event.offsetY);
+      if (position !== null) app.select(position);
+    });
+  }
+
+  /** New events at the live edge: dots, and words for those who listen. */
+  happened(events, first) {
+    if (this.app.clock.live && !document.hidden) this.dots.add(events, performance.now());
+    const item = this.app.story.items[this.app.story.items.length - 1];
+    if (item?.loud && item.positions[0] >= first && performance.now() - this.announced > 1500) {
+      this.announced = performance.now();
+      $("announce").textContent = sentence(item, this.app.words);
+    }
+  }
+
+  /** One animation frame. */
+  frame(wall) {
+    const { app } = this;
+    const moving = app.clock.live ? app.online && !app.clock.cluster.paused : app.clock.playing;
+    if (app.dirty) this.stale = { stage: true, table: true, slow: true };
+    app.dirty = false;
+    if ((this.stale.stage || moving) && wall - this.drawn.stage >= STAGE_MS) this.#stage(wall);
+    if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
+    if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
+    if (this.dots.busy && app.scene) this.dots.paint(app.scene, app.state, this.palette, wall);
+  }
+
+  #stage(wall) {
+    const { app } = this;
+    this.drawn.stage = wall;
+    if (this.stale.stage) {
+      const { width, height } = this.sizes.scene;
+      if (width > 50) {
+        $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
+        patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
+      }
+      patch($("lights"), lightChips(app));
+      patch($("mode"), mode(app));
+      patch($("coach"), coach(app));
+      patch($("time-buttons"), timeButtons(app));
+      this.stale.stage = false;
+    }
+    patch($("banners"), banners(app));
+    patch($("time-facts"), timeFacts(app));
+    this.#lanes();
+    this.#moment();
+  }
+
+  #lanes() {
+    const { app } = this;
+    const { width, height } = this.sizes["lanes-box"];
+    if (width < 50) return;
+    const { clock } = app;
+    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen });
+    const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.t("lane.name", { node }));
+    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected });
+  }
+
+  #moment() {
+    const { clock, history } = this.app;
+    const input = $("moment");
+    const [from, to] = this.range();
+    if (document.activeElement !== input || clock.live) input.value = String(clock.live ? 1000 : Math.round((1000 * (clock.viewedTime - from)) / Math.max(1, to - from)));
+    input.setAttribute("aria-valuetext", `${seconds(clock.viewedTime)} s`);
+    input.disabled = history.end - history.begin < 2;
+  }
+
+  /** The virtual times that the scrubber spans. */
+  range() {
+    const { clock, history } = this.app;
+    return [history.at(history.begin)?.t ?? 0, Math.max(clock.cluster.t, history.timeAt(history.end))];
+  }
+
+  #tables(wall) {
+    const { app } = this;
+    this.drawn.table = wall;
+    this.stale.table = false;
+    patch($("broker-levers"), brokerLevers(app));
+    patch($("acks"), acks(app));
+    patch($("min-isr"), minIsr(app));
+    patch($("traffic"), traffic(app));
+    this.#selects();
+    app.tabHeight = $("inspector").clientHeight;
+    patch($("tabs"), tabs(app));
+    $("tab-panel").setAttribute("aria-labelledby", `tab-${app.tab}`);
+    patch($("tab-panel"), panel(app));
+    patch($("story-filter"), storyFilter(app));
+    patch($("story-list"), storyList(app));
+    patch($("ledger-title"), [ledgerTitle(app)]);
+    patch($("ledger-body"), ledgerBody(app));
+  }
+
+  #selects() {
+    const { app } = this;
+    for (const id of ["stage-topic", "produce-topic"]) {
+      const select = $(id);
+      patch(select, app.topicNames.length ? topicOptions(app.topicNames) : [h("option", { key: "", value: "" }, app.words.t("stage.no_topic"))]);
+      if (id === "stage-topic" || !select.dataset.own) select.value = app.topicName ?? "";
+    }
+  }
+
+  #slow(wall) {
+    const { app } = this;
+    this.drawn.slow = wall;
+    this.stale.slow = false;
+    patch($("legend"), legend(app));
+    patch($("scene-text"), stageText(app));
+    patch($("lanes-controls"), this.#lanesControls());
+    const { width } = this.sizes.scrubber;
+    const [from, to] = this.range();
+    paintMarks($("marks"), marksOf(app.story.items, from, to, width), this.palette, width, 18);
+    if (this.sketch) {
+      const { lanes, arrows, marks, from: start, to: end } = this.sketch;
+      const text = arrows.length || marks.length ? "lanes.text" : "lanes.empty";
+      patch($("lanes-text"), [app.words.t(text, { n: lanes.length, from: seconds(start), to: seconds(end), arrows: arrows.length, marks: marks.length })]);
+    }
+  }
+
+  #lanesControls() {
+    const { app } = this;
+    const { words } = app;
+    return [
+      segments("axis", words.t("lanes.axis"), [["time", words.t("lanes.time")], ["order", words.t("lanes.order")]], app.axis, (axis) => app.set({ axis })),
+      app.axis === "time" && segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span })),
+    ];
+  }
+
+  /** Everything anew: another theme or language. */
+  redraw() {
+    this.palette.read();
+    this.app.dirty = true;
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The stage: brokers with their logs, clients, groups, the coordination tree.
+ *
+ * One row is a replica, one cell an offset; cells of one partition stand at the same place on every
+ * broker, so what one replica lacks is a hole in its row.
+ */
+import { byNumber } from "../model/names.js";
+import { lag, shortCrc } from "../model/figures.js";
+import { boxOf, layout, way } from "../draw/layout.js";
+import { brokerClass } from "../draw/palette.js";
+import { h } from "./patch.js";
+
+const CELL = 27;
+const ROW = 22;
+const LABEL = 76;
+const PRINT = 46;
+
+function shortName(topic, number) {
+  const name = `${topic}-${number}`;
+  return name.length <= 9 ? name : `${topic.slice(0, Math.max(1, 7 - number.length))}…-${number}`;
+}
+
+/** The offsets that a row shows: the last `room` up to the longest replica's end. */
+export function windowOf(partition, room) {
+  const ends = Object.values(partition.logs).map((log) => log.leo);
+  const end = Math.max(0, ...ends);
+  const last = Math.max(end, room);
+  return { first: last - room, end: last };
+}
+
+/** The partitions of `topic` that a card with room for `rows` rows shows, the chosen one among them. */
+export function shownPartitions(topic, rows, chosen) {
+  const numbers = Object.keys(topic.partitions).sort(byNumber);
+  if (numbers.length <= rows) return numbers;
+  const at = Math.max(0, numbers.indexOf(chosen));
+  const start = Math.min(Math.floor(at / rows) * rows, numbers.length - rows);
+  return numbers.slice(start, start + rows);
+}
+
+function cellText(offset, end) {
+  return end > 9999 ? `·${String(offset % 1000).padStart(3, "0")}` : String(offset);
+}
+
+function cells(log, range, x, y, topic) {
+  const found = [];
+  for (let offset = range.first; offset < range.end; offset += 1) {
+    const kind = offset < log.start ? "gone" : offset >= log.leo ? "hole" : offset < log.hw ? "committed" : "waiting";
+    const left = x + (offset - range.first) * CELL;
+    found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}`, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: ROW - 5, rx: 2 }));
+    if (kind !== "hole" && kind !== "gone") {
+      found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}`, x: left + CELL / 2 - 0.5, y: y + 12.5 }, cellText(offset, range.end)));
+    }
+  }
+  if (log.hw >= range.first && log.hw <= range.end) {
+    const at = x + (log.hw - range.first) * CELL - 1;
+    found.push(h("line", { key: "hw", class: "hw", x1: at, x2: at, y1: y - 2, y2: y + ROW - 2 }));
+  }
+  return found;
+}
+
+/** The checksum of a replica's last batch, and whether the leader's batch at that place has another. */
+function fingerprint(partition, id) {
+  const tail = partition.logs[id]?.tail;
+  const own = tail?.[tail.length - 1];
+  if (!own || own[2] === null) return null;
+  const theirs = (partition.logs[partition.leader]?.tail ?? []).find(([base, last]) => base === own[0] && last === own[1]);
+  return { text: `#${shortCrc(own[2])}`, differs: Boolean(theirs && theirs[2] !== null && theirs[2] !== own[2]) };
+}
+
+function replicaRow(view, box, number, index) {
+  const { topicName, topic, words, chosen } = view;
+  const partition = topic.partitions[number];
+  const id = Number(box.id);
+  const y = box.y + 30 + index * ROW;
+  const name = `${topicName}-${number}`;
+  const room = Math.max(3, Math.floor((box.w - 28 - LABEL - PRINT) / CELL));
+  const mine = partition.replicas.includes(id);
+  const leads = partition.leader === id;
+  const glyph = !mine ? " " : leads ? "★" : partition.isr.includes(id) ? "·" : "▽";
+  const print = mine ? fingerprint(partition, box.id) : null;
+  const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
+  const x = box.x + 18 + LABEL;
+  return h("g", { key: name, class: `replica${name === chosen ? " chosen" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}`, onclick: () => view.choose(topicName, number) },
+    h("rect", { class: "row-ground", x: box.x + 12, y: y - 2, width: box.w - 18, height: ROW - 1, rx: 4 }),
+    h("text", { class: "glyph", x: box.x + 22, y: y + 13 }, glyph),
+    h("text", { class: "row-name", x: box.x + 32, y: y + 13 }, shortName(topicName, number)),
+    mine ? cells(log, windowOf(partition, room), x, y, topicName) : h("text", { class: "row-note", x, y: y + 13 }, words.t("stage.no_replica")),
+    print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: y + 13 }, print.differs ? `≠ ${print.text}` : print.text));
+}
+
+function stateText(broker, words) {
+  if (broker.state === "stopped") return `× ${words.t(`state.${broker.how ?? "stopped"}`)}`;
+  if (broker.state === "paused") return `❚❚ ${words.t("state.paused")}`;
+  return broker.registered ? "" : `○ ${words.t("state.unregistered")}`;
+}
+
+function crown(x, y) {
+  return h("path", { class: "crown", d: `M${x} ${y + 13}l-3 -11 6 5 5 -7 5 7 6 -5 -3 11z` });
+}
+
+function brokerCard(view, box) {
+  const { words, topic, state, chosenNumber } = view;
+  const { broker } = box;
+  const rows = Math.max(1, Math.floor((box.h - 33) / ROW));
+  const numbers = topic ? shownPartitions(topic, rows, chosenNumber) : [];
+  const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
+  const isController = state.cluster.controller === Number(box.id);
+  const note = stateText(broker, words);
+  return h("g", { key: box.id, class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}` },
+    h("rect", { class: "card", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
+    broker.state !== "running" && h("rect", { class: "hatch", fill: broker.state === "paused" ? "url(#dots)" : "url(#hatch)", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
+    h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
+    h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
+      note && h("tspan", { class: "broker-state", dx: 5 }, note)),
+    hidden > 0 && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
+    isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
+    numbers.map((number, index) => replicaRow(view, box, number, index)),
+    !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
+}
+
+function sideText(item, { words, state, acks }) {
+  if (item.kind === "group") {
+    return [words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
+  }
+  if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
+  if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
+  const { client } = item;
+  const first = item.kind === "producer" ? words.t("stage.producer") : words.t("stage.consumer");
+  const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : item.name.replace(/^(producer|consumer)-/, "");
+  const figure = item.kind === "producer" ? client.acked > 0 && words.t("stage.acked", { n: client.acked }) : client.read > 0 && words.t("stage.read", { n: client.read });
+  return [first, settings, figure || null];
+}
+
+function side(view, item) {
+  const [first, second, third] = sideText(item, view);
+  const x = item.x + item.w / 2;
+  const stopped = item.client && item.client.state !== "running";
+  return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}` },
+    h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: 29 }),
+    h("text", { class: "side-name", x, y: item.y + (third ? 20 : 26) }, first),
+    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, second),
+    third && h("text", { class: "side-note", x, y: item.y + 48 }, third));
+}
+
+function ways(view, scene) {
+  const found = [];
+  const leaders = new Set();
+  for (const partition of Object.values(view.topic?.partitions ?? {})) leaders.add(partition.leader);
+  const cut = new Set(view.state.links.filter((link) => link.partitioned).map((link) => `${link.from}>${link.to}`));
+  const add = (key, from, to, answer, kind) => {
+    const [a, c, b] = way(scene, from, to, answer);
+    found.push(h("path", { key, class: `way ${kind}`, d: `M${a.x} ${a.y}Q${c.x} ${c.y} ${b.x} ${b.y}` }));
+    if (kind === "cut") found.push(h("text", { key: `${key}x`, class: "cut-mark", x: (a.x + 2 * c.x + b.x) / 4, y: (a.y + 2 * c.y + b.y) / 4 + 5 }, "✕"));
+  };
+  for (const box of scene.brokers) {
+    if (!leaders.has(Number(box.id)) || box.broker.state !== "running") continue;
+    for (const item of scene.left) add(`${item.name}>${box.id}`, item, box, false, "client");
+    for (const item of scene.right) add(`${item.name}<${box.id}`, item, box, false, "client");
+    for (const other of scene.brokers) {
+      if (other === box || other.broker.state !== "running") continue;
+      const isCut = cut.has(`broker-${other.id}>broker-${box.id}`) || cut.has(`broker-${box.id}>broker-${other.id}`);
+      add(`${other.id}~${box.id}`, other, box, false, isCut ? "cut" : "fetch");
+    }
+  }
+  return found;
+}
+
+function tree(view, { tree: box }) {
+  const { state, words } = view;
+  const ids = Object.keys(state.brokers).filter((id) => state.brokers[id].registered).sort(byNumber);
+  const server = Object.values(state.servers ?? {}).find((one) => one.state !== "running");
+  const { controller } = state.cluster;
+  const facts = [`/controller → ${controller ?? words.t("stage.nobody")}`, `/brokers/ids: ${ids.join(" ") || words.t("stage.nobody")}`];
+  if (box.w > 400) facts.push(words.t("stage.znodes", { n: Object.keys(state.znodes).length }));
+  const gap = (box.w - 108) / facts.length;
+  return h("g", { key: "tree", class: `tree${server ? " stopped" : ""}`, onclick: () => view.showTab("tree") },
+    h("rect", { x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 8 }),
+    h("text", { class: "tree-name", x: box.x + 14, y: box.y + 25 }, `${server ? "× " : ""}${words.t("stage.zookeeper")}`),
+    facts.map((fact, index) => h("text", { key: index, class: "tree-fact", x: box.x + 104 + index * gap, y: box.y + 25 }, fact)));
+}
+
+/** The whole stage as descriptions; `view.scene` keeps the layout for the dots. */
+export function stage(view, width, height) {
+  const scene = layout(view.state, width, height);
+  view.scene = scene;
+  return [
+    h("defs", { key: "defs" },
+      h("pattern", { id: "hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 })),
+      h("pattern", { id: "dots", width: 10, height: 10, patternUnits: "userSpaceOnUse" }, h("circle", { class: "hatch-dot", cx: 3, cy: 3, r: 1.3 }))),
+    h("g", { key: "ways" }, ways(view, scene)),
+    h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
+    h("g", { key: "brokers" }, scene.brokers.map((box) => brokerCard(view, box))),
+    tree(view, scene),
+  ];
+}
+
+/** The stage in words, for those who do not see it. */
+export function stageText(view) {
+  const { state, words, topic, topicName } = view;
+  return Object.keys(state.brokers).sort(byNumber).map((id) => {
+    const partitions = Object.values(topic?.partitions ?? {});
+    const leads = partitions.filter((partition) => partition.leader === Number(id)).length;
+    const follows = partitions.filter((partition) => partition.replicas.includes(Number(id))).length - leads;
+    const broker = state.brokers[id];
+    const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
+    return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }));
+  });
+}
+
+/** What the signs mean. */
+export function legend({ words }) {
+  const entry = (kind, key, sign) => h("span", { key, class: "legend-entry" }, h("i", { class: `legend-sign ${kind}`, "aria-hidden": "true" }, sign), words.t(key));
+  return [
+    entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
+    entry("bar", "stage.legend.hw"), entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
+  ];
+}
+
+export { boxOf };

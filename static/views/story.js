@@ -1,0 +1,56 @@
+/** What just happened: one sentence for each thing, one for why, and the chain of causes. */
+import { GLYPHS } from "../model/story.js";
+import { seconds } from "../i18n/format.js";
+import { segments } from "./levers.js";
+import { h } from "./patch.js";
+
+const SHOWN = 60;
+const NAMED = 4;
+
+/** The parameters that describe several events at once. */
+function manyOf(item, words) {
+  if (item.positions.length < 2) return null;
+  const names = item.names.slice(0, NAMED);
+  const rest = item.names.length - names.length;
+  const text = rest > 0 ? words.t("story.others", { names: names.join(", "), n: rest }) : names.join(", ");
+  return { n: item.positions.length, names: text };
+}
+
+/** An item's sentence. */
+export function sentence(item, words) {
+  return words.say(item.first, manyOf(item, words));
+}
+
+function causes(view, item) {
+  const { history, words, story } = view;
+  const found = history.causes(item.positions[0]).map((position) => [position, history.at(position)]).filter(([, event]) => story.told(event) || event.code.startsWith("request"));
+  if (!found.length) return null;
+  return h("ul", { class: "causes" }, found.slice(0, 4).map(([position, event]) => h("li", { key: position },
+    h("button", { type: "button", class: "plain", onclick: (click) => { click.stopPropagation(); view.select(position); } },
+      `↳ ${words.t("story.because")}: ${words.say(event)}`))));
+}
+
+function entry(view, item, index) {
+  const { words } = view;
+  const chosen = item.positions.includes(view.selected);
+  const open = chosen || (view.selected === null && index === 0);
+  const why = words.why(item.first);
+  const choose = () => view.select(item.positions[item.positions.length - 1]);
+  return h("li", { key: item.key, class: `item ${item.tone}${chosen || (open && view.clock.live) ? " lit" : ""}` },
+    h("button", { type: "button", class: "plain say", onclick: choose },
+      h("time", {}, `${seconds(item.first.t)} s`), h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]), h("span", {}, sentence(item, words))),
+    why && (open || index < 8) && h("p", { class: "why" }, why),
+    open && causes(view, item));
+}
+
+export function storyFilter(view) {
+  const { words } = view;
+  return segments("story", words.t("story.filter"), [["main", words.t("story.main")], ["all", words.t("story.all")]], view.storyAll ? "all" : "main", (value) => view.setStoryAll(value === "all"));
+}
+
+/** The newest items first, up to the viewed moment. */
+export function storyList(view) {
+  const items = view.story.before(view.clock.viewed, SHOWN, view.storyAll);
+  if (!items.length) return [h("li", { key: "empty", class: "empty" }, view.words.t("story.empty"))];
+  return items.map((item, index) => entry(view, item, index));
+}

@@ -1,0 +1,72 @@
+/** The time bar: play, pause, step, the moments of the run, speed, seed, the way back to live. */
+import { seconds } from "../i18n/format.js";
+import { h } from "./patch.js";
+
+export const SPEEDS = [1, 0.5, 0.1, 0.01, 0.001];
+const BUCKET = 8;
+
+const icon = (path) => h("svg", { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true", class: "icon" }, h("path", { d: path }));
+const BACK = "M2 2h2.5v12H2zM14 2v12L5.5 8z";
+const ON = "M11.500 2H14v12h-2.500zM2 2l8.500 6L2 14z";
+const PLAY = "M3 1.500 14 8 3 14.500z";
+const STAND = "M3 2h3.500v12H3zM9.500 2H13v12H9.500z";
+
+export function timeButtons(view) {
+  const { words, clock } = view;
+  const moving = clock.live ? !clock.cluster.paused : clock.playing;
+  const button = (key, path, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act }, icon(path), h("span", {}, text), h("kbd", {}, kbd));
+  return [
+    button("back", BACK, words.t("time.back"), "←", () => view.step(-1)),
+    button("play", moving ? STAND : PLAY, words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
+    button("step", ON, words.t("time.step"), "→", () => view.step(1)),
+  ];
+}
+
+/** 0.01 -> "1/100×". */
+export const speedText = (speed) => (speed >= 1 ? `${speed}×` : `1/${Math.round(1 / speed)}×`);
+
+export function timeFacts(view) {
+  const { words, clock, state } = view;
+  const speed = clock.live ? clock.cluster.speed : clock.speed;
+  const choices = SPEEDS.includes(speed) ? SPEEDS : [speed, ...SPEEDS].sort((a, b) => b - a);
+  return [
+    h("output", { key: "now", class: "now" }, words.t("time.now", { t: seconds(clock.viewedTime) })),
+    h("label", { key: "speed" }, h("span", {}, words.t("time.speed")), " ",
+      h("select", { id: "speed", value: String(speed), onchange: (event) => view.setSpeed(Number(event.target.value)) }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
+    h("button", { key: "live", type: "button", "data-time": "live", class: clock.live ? "on" : "", "aria-pressed": String(clock.live), onclick: view.goLive }, "● ", words.t("time.live"), " ", h("kbd", {}, "L")),
+    h("span", { key: "seed", class: "seed" }, words.t("time.seed", { seed: state.cluster.seed })),
+  ];
+}
+
+const RANK = { plain: 1, good: 2, turn: 3, bad: 4 };
+
+/** The loudest thing in each stretch of the run: a list of {x, tone, n}. Pure. */
+export function marksOf(items, from, to, width) {
+  const found = new Map();
+  const span = Math.max(1, to - from);
+  for (const item of items) {
+    if (!item.loud || item.first.t < from) continue;
+    const place = Math.min(Math.floor(width / BUCKET) - 1, Math.floor(((item.first.t - from) / span) * (width / BUCKET)));
+    const mark = found.get(place) ?? { x: place * BUCKET, tone: "plain", n: 0 };
+    mark.n += item.positions.length;
+    if (RANK[item.tone] > RANK[mark.tone]) mark.tone = item.tone;
+    found.set(place, mark);
+  }
+  return [...found.values()];
+}
+
+/** Draw the marks above the scrubber; height tells the tone as well as colour does. */
+export function paintMarks(canvas, marks, palette, width, height) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = palette.line;
+  for (let x = 0; x + BUCKET <= width; x += BUCKET) context.fillRect(x + 1, height - 4, BUCKET - 2, 3);
+  for (const { x, tone } of marks) {
+    const tall = { plain: 7, good: 11, turn: 14, bad: height - 1 }[tone];
+    context.fillStyle = { plain: palette.soft, good: palette.good, turn: palette.accent, bad: palette.bad }[tone];
+    context.fillRect(x + 1, height - tall - 1, BUCKET - 2, tall);
+  }
+}

@@ -1,0 +1,13 @@
+"""The web: what a browser sees of a lab.
+
+| room | what it does |
+|---|---|
+| `server` | runs the ASGI server in the process that owns the world |
+| `live` | the WebSocket: snapshot, deltas, commands; a bounded queue for each viewer |
+| `pages` | the page, with the first snapshot already in it |
+| `api` | the same commands and snapshots over REST |
+| `messages` | every sentence in English and Korean, as JSON |
+
+Only this package imports Django. It knows a lab by the interface in `web.live.lab` and nothing
+of what is behind it.
+"""

@@ -1,0 +1,1 @@
+"""The lab over REST: the same commands and snapshots that the page uses."""

@@ -1,0 +1,33 @@
+"""The ASGI application: the page's files, HTTP by Django, WebSockets by Channels."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.core.asgi import get_asgi_application  # noqa: E402
+from django.urls import path  # noqa: E402
+
+_pages = get_asgi_application()
+
+from web.files import StaticFiles  # noqa: E402
+from web.live.consumer import LabConsumer  # noqa: E402
+
+_files = StaticFiles()
+
+
+async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    chosen = _files if scope["path"].startswith(settings.STATIC_URL) else _pages
+    await chosen(scope, receive, send)
+
+
+application = ProtocolTypeRouter({
+    "http": _http,
+    # A page of another origin may open a WebSocket to localhost: the browser does not stop it, this does.
+    "websocket": AllowedHostsOriginValidator(URLRouter([path("live/", LabConsumer.as_asgi())])),
+})

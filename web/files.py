@@ -1,0 +1,85 @@
+"""The page's own files: hashed by name, held in memory, served without asking the disk.
+
+    static/views/stage.js  ->  DATA/web/static/views/stage.3f1c09a2b7de.js
+
+A hashed name may be kept for ever by the browser. Names inside `import` statements are replaced
+too (`support_js_module_import_aggregation`), so a module and all that it imports are of one
+version. `collect` runs at start-up and does nothing when no file has changed since.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+
+FOREVER = b"public, max-age=31536000, immutable"
+
+
+class HashedModules(ManifestStaticFilesStorage):
+    """Django's manifest storage, with the names inside ES modules replaced as well."""
+
+    support_js_module_import_aggregation = True
+
+
+def _fingerprint(directory: Path) -> str:
+    found = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            facts = path.stat()
+            found.update(f"{path.relative_to(directory)} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return found.hexdigest()
+
+
+def collect() -> None:
+    """Write the hashed files below the data directory when the sources differ from the last time."""
+    root = Path(settings.STATIC_ROOT)
+    stamp = root / ".sources"
+    wanted = _fingerprint(Path(settings.STATICFILES_DIRS[0]))
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    from django.core.management import call_command
+
+    call_command("collectstatic", interactive=False, clear=root.exists(), verbosity=0)
+    stamp.write_text(wanted)
+
+
+class StaticFiles:
+    """An ASGI application for everything below STATIC_URL; read once, compressed once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[bytes, bytes, str]] = {}
+
+    def _load(self, name: str) -> tuple[bytes, bytes, str] | None:
+        if name not in self._found:
+            root = Path(settings.STATIC_ROOT)
+            path = (root / name).resolve()
+            if not path.is_relative_to(root) or not path.is_file() or path.name.startswith("."):
+                return None
+            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            body = path.read_bytes()
+            self._found[name] = (body, gzip.compress(body, 6, mtime=0), kind)
+        return self._found[name]
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Answer GET and HEAD; anything that is not there is 404."""
+        found = self._load(scope["path"].removeprefix(settings.STATIC_URL))
+        if found is None or scope["method"] not in ("GET", "HEAD"):
+            await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body"})
+            return
+        body, packed, kind = found
+        headers = [(b"cache-control", FOREVER), (b"x-content-type-options", b"nosniff"), (b"vary", b"accept-encoding")]
+        charset = "; charset=utf-8" if kind.startswith("text/") or kind.endswith("javascript") else ""
+        headers.append((b"content-type", f"{kind}{charset}".encode()))
+        if any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"]):
+            headers.append((b"content-encoding", b"gzip"))
+            body = packed
+        headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -1,0 +1,1 @@
+"""The live wire between a lab and its viewers (format: `consumer`)."""

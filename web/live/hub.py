@@ -1,0 +1,114 @@
+"""From the world's thread to all viewers of this process, with one hop for each flush.
+
+The world calls `_on_batch` at most every 50 ms. Batches wait in a deque until the event loop takes
+all of them at once; when the loop is stuck and more than BACKLOG wait, they are dropped and every
+viewer is cut to a resync. The delta's text is made once and shared by all viewers.
+
+`from` in a delta is the sequence *after which* it continues (the `to` of the delta before), so a
+viewer finds a gap by comparing one number, although sequences themselves have holes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from typing import Any
+
+from web.live.lab import Batch, Lab
+from web.live.viewer import Viewer
+
+BACKLOG = 400
+
+
+class NoLab(RuntimeError):
+    """The process serves no lab yet."""
+
+
+class Hub:
+    """The lab of this process and its viewers."""
+
+    def __init__(self) -> None:
+        self._lab: Lab | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._token: Any = None
+        self._lock = threading.Lock()
+        self._backlog: deque[Batch] = deque()
+        self._overflow = False
+        self._scheduled = False
+        self.viewers: dict[Viewer, None] = {}
+        self.seq = 0  # the last event handed to viewers
+        self.t = 0  # its virtual time, microseconds
+
+    def attach(self, lab: Lab) -> None:
+        """Serve `lab` from now on."""
+        self.detach()
+        self._lab = lab
+
+    def detach(self) -> None:
+        """Serve nothing."""
+        if self._token is not None and self._lab is not None:
+            self._lab.unsubscribe(self._token)
+        self._lab, self._token = None, None
+        self.viewers.clear()
+
+    @property
+    def lab(self) -> Lab:
+        """The lab; raises NoLab."""
+        if self._lab is None:
+            raise NoLab("no lab is attached")
+        return self._lab
+
+    def add(self, viewer: Viewer) -> None:
+        """Deltas for `viewer` from now on; the first viewer starts the subscription."""
+        self._loop = asyncio.get_running_loop()
+        self.viewers[viewer] = None
+        if self._token is None:
+            self.seq = 0
+            self._token = self.lab.subscribe(self._on_batch)
+
+    def remove(self, viewer: Viewer) -> None:
+        """No more deltas; after the last viewer the world serialises nothing any more."""
+        self.viewers.pop(viewer, None)
+        if not self.viewers and self._token is not None and self._lab is not None:
+            self._lab.unsubscribe(self._token)
+            self._token = None
+
+    def _on_batch(self, batch: Batch) -> None:
+        """In the world's thread: leave the batch for the loop and wake it once."""
+        with self._lock:
+            if len(self._backlog) >= BACKLOG:
+                self._backlog.clear()
+                self._overflow = True
+            self._backlog.append(batch)
+            if self._scheduled or self._loop is None:
+                return
+            self._scheduled = True
+        try:
+            self._loop.call_soon_threadsafe(self._deliver)
+        except RuntimeError:  # the loop was closed: the process is ending
+            self._scheduled = False
+
+    def _deliver(self) -> None:
+        with self._lock:
+            batches, overflow = list(self._backlog), self._overflow
+            self._backlog.clear()
+            self._overflow = self._scheduled = False
+        if overflow:
+            for viewer in self.viewers:
+                viewer.cut()
+        for batch in batches:
+            text = self._delta(batch)
+            for viewer in self.viewers:
+                viewer.offer(text)
+
+    def _delta(self, batch: Batch) -> str:
+        start = self.seq or batch.first - 1
+        self.seq, self.t = batch.last, batch.t1
+        return (
+            f'{{"v":1,"run":"{self.lab.run_id}","epoch":{self.lab.epoch},"k":"d","from":{start},"to":{batch.last},'
+            f'"t0":{batch.t0},"t1":{batch.t1},"ev":{batch.text}}}'
+        )
+
+
+hub = Hub()

@@ -1,0 +1,37 @@
+"""Every sentence that a person reads, in English and Korean.
+
+Two JSON files a language: `page` (labels, buttons, hints) and `story` (what each journal event
+says and why it happens). JSON needs no compiler on the learner's machine, the same file serves
+the server's first rendering, the browser and node's tests, and a test compares the two languages
+key by key.
+
+A sentence has holes: `{broker|broker}` is the parameter `broker` shown by the filter `broker`.
+Korean particles that depend on the sound before them stand as `{이/가}`; `static/i18n` chooses.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = ("en", "ko")
+
+
+@cache
+def catalogue(language: str) -> dict[str, Any]:
+    """{"language", "page": {key: text}, "story": {code: {"say", "why"}}} of one language."""
+    if language not in LANGUAGES:
+        language = "en"
+    directory = Path(__file__).parent
+    found: dict[str, Any] = {"language": language}
+    for part in ("page", "story"):
+        found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def catalogue_text(language: str) -> str:
+    """The catalogue as compact JSON."""
+    return json.dumps(catalogue(language), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,70 @@
+"""The page, with the lab's state at this moment already in it.
+
+The first snapshot is rendered twice: as a table that can be read before (or without) any script,
+and as JSON that the modules start from, so the WebSocket only brings what came after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import cache
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import get_language
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET
+
+from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
+from web.live.hub import hub
+from web.messages import LANGUAGES, catalogue, catalogue_text
+
+
+@cache
+def levels() -> str:
+    """JSON of {event code: level name}: what the browser tells apart as transition or traffic."""
+    return json.dumps({name: LEVEL_NAMES[code.level] for name, code in sorted(REGISTRY.items())})
+
+
+def first_rows(state: dict[str, Any], limit: int = 40) -> list[dict[str, Any]]:
+    """The partitions as the table shows them before the modules run."""
+    rows = []
+    for topic in sorted(state["topics"]):
+        if state["topics"][topic].get("internal"):
+            continue
+        for number, partition in sorted(state["topics"][topic]["partitions"].items(), key=lambda item: int(item[0])):
+            log = partition["logs"].get(str(partition["leader"]), {})
+            rows.append({
+                "name": f"{topic}-{number}", "leader": partition["leader"], "isr": partition["isr"],
+                "hw": log.get("hw", ""), "leo": log.get("leo", ""),
+            })
+    return rows[:limit]
+
+
+@require_GET
+@ensure_csrf_cookie
+async def lab(request: HttpRequest) -> HttpResponse:
+    """The screen."""
+    seq, text = await asyncio.wrap_future(hub.lab.snapshot())
+    language = (get_language() or "en")[:2]
+    state = json.loads(text)["state"]
+    context = {
+        "language": language if language in LANGUAGES else "en",
+        "words": catalogue(language)["page"],
+        "messages": catalogue_text(language),
+        "snapshot": f'{{"v":1,"k":"snap","seq":{seq},{text[1:]}',
+        "levels": levels(),
+        "state": state,
+        "rows": first_rows(state),
+    }
+    return render(request, "lab.html", context)
+
+
+@require_GET
+async def messages(request: HttpRequest, language: str) -> HttpResponse:
+    """One language's catalogue, for a switch without loading the page again."""
+    if language not in LANGUAGES:
+        raise Http404
+    return HttpResponse(catalogue_text(language), content_type="application/json")

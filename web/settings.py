@@ -1,0 +1,95 @@
+"""Django's settings of the lab, for one process on one machine unless the environment says more.
+
+| variable | meaning | without it |
+|---|---|---|
+| BROKERLAB_DATA | directory of the lab; the web keeps its files in `web/` below it | `data/` here |
+| DATABASE_URL | `postgresql://user:password@host:port/name` | SQLite in that directory |
+| REDIS_URL | channel layer between several web processes | a layer in memory |
+| BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost only |
+
+The secret key is drawn once for each data directory and stays there.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("BROKERLAB_DATA", BASE_DIR / "data")).resolve() / "web"
+
+
+def _secret_key(directory: Path) -> str:
+    """The key kept in `directory`, drawn when it is not there yet; readable by its owner only."""
+    path = directory / "secret_key"
+    if not path.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+def _database(url: str | None) -> dict[str, Any]:
+    if not url:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "lab.sqlite3"}
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise ValueError(f"DATABASE_URL: expected postgresql://..., found {parts.scheme}://...")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path.lstrip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+    }
+
+
+def _channel_layer(url: str | None) -> dict[str, Any]:
+    if not url:
+        return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    return {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [url]}}
+
+
+SECRET_KEY = _secret_key(DATA_DIR)
+DEBUG = False
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS += [name for name in os.environ.get("BROKERLAB_HOSTS_ALLOWED", "").split(",") if name]
+
+INSTALLED_APPS = ["django.contrib.staticfiles", "web.pages"]
+MIDDLEWARE = [
+    "web.security.content_security_policy",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+]
+ROOT_URLCONF = "web.urls"
+ASGI_APPLICATION = "web.asgi.application"
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+
+DATABASES = {"default": _database(os.environ.get("DATABASE_URL"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CHANNEL_LAYERS = {"default": _channel_layer(os.environ.get("REDIS_URL"))}
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("ko", "한국어")]
+USE_I18N = True
+USE_TZ = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "web.files.HashedModules"},
+}
+LOGGING_CONFIG = None
