@@ -15,12 +15,11 @@ broker (InitProducerId), so brokers take them from the controller in blocks of 1
 
 A restarted broker asks for a new block: what was left of the old one is lost, which costs nothing (there are
 2^63 ids). A request that failed is repeated after 50 ms at the earliest, by the next producer that needs it.
-Source: RPCProducerIdManager, ZkProducerIdManager (3.9), KIP-98, KIP-730.
+The part that gives out the blocks is in `controller`. Source: RPCProducerIdManager (3.9), KIP-98, KIP-730.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -29,47 +28,17 @@ from broker_core.kernel.node import Node
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-BLOCK_SIZE = 1000
 PREFETCH_THRESHOLD = 0.9
 RETRY_BACKOFF_US = 50_000
-HIGHEST_ID = 2**63 - 1
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 
 
-class ProducerIdsExhausted(Exception):
-    """All 2^63 ids were given out."""
-
-
 class ProducerIdBlock(NamedTuple):
-    """Ids `first` <= id <= `last`, given to one broker."""
+    """Ids `first` <= id <= `last`, given to this broker."""
 
-    broker: int
     first: int
     last: int
-
-    def to_json(self) -> bytes:
-        """What stands in /latest_producer_id_block."""
-        fields = {"version": 1, "broker": self.broker, "block_start": str(self.first), "block_end": str(self.last)}
-        return json.dumps(fields, separators=(",", ":")).encode()
-
-    @staticmethod
-    def from_json(data: bytes) -> ProducerIdBlock:
-        """The block that was given out last; KeyError or ValueError for anything else."""
-        fields = json.loads(data)
-        return ProducerIdBlock(int(fields["broker"]), int(fields["block_start"]), int(fields["block_end"]))
-
-
-def next_block(latest: bytes | None, broker: int) -> ProducerIdBlock:
-    """The controller's part: the block behind the one in the znode (None or empty: the first one).
-
-    The caller writes `to_json()` with the version that it has read, and begins again when somebody else
-    was faster. Raises ProducerIdsExhausted.
-    """
-    first = ProducerIdBlock.from_json(latest).last + 1 if latest else 0
-    if first > HIGHEST_ID - BLOCK_SIZE:
-        raise ProducerIdsExhausted(f"the last block ends at {first - 1}")
-    return ProducerIdBlock(broker, first, first + BLOCK_SIZE - 1)
 
 
 class BlockSource(Protocol):
@@ -87,11 +56,10 @@ class ProducerIds:
     - At most one block is asked for or kept in `following` at a time.
     """
 
-    def __init__(self, node: Node, broker_id: int, source: BlockSource) -> None:
+    def __init__(self, node: Node, source: BlockSource) -> None:
         self.node = node
-        self.broker_id = broker_id
         self.source = source
-        self.current = ProducerIdBlock(broker_id, 0, -1)
+        self.current = ProducerIdBlock(0, -1)
         self.position = 0
         self.following: ProducerIdBlock | None = None
         self.in_flight = False
@@ -134,7 +102,7 @@ class ProducerIds:
             self.retry_at_us = self.node.now_us() + RETRY_BACKOFF_US
             return
         first = response.producer_id_start
-        self.following = ProducerIdBlock(self.broker_id, first, first + response.producer_id_len - 1)
+        self.following = ProducerIdBlock(first, first + response.producer_id_len - 1)
 
 
 def _refused(error: ErrorCode) -> m.InitProducerIdResponse:

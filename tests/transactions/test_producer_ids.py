@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
-
-import pytest
 
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
-from broker_core.transactions.producer_ids import (
-    HIGHEST_ID,
-    ProducerIdBlock,
-    ProducerIds,
-    ProducerIdsExhausted,
-    next_block,
-)
+from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode as E
 
@@ -24,8 +17,8 @@ from broker_core.wire.errors import ErrorCode as E
 class Controller:
     """Gives out blocks after 1 ms, or fails."""
 
-    def __init__(self, node: Node, broker: int, znode: list[bytes | None]) -> None:
-        self.node, self.broker, self.znode = node, broker, znode
+    def __init__(self, node: Node, blocks: Iterator[int]) -> None:
+        self.node, self.blocks = node, blocks
         self.asked = 0
         self.failing = False
 
@@ -33,9 +26,7 @@ class Controller:
         self.asked += 1
         answer = None
         if not self.failing:
-            block = next_block(self.znode[0], self.broker)
-            self.znode[0] = block.to_json()
-            answer = m.AllocateProducerIdsResponse(producer_id_start=block.first, producer_id_len=1000)
+            answer = m.AllocateProducerIdsResponse(producer_id_start=next(self.blocks), producer_id_len=1000)
         self.node.after(1000, done, context, answer)
 
 
@@ -52,13 +43,13 @@ class Idle:
 
 
 def brokers(*ids: int) -> tuple[World, list[ProducerIds], list[Controller]]:
-    world, znode = World(seed=1), [None]
+    world, blocks = World(seed=1), itertools.count(0, 1000)
     made, controllers = [], []
     for broker in ids:
         node = world.add_node(f"broker-{broker}", MemoryStorage(), Idle)
         world.start_node(node.name)
-        controllers.append(Controller(node, broker, znode))
-        made.append(ProducerIds(node, broker, controllers[-1]))
+        controllers.append(Controller(node, blocks))
+        made.append(ProducerIds(node, controllers[-1]))
     return world, made, controllers
 
 
@@ -116,11 +107,3 @@ def test_an_id_without_its_epoch_is_refused() -> None:
     _world, (ids,), _ = brokers(1)
     assert init(ids, producer_id=5)[0] == E.INVALID_REQUEST
     assert init(ids, producer_epoch=5)[0] == E.INVALID_REQUEST
-
-
-def test_the_znode_has_kafkas_json() -> None:
-    block = next_block(None, 3)
-    assert block.to_json() == b'{"version":1,"broker":3,"block_start":"0","block_end":"999"}'
-    assert next_block(block.to_json(), 1) == ProducerIdBlock(1, 1000, 1999)
-    with pytest.raises(ProducerIdsExhausted):
-        next_block(ProducerIdBlock(1, 0, HIGHEST_ID - 1).to_json(), 1)
