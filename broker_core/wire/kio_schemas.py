@@ -26,6 +26,12 @@ _IMPLICIT: dict[str, Any] = {
     "bool": False, "float64": 0.0, "string": "", "bytes": b"", "records": None, "uuid": NIL_UUID,
 }  # fmt: skip
 
+# Arrays of structs that are null unless set; kio does not carry that default.
+_NULL_UNLESS_SET = {
+    ("ConsumerGroupHeartbeatRequest", "topic_partitions"),
+    ("ListPartitionReassignmentsRequest", "topics"),
+}
+
 
 def versions_of(module: str) -> list[int]:
     """The versions of `produce`, `fetch`, ... that kio has; empty for a name it does not know."""
@@ -46,13 +52,13 @@ def load(module: str, version: int, kind: str) -> Struct:
 
 
 def _struct(entity: Any) -> Struct:
-    fields = [_field(f) for f in dataclasses.fields(entity)]
+    fields = [_field(f, entity.__name__) for f in dataclasses.fields(entity)]
     tagged = sorted((f for f in fields if f.tag is not None), key=lambda f: f.tag or 0)
     plain = tuple(f for f in fields if f.tag is None)
     return Struct(entity.__name__, plain, tuple(tagged), entity.__flexible__)
 
 
-def _field(field: dataclasses.Field[Any]) -> Field:
+def _field(field: dataclasses.Field[Any], owner: str) -> Field:
     kio_type = field.metadata.get("kafka_type")
     inner, nullable = _without_none(field.type)
     array = typing.get_origin(inner) is tuple
@@ -61,7 +67,8 @@ def _field(field: dataclasses.Field[Any]) -> Field:
     kind: str | Struct = _struct(inner) if kio_type is None else _PLAIN.get(kio_type, kio_type)
     if kind in ("uuid", "int64") and not array:
         nullable = False  # kio's None is the nil UUID, or the time -1
-    return Field(field.name, kind, array, nullable, field.metadata.get("tag"), _default(field, kio_type, kind, array))
+    default = None if (owner, field.name) in _NULL_UNLESS_SET else _default(field, kio_type, kind, array)
+    return Field(field.name, kind, array, nullable, field.metadata.get("tag"), default)
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
