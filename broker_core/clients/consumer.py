@@ -7,8 +7,8 @@ while True:
 ```
 `commit` says when the application commits: `auto` (every `auto.commit.interval.ms`, at a poll), `after`
 processing (at least once), `before` it (at most once), `none`. Without a `group.id` the consumer reads all
-partitions of its topics from where `auto.offset.reset` says. With `stop_at_end` it reads up to the
-high watermark that it found, and ends: so the lab reads back what is in a cluster.
+partitions of its topics from where `auto.offset.reset` says; `at_end` tells when it has read everything
+up to the high watermarks: so the lab reads back what is in a cluster.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class ConsumerLoad:
     topics: list[str] = field(default_factory=list)
     process_us: int = 0
     commit: str = "auto"
-    stop_at_end: bool = False
 
 
 class ConsumerMachine:
@@ -52,7 +51,7 @@ class ConsumerMachine:
         settings = self.settings = parse(ConsumerSettings, given)
         self.connections = Connections(node, settings, self._connection_changed, "/consumer")
         self.metadata = Metadata(node, self.connections, bootstrap, self._metadata_updated)
-        self.metadata.allow_auto_creation = not load.stop_at_end
+        self.metadata.allow_auto_creation = settings.allow_auto_create_topics
         self.positions = Positions(node, settings, self.connections, self.metadata, self._positions_changed)
         self.fetcher = Fetcher(node, settings, self.connections, self.metadata, self.positions, self._arrived)
         self.member: GroupMember | None = None
@@ -64,7 +63,6 @@ class ConsumerMachine:
             self.offsets = Offsets(node, self.member, self.positions, self._positions_changed)
         self.in_poll = False
         self.read = 0
-        self.finished = False
         self.closing = False
         self._next_auto_commit_us = 0
         self._auto_timer: Timer | None = None
@@ -217,7 +215,7 @@ class ConsumerMachine:
     def at_end(self) -> bool:
         """Whether everything below the high watermarks has been read."""
         positions = self.positions.of
-        return bool(positions) and all(
+        return bool(positions) and not self.fetcher.buffered and all(
             position.state == FETCHING and 0 <= position.high_watermark <= position.offset
             for position in positions.values()
         )
@@ -226,8 +224,6 @@ class ConsumerMachine:
     def receive(self, source: str, message: Any) -> None:
         if isinstance(message, Response) and not self.connections.receive(source, message) and self.member is not None:
             self.group_connections.receive(source, message)
-        if self.load.stop_at_end and not self.finished and not self.fetcher.buffered and self.at_end():
-            self.finished = True
 
     def peer_down(self, peer: str) -> None:
         self.connections.peer_down(peer)

@@ -108,6 +108,7 @@ class ConsumerSettings(ClientSettings):
     isolation_level: str = "read_uncommitted"
     client_rack: str = ""
     default_api_timeout_ms: int = 60_000
+    allow_auto_create_topics: bool = True
     partition_assignment_strategy: list[str] = field(default_factory=lambda: ["range"])
 
     def check(self, given: Mapping[str, Any]) -> None:

@@ -27,6 +27,14 @@ def tree(world: World) -> dict[str, Any]:
     return {}
 
 
+def sessions(world: World) -> dict[int, str]:
+    """Session id -> the node that owns it."""
+    for node in world.nodes.values():
+        if isinstance(node.machine, ZooKeeperServer):
+            return {number: session.client for number, session in node.machine.tree.sessions.items()}
+    return {}
+
+
 def controller_id(world: World) -> int | None:
     """Broker id of the controller."""
     found = tree(world).get(znodes.CONTROLLER)
@@ -158,8 +166,9 @@ def _topics(world: World) -> dict[str, Any]:
         configs = znodes.decode_config(config.data) if config is not None and config.data else {}
         found[topic] = {"internal": topic.startswith("__"), "configs": configs, "partitions": {}}
         for number, state in partitions.items():
-            marks = {str(broker): found_marks for broker, found_marks in log_marks(world, topic, number).items()}
-            found[topic]["partitions"][str(number)] = {**state, "min_isr": _min_isr(world, state, configs), "logs": marks}
+            logs = {str(broker): marks for broker, marks in log_marks(world, topic, number).items()}
+            min_isr = _min_isr(world, state, configs)
+            found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": logs}
     return found
 
 
@@ -210,17 +219,13 @@ def _connections(world: World) -> dict[str, Any]:
 
 
 def _znodes(world: World) -> dict[str, Any]:
-    owners = {broker.session: broker.owner for broker in _sessions(world)}
+    owners = sessions(world)
     return {
-        path: {"version": node.version, "ephemeral": owners.get(node.owner, str(node.owner)) if node.owner else None,
+        path: {"version": node.version, "ephemeral": owners.get(node.owner) if node.owner else None,
                "data": _text(node.data)}
         for path, node in sorted(tree(world).items())
         if path != "/" and not path.startswith(HIDDEN)
     }  # fmt: skip
-
-
-def _sessions(world: World) -> list[Any]:
-    return []
 
 
 def _text(data: bytes) -> Any:

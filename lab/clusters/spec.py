@@ -104,6 +104,9 @@ class ClientSpec:
     commit: str = "auto"
 
 
+CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
+
+
 @dataclass(slots=True)
 class RunSpec:
     """Everything that a world is built from."""
@@ -259,7 +262,7 @@ def topic_configs(value: Any, place: Place) -> dict[str, str]:
 
 def client_from_dict(value: Any, place: Place, preset: str = "default") -> ClientSpec:
     """A built-in client and its settings, which are checked as its kind of client checks them."""
-    data = mapping(value, place, [*[one.name for one in fields(ClientSpec)], "era"], ["name", "kind", "topic"])
+    data = mapping(value, place, [*CLIENT_KEYS, "era"], ["name", "kind", "topic"])
     client = ClientSpec(
         text(data["name"], (*place, "name")),
         choice(data["kind"], (*place, "kind"), ("producer", "consumer")),

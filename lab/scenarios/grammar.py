@@ -172,7 +172,8 @@ def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
         scenario.name = checks.text(data["scenario"], ("scenario",))
     scenario.title = _texts(data.get("title"), ("title",))
     scenario.text = _texts(data.get("text"), ("text",))
-    scenario.teaches = [checks.text(row, ("teaches", i)) for i, row in enumerate(checks.items(data.get("teaches"), ("teaches",)))]
+    for index, row in enumerate(checks.items(data.get("teaches"), ("teaches",))):
+        scenario.teaches.append(checks.text(row, ("teaches", index)))
     for index, one in enumerate(checks.items(data.get("steps"), ("steps",))):
         scenario.steps.append(_step(one, ("steps", index)))
     if "duration" in data:
@@ -231,7 +232,7 @@ def _expectation(key: str, value: Any, spec: RunSpec) -> Comparison:
         checks.choice(parts[2], place, [client.name for client in started])
         checks.choice(parts[3], place, RECEIPT)
     else:
-        raise SpecError(place, f"unknown expectation {key!r}, expected receipt.<figure> or receipt.producers.NAME.<figure>")
+        raise SpecError(place, f"{key!r}: expected receipt.<figure> or receipt.producers.NAME.<figure>")
     return comparison(value, place)
 
 

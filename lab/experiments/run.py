@@ -1,0 +1,275 @@
+"""Executes a scenario: form the cluster, load it, carry out the steps, let it settle, read everything back, judge.
+
+| phase | ends when |
+|---|---|
+| form | a controller is elected and every broker is registered; then topics are created and have leaders |
+| load | clients run and steps happen until `duration` |
+| settle | producers are stopped and flushed, faults end, dead brokers start again, every partition has a leader |
+| read back | a consumer without a group has read every partition up to its high watermark |
+
+Everything that is done to the world is a command, injected as a recorded input at a virtual time: the
+same directory can be executed again without this module's decisions (`verify`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from broker_core.clients.consumer import ConsumerMachine
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.node import STOPPED
+from broker_core.kernel.world import World
+from lab.checkers.receipt import Receipt, make_receipt
+from lab.clusters import observe
+from lab.clusters.build import OPERATOR, StorageFactory, build_world, memory
+from lab.experiments.directory import RunDirectory
+from lab.scenarios import grammar
+from lab.scenarios.grammar import Scenario, Step
+
+GRID_US = 1_000
+FORM_US = 120_000_000
+CHECKER = "checker"
+
+
+class RunError(Exception):
+    """The run could not be carried out: the cluster did not form, a step was refused."""
+
+
+@dataclass(slots=True)
+class RunResult:
+    """How a run ended."""
+
+    scenario: str
+    seed: int
+    passed: bool
+    receipt: Receipt
+    directory: Path
+    unmet: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    virtual_s: float = 0.0
+    wall_s: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line that `run --json` prints."""
+        return {
+            "scenario": self.scenario, "seed": self.seed, "passed": self.passed,
+            "receipt": self.receipt.total.to_dict(), "dir": str(self.directory), "unmet": self.unmet,
+            "notes": self.notes,
+        }  # fmt: skip
+
+
+def run_scenario(
+    scenario: Scenario | str, seed: int | None = None, live: bool = False, out: Path | str | None = None,
+    storage_factory: StorageFactory = memory,
+) -> RunResult:  # fmt: skip
+    """Run a scenario, by object, file or name; leaves a directory (a new temporary one without `out`).
+
+    Raises ScenarioError, DirectoryError, RunError.
+    """
+    if isinstance(scenario, str):
+        scenario = grammar.load(scenario)
+    if seed is not None:
+        scenario.spec.seed = seed
+        scenario.document = {**scenario.document, "seed": seed}
+    path = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix=f"brokerlab-{scenario.name}-"))
+    return Execution(scenario, RunDirectory(path), live, storage_factory).run()
+
+
+class Execution:
+    """One run under way."""
+
+    def __init__(self, scenario: Scenario, files: RunDirectory, live: bool, storage_factory: StorageFactory) -> None:
+        self.scenario = scenario
+        self.spec = scenario.spec
+        self.files = files
+        self.live = live
+        self.world: World = build_world(self.spec, storage_factory)
+        self.notes: list[str] = []
+        self.began_us = 0
+        self._wall_start = time.monotonic()
+
+    def run(self) -> RunResult:
+        """All phases."""
+        files, world = self.files, self.world
+        files.attach(world)
+        files.describe(
+            kind="live" if self.live else "simulated", scenario=self.scenario.document, name=self.scenario.name,
+            seed=self.spec.seed, spec=self.spec.to_dict(), start=None,
+        )  # fmt: skip
+        try:
+            self._form()
+            self._load()
+            self._settle()
+            self._read_back()
+        finally:
+            files.close(world)
+        receipt = make_receipt(world.operations.rows)
+        unmet = self.judge(receipt)
+        files.write_disks(world)
+        files.describe(
+            receipt=receipt.to_dict(), unmet=unmet, passed=not unmet, notes=self.notes, began_us=self.began_us
+        )
+        return RunResult(
+            self.scenario.name, self.spec.seed, not unmet, receipt, files.path, unmet, self.notes,
+            world.now_us / 1e6, time.monotonic() - self._wall_start,
+        )  # fmt: skip
+
+    # -- time and inputs --------------------------------------------------------------------
+    def _run_until(self, time_us: int) -> None:
+        """As fast as it goes, or in step with the wall clock."""
+        world = self.world
+        while self.live and world.now_us < time_us:
+            world.run_until(min(time_us, world.now_us + 10_000))
+            ahead = world.now_us / 1e6 - (time.monotonic() - self._wall_start)
+            if ahead > 0:
+                time.sleep(ahead)
+        world.run_until(time_us)
+
+    def _inject(self, command: dict[str, Any], must: bool = True) -> dict[str, Any]:
+        item = Command(command)
+        self.files.recorder.record(self.world, item)
+        self.world.inject(item)
+        self.world.run_due()
+        result = item.result or {}
+        if not result.get("ok"):
+            note = f"{command} was refused: {result.get('error')}"
+            if must:
+                raise RunError(note)
+            self.notes.append(note)
+        return result
+
+    def _wait(self, what: Any, limit_us: int, *arguments: Any) -> bool:
+        """Run until `what(*arguments)` holds, looked at on a grid of virtual time."""
+        world = self.world
+        until = world.now_us + limit_us
+        while not what(*arguments):
+            if world.now_us >= until:
+                return False
+            following = world.next_time_us()
+            at = until if following is None else max(following, world.now_us + GRID_US)
+            self._run_until(min(until, -(-at // GRID_US) * GRID_US))
+        return True
+
+    # -- phases -----------------------------------------------------------------------------
+    def _form(self) -> None:
+        if not self._wait(self._formed, FORM_US):
+            raise RunError("the cluster did not form: no controller, or brokers that are not registered")
+        for topic in self.spec.topics:
+            command: dict[str, Any] = {
+                "do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
+                "replication_factor": topic.replication_factor,
+            }  # fmt: skip
+            self._inject({**command, **({"configs": topic.configs} if topic.configs else {})})
+        if not self._wait(self._all_led, FORM_US):
+            raise RunError(f"topics were not created: {self._admin_errors()}")
+        for client in self.spec.clients:
+            if client.start:
+                self._inject({"do": "start_client", "name": client.name})
+        self.began_us = self.world.now_us
+
+    def _formed(self) -> bool:
+        wanted = [broker.id for broker in self.spec.cluster.brokers]
+        return observe.controller_id(self.world) is not None and observe.registered(self.world) == sorted(wanted)
+
+    def _all_led(self) -> bool:
+        """Every partition that should be there has a leader that serves it."""
+        there = observe.topics(self.world)
+        if any(len(there.get(topic.name, {})) < topic.partitions for topic in self.spec.topics):
+            return False
+        return all(self._is_led(topic, number, state) for topic in there for number, state in there[topic].items())
+
+    def _is_led(self, topic: str, number: int, state: dict[str, Any]) -> bool:
+        node = self.world.nodes.get(f"broker-{state['leader']}")
+        return node is not None and (topic, number) in observe.partitions_of(node)
+
+    def _admin_errors(self) -> str:
+        machine: Any = self.world.nodes[OPERATOR].machine
+        errors = [f"{one['error']} {one['message']}".strip() for one in machine.results.values() if one["error"]]
+        return "; ".join(errors) or "no answer"
+
+    def _load(self) -> None:
+        before = self.began_us
+        for index, step in enumerate(self.scenario.steps):
+            self._wait_for(step, index, before)
+            self._inject(step.command)
+            before = self.world.now_us
+        self._run_until(max(self.world.now_us, self.began_us + self.scenario.duration_us))
+
+    def _wait_for(self, step: Step, index: int, before_us: int) -> None:
+        if step.at_us is not None:
+            self._run_until(max(self.world.now_us, self.began_us + step.at_us))
+        elif step.after_us is not None:
+            self._run_until(before_us + step.after_us)
+        elif step.when is not None:
+            value = step.when.value(self.world)
+            if not self._wait(step.when.holds, step.within_us, self.world, value):
+                within_s = step.within_us / 1e6
+                raise RunError(f"steps[{index}]: {step.when} did not come true within {within_s:g} s of virtual time")
+
+    def _settle(self) -> None:
+        """Safety is over, liveness begins: everything is healed, and must come to rest."""
+        world, limit = self.world, self.scenario.settle_us
+        self._inject({"do": "stop_all_faults"})
+        for name in self._running_clients():
+            self._inject({"do": "stop_client", "name": name}, must=False)
+        for _, node in observe.brokers(world):
+            if node.state == STOPPED:
+                self._inject({"do": "restart", "node": node.name})
+        if not self._wait(self._clients_ended, limit):
+            self.notes.append(f"still running after {limit / 1e6:g} s: {', '.join(self._running_clients())}")
+        if not self._wait(self._all_led, limit):
+            self.notes.append("partitions without a leader at the end: what is in them cannot be read")
+        if not self._wait(self._at_rest, limit):
+            self.notes.append("replicas did not come to the same end")
+
+    def _running_clients(self) -> list[str]:
+        fixed = [OPERATOR, CHECKER, *self.spec.node_names()]
+        return [name for name, node in self.world.nodes.items() if name not in fixed and node.state != STOPPED]
+
+    def _clients_ended(self) -> bool:
+        return not self._running_clients()
+
+    def _at_rest(self) -> bool:
+        """On every leader the high watermark has reached the end of the log."""
+        for topic, partitions in observe.topics(self.world).items():
+            for number, state in partitions.items():
+                marks = observe.log_marks(self.world, topic, number).get(state["leader"])
+                if marks is None or marks["hw"] < marks["leo"]:
+                    return False
+        return True
+
+    def _read_back(self) -> None:
+        names = [topic for topic in observe.topics(self.world) if not topic.startswith("__")]
+        if not names:
+            return
+        settings = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false"}
+        self._inject(
+            {"do": "start_client", "name": CHECKER, "kind": "consumer", "topic": ",".join(names), "settings": settings}
+        )
+        if not self._wait(self._checker_done, self.scenario.settle_us):
+            self.notes.append("not everything could be read back")
+
+    def _checker_done(self) -> bool:
+        machine = self.world.nodes[CHECKER].machine
+        return isinstance(machine, ConsumerMachine) and machine.at_end()
+
+    # -- verdict ----------------------------------------------------------------------------
+    def judge(self, receipt: Receipt) -> list[str]:
+        """Expectations that are not met, as text."""
+        return judge(self.scenario, receipt)
+
+
+def judge(scenario: Scenario, receipt: Receipt) -> list[str]:
+    """`receipt.lost: expected >= 1, found 0` for each expectation that is not met."""
+    unmet = []
+    for key, wanted in scenario.expect.items():
+        found: Any = {"receipt": receipt.to_dict()}
+        for part in key.split("."):
+            found = found.get(part, 0 if part in grammar.RECEIPT else {}) if isinstance(found, dict) else None
+        if not wanted.holds(found):
+            unmet.append(f"{key}: expected {wanted}, found {found}")
+    return unmet
