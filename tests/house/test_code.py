@@ -19,7 +19,10 @@ BANNED_ATTRIBUTES = {
     "random": ("random", "randint", "choice", "shuffle", "seed", "randrange", "sample", "uniform", "SystemRandom"),
     "datetime": ("now", "utcnow", "today"),
 }
-MAKES_CODE = "broker_core/wire/source.py"  # compiles readers and writers of messages from their schemas
+ALLOWED_CALLS = {
+    "broker_core/wire/source.py": "exec",  # compiles readers and writers of messages from their schemas
+    "broker_core/log/plain_files.py": "open",  # what dump-log reads lies outside of any world
+}
 
 
 def test_no_file_is_longer_than_a_reader_bears():
@@ -71,7 +74,7 @@ def test_the_broker_core_draws_nothing_from_outside_the_world():
                     and node.attr in BANNED_ATTRIBUTES.get(node.value.id, ()):
                 found.append(f"{name(path)}:{node.lineno} {node.value.id}.{node.attr}")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BANNED_CALLS \
-                    and name(path) != MAKES_CODE:
+                    and ALLOWED_CALLS.get(name(path)) != node.func.id:
                 found.append(f"{name(path)}:{node.lineno} {node.func.id}(...)")
             if isinstance(node, ast.ImportFrom) and node.module in BANNED_ATTRIBUTES:
                 found += [f"{name(path)}:{node.lineno} from {node.module} import {alias.name}" for alias in node.names
@@ -82,8 +85,8 @@ def test_the_broker_core_draws_nothing_from_outside_the_world():
 def inside_functions_with(argument: str, path: Path) -> dict[ast.AST, None]:
     """Nodes of functions that get something of this name handed in: it is not the module then."""
     functions = [node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-    return {inner: None for node in functions if argument in [one.arg for one in [*node.args.args, *node.args.kwonlyargs]]
-            for inner in ast.walk(node)}
+    return {inner: None for node in functions
+            if argument in [one.arg for one in [*node.args.args, *node.args.kwonlyargs]] for inner in ast.walk(node)}
 
 
 def test_the_broker_core_never_walks_over_a_set():

@@ -79,7 +79,8 @@ def test_the_tour_has_a_chapter_for_each_package():
 def test_no_place_of_somebodys_machine_is_named():
     pattern = re.compile(r"(?<![\w.])/(work|root|home/\w+|Users/\w+)/")
     texts = files(".py", ".md", ".js", ".toml", ".yaml", ".txt", ".html", ".css")
-    found = [f"{name(path)}: {match[0]}" for path in texts if path != Path(__file__) and (match := pattern.search(path.read_text()))]
+    found = [f"{name(path)}: {match[0]}" for path in texts
+             if path != Path(__file__) and (match := pattern.search(path.read_text()))]
     assert not found, "\n".join(found)
 
 

@@ -1,0 +1,62 @@
+"""`brokerlab bench [NAME] [--quick] [--json]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+
+from benchmarks.results import HEAD, Result
+
+BENCHMARKS = {
+    "startup": ("times", "from the command to the first acked record"),
+    "produce": ("throughput", "records a second, acks=all and acks=1, 100 B to 10 KB"),
+    "consume": ("throughput", "megabytes a second from the beginning of a topic"),
+    "latency": ("times", "one record at a time, acks=all, also with ten viewers of the page"),
+    "memory": ("weight", "resident memory, idle and after load"),
+    "idle": ("weight", "CPU without clients"),
+    "simulation": ("simulation", "virtual seconds per second"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0 when everything could be measured, whether goals were met or not; 2 for an unknown name."""
+    parser = argparse.ArgumentParser(prog="brokerlab bench")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args(arguments)
+    if chosen.name == "list":
+        print("\n".join(f"{name:<11} {text}" for name, (_, text) in BENCHMARKS.items()))
+        return 0
+    if chosen.name is not None and chosen.name not in BENCHMARKS:
+        print(f"brokerlab: there is no benchmark {chosen.name}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    return run([chosen.name] if chosen.name else list(BENCHMARKS), quick=chosen.quick, as_json=chosen.json)
+
+
+def run(names: list[str], *, quick: bool, as_json: bool) -> int:
+    """Measure and print as the results come in; what fails is told, and the rest still runs."""
+    code, results = 0, []
+    if not as_json:
+        print(HEAD, flush=True)
+    for name in names:
+        benchmark: Callable[[bool], Iterator[Result]] = getattr(
+            importlib.import_module(f"benchmarks.{BENCHMARKS[name][0]}"), name)
+        try:
+            for result in benchmark(quick):
+                results.append(result)
+                if not as_json:
+                    print(result.line(), flush=True)
+        except Exception as error:
+            code = 1
+            print(f"{name}: could not be measured: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    if as_json:
+        print(json.dumps([result.to_dict() for result in results], indent=1))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""What a benchmark found: one line for each case, with the ratio where both sides were measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One case. `more_is_better`: a rate; else a time, a size or a share.
+
+    The ratio is always "how many times better we are", so that every goal reads "at least".
+    """
+
+    benchmark: str
+    case: str
+    unit: str
+    ours: float
+    kafka: float | None
+    more_is_better: bool
+    goal: float | None = None
+    ceiling: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Times better than Apache Kafka; None without its side."""
+        if self.kafka is None or not self.ours or not self.kafka:
+            return None
+        return self.ours / self.kafka if self.more_is_better else self.kafka / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is met; goals without a ratio (`idle`, `simulation`) are about our own figure."""
+        if self.goal is None:
+            return None
+        if self.benchmark in ("idle", "simulation"):
+            return self.ours >= self.goal if self.more_is_better else self.ours <= self.goal
+        return None if self.ratio is None else self.ratio >= self.goal
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"ratio": self.ratio, "met": self.met}
+
+    def line(self) -> str:
+        """One row of the table."""
+        ratio = f"{self.ratio:.2f} x" if self.ratio is not None else "-"
+        goal = "-" if self.goal is None else f"{self.goal:g}{' ' if self.benchmark in ('idle', 'simulation') else ' x'}"
+        mark = {None: "", True: "yes", False: "NO"}[self.met]
+        ceiling = f"   (client alone: {number(self.ceiling)})" if self.ceiling else ""
+        return (f"{self.benchmark:<11}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"
+                f"{ratio:>9}{goal:>7} {mark}{ceiling}")
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+HEAD = f"{'benchmark':<11}{'case':<30}{'ours':>12}{'Kafka':>12} {'unit':<14}{'ratio':>9}{'goal':>7} met"
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share of all values lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

@@ -1,0 +1,174 @@
+"""The two sides: this lab and Apache Kafka, each a cluster of three brokers that can be started, weighed, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+ORACLE = Path(os.environ.get("BROKERLAB_ORACLE", CHECKOUT.parent / "shared" / "oracle" / "oracle.py"))
+BROKERS = 3
+
+
+class Side(Protocol):
+    """A cluster of three brokers."""
+
+    name: str
+    bootstrap: str
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def launch_again(self) -> None: ...
+    def processes(self) -> list[psutil.Process]: ...
+
+
+def free_ports(count: int) -> int:
+    """The first of neighbouring ports that nobody listens on."""
+    for first in range(20_300, 60_000, 500):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(first, first + count):
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise RuntimeError("no free ports")
+
+
+class Ours:
+    """This lab, started as a user starts it."""
+
+    name = "ours"
+
+    def __init__(self, web: bool = False, settings: tuple[str, ...] = ()) -> None:
+        self.web, self.settings = web, settings
+        self.directory = Path(tempfile.mkdtemp(prefix="brokerlab-bench-"))
+        first = free_ports(BROKERS + 1)
+        self.page_port, self.ports = first + BROKERS, list(range(first, first + BROKERS))
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        """Begin to start; returns at once."""
+        command = [str(CHECKOUT / "brokerlab"), "up", "--data", str(self.directory), "--kafka-port", str(self.ports[0]),
+                   "--port", str(self.page_port), "--brokers", str(BROKERS)]
+        command += [] if self.web else ["--no-web"]
+        for setting in self.settings:
+            command += ["--set", setting]
+        with open(self.directory / "output.log", "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment())
+
+    def _environment(self) -> dict[str, str]:
+        """The environment that runs this benchmark is the one that the start script is to take."""
+        return os.environ | {"BROKERLAB_VENV": os.environ.get("BROKERLAB_VENV", sys.prefix)}
+
+    def start(self) -> None:
+        self.launch()
+        wait_for_ports(self.ports)
+
+    def launch_again(self) -> None:
+        self.launch()
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+            self.process = None
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def processes(self) -> list[psutil.Process]:
+        assert self.process is not None
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+class Kafka:
+    """Apache Kafka 4.1 with its own defaults, three combined nodes."""
+
+    name = "Kafka"
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="kafka-bench-"))
+        first = free_ports(120)
+        self.port, self.ports = first, [first + node for node in range(1, BROKERS + 1)]
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+
+    def _oracle(self, *arguments: str) -> None:
+        done = subprocess.run([sys.executable, str(ORACLE), *arguments, "--dir", str(self.directory)],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{ORACLE.name} {arguments[0]}: {done.stderr.strip() or done.stdout.strip()}")
+
+    def start(self) -> None:
+        self._oracle("up", "kraft", "--port", str(self.port))
+
+    def stop(self) -> None:
+        for node in range(BROKERS, 0, -1):
+            self._oracle("kill", str(node), "--signal", "TERM")
+        psutil.wait_procs(self.processes(), timeout=60)
+
+    def launch_again(self) -> None:
+        for node in range(1, BROKERS + 1):
+            self._oracle("restart", str(node))
+
+    def remove(self) -> None:
+        self._oracle("down")
+
+    def processes(self) -> list[psutil.Process]:
+        nodes = json.loads((self.directory / "cluster.json").read_text())["processes"]
+        return [psutil.Process(node["pid"]) for node in nodes if psutil.pid_exists(node["pid"])]
+
+
+def kafka_is_there() -> bool:
+    """Whether Apache Kafka can be started here."""
+    return ORACLE.exists() and all(shutil.which(program) for program in ("java", "mvn"))
+
+
+@contextlib.contextmanager
+def running(side: Ours | Kafka) -> Iterator[Ours | Kafka]:
+    """A started cluster that is gone afterwards, with its files."""
+    try:
+        side.start()
+        yield side
+    finally:
+        side.remove()
+
+
+@contextlib.contextmanager
+def both(web: bool = False) -> Iterator[list[Ours | Kafka]]:
+    """Ours, and Apache Kafka where it is there."""
+    with contextlib.ExitStack() as stack:
+        sides = [stack.enter_context(running(Ours(web)))]
+        if kafka_is_there():
+            sides.append(stack.enter_context(running(Kafka())))
+        yield sides
+
+
+def wait_for_ports(ports: list[int], timeout_s: float = 60) -> None:
+    """Until somebody listens on each port."""
+    deadline = time.monotonic() + timeout_s
+    for port in ports:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"nobody listens on port {port}") from None
+                time.sleep(0.002)

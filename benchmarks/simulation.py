@@ -1,0 +1,55 @@
+"""`simulation`: virtual seconds per second of a simulated cluster, without any outside client."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.results import Result, median
+from broker_core.kernel.inputs import Command
+from lab.clusters.build import add_client, build_world
+from lab.clusters.spec import RunSpec, run_from_dict
+
+SECOND_US = 1_000_000
+PARTITIONS = 70
+RATE = 100
+
+
+def description() -> RunSpec:
+    """Three brokers, 70 partitions with three replicas, one producer of 100 one-record batches a second."""
+    producer = {"name": "producer-orders", "kind": "producer", "topic": "orders", "rate": RATE, "size": 100,
+                "settings": {"acks": "all", "linger.ms": "0", "batch.size": "1"}}
+    topic = {"name": "orders", "partitions": PARTITIONS, "replication_factor": 3}
+    return run_from_dict({"seed": 1, "record_level": "messages", "topics": [topic], "clients": [producer]})
+
+
+def simulation(quick: bool) -> Iterator[Result]:
+    """Under load, and idle."""
+    virtual_s = 20 if quick else 120
+    under_load = median([_speed(virtual_s, load=True) for _ in range(1 if quick else 3)])
+    yield Result("simulation", f"{RATE} one-record batches/s", "virtual s/s", under_load, None, True, 100.0)
+    yield Result("simulation", "idle", "virtual s/s", _speed(virtual_s * 10, load=False), None, True)
+
+
+def _speed(virtual_s: int, *, load: bool) -> float:
+    spec = description()
+    world = build_world(spec)
+    with tempfile.TemporaryFile() as journal:
+        world.journal.sink = journal.write
+        _run(world, 5)
+        topic = spec.topics[0]
+        world.inject(Command({"do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
+                              "replication_factor": topic.replication_factor}))
+        _run(world, 5)
+        if load:
+            add_client(world, spec, spec.clients[0])
+        _run(world, 2)
+        started = time.perf_counter()
+        _run(world, virtual_s)
+        return virtual_s / (time.perf_counter() - started)
+
+
+def _run(world: Any, seconds: int) -> None:
+    world.run_until(world.now_us + seconds * SECOND_US)

@@ -1,0 +1,56 @@
+"""`produce` and `consume`: both clusters are up, the sides take turns, the disks are synced between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks import load
+from benchmarks.results import Result, median
+from benchmarks.sides import Kafka, Ours, both
+
+RECORDS = {100: 2_000_000, 1_000: 300_000, 10_000: 30_000}
+GOALS = {("all", 100): 4.0, ("all", 1_000): 4.0, ("all", 10_000): 2.0,
+         ("1", 100): 1.5, ("1", 1_000): 1.0, ("1", 10_000): 1.0}
+
+
+def produce(quick: bool) -> Iterator[Result]:
+    """Records a second for acks=all and acks=1, three sizes."""
+    with both() as sides:
+        for acks in ("all", "1"):
+            for size, full in RECORDS.items():
+                records = full // 5 if quick else full
+                rates = _take_turns(sides, acks, size, records, 1 if quick else 3)
+                yield Result("produce", f"acks={acks} {size:,} B", "records/s", rates["ours"], rates.get("Kafka"), True,
+                             GOALS[acks, size], load.ceiling(size, records))
+
+
+def _take_turns(sides: list[Ours | Kafka], acks: str, size: int, records: int, runs: int) -> dict[str, float]:
+    rates: dict[str, list[float]] = {side.name: [] for side in sides}
+    for run in range(-1, runs):
+        for side in sides if run % 2 else sides[::-1]:
+            topic = f"bench-{acks}-{size}-{run + 1}"
+            load.make_topic(side.bootstrap, topic)
+            load.settle()
+            produced = load.produce(side.bootstrap, topic, size, records if run >= 0 else records // 10, acks)
+            if run >= 0:
+                rates[side.name].append(produced.records_per_second)
+            load.delete_topic(side.bootstrap, topic)
+    return {name: median(found) for name, found in rates.items()}
+
+
+def consume(quick: bool) -> Iterator[Result]:
+    """Megabytes a second, records of 1 KB, from the beginning."""
+    size, records = 1_000, RECORDS[1_000] // (5 if quick else 1)
+    speeds: dict[str, list[float]] = {}
+    with both() as sides:
+        for side in sides:
+            load.make_topic(side.bootstrap, "bench-consume")
+            load.produce(side.bootstrap, "bench-consume", size, records, "all")
+        for run in range(-1, 1 if quick else 3):
+            for side in sides if run % 2 else sides[::-1]:
+                load.settle()
+                seconds = load.consume(side.bootstrap, "bench-consume", records)
+                if run >= 0:
+                    speeds.setdefault(side.name, []).append(records * size / seconds / 1e6)
+    ours, kafka = median(speeds["ours"]), speeds.get("Kafka")
+    yield Result("consume", "1,000 B", "MB/s", ours, median(kafka) if kafka else None, True, 2.0)

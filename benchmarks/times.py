@@ -1,0 +1,72 @@
+"""`latency` and `startup`: how long one record takes, and how long the first one."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from benchmarks import load
+from benchmarks.results import Result, median, percentile
+from benchmarks.sides import CHECKOUT, Kafka, Ours, both, kafka_is_there, running, wait_for_ports
+
+VIEWERS = 10
+
+
+def latency(quick: bool) -> Iterator[Result]:
+    """One record at a time with acks=all: p50 and p99, ours also with viewers of the page."""
+    records = 500 if quick else 3_000
+    found: dict[str, list[float]] = {}
+    with both(web=True) as sides:
+        for side in sides:
+            load.make_topic(side.bootstrap, "bench-latency", 1)
+            load.settle()
+            found[side.name] = load.latencies(side.bootstrap, "bench-latency", records)
+        ours = sides[0]
+        assert isinstance(ours, Ours)
+        with viewers(ours.page_port):
+            found["watched"] = load.latencies(ours.bootstrap, "bench-latency", records)
+    kafka = found.get("Kafka")
+    for name, case in (("ours", ""), ("watched", f", {VIEWERS} viewers")):
+        for share, goal in ((0.5, None), (0.99, 10.0)):
+            yield Result("latency", f"p{share * 100:.0f}{case}", "ms", percentile(found[name], share),
+                         percentile(kafka, share) if kafka else None, False, goal)
+
+
+@contextlib.contextmanager
+def viewers(port: int) -> Iterator[None]:
+    """Ten viewers of the page, in another process."""
+    command = [sys.executable, "-m", "benchmarks.viewers", str(port), str(VIEWERS)]
+    process = subprocess.Popen(command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        if process.stdout.readline().strip() != "attached":
+            raise load.LoadError("the viewers could not attach")
+        yield
+    finally:
+        process.stdin.close()
+        process.wait(30)
+
+
+def startup(quick: bool) -> Iterator[Result]:
+    """Seconds from the command to the first acked record, on directories that are there already."""
+    sides: list[Ours | Kafka] = [Ours(web=True), *([Kafka()] if kafka_is_there() else [])]
+    seconds: dict[str, float] = {}
+    for side in sides:
+        with running(side):
+            load.make_topic(side.bootstrap, "bench-start", 1)
+            load.first_ack(side.bootstrap, "bench-start")
+            seconds[side.name] = median([_start_again(side) for _ in range(1 if quick else 3)])
+    yield Result("startup", "command to first ack", "s", seconds["ours"], seconds.get("Kafka"), False, 10.0)
+
+
+def _start_again(side: Ours | Kafka) -> float:
+    side.stop()
+    load.settle()
+    started = time.perf_counter()
+    side.launch_again()
+    wait_for_ports(side.ports[:1])
+    load.first_ack(side.bootstrap, "bench-start")
+    return time.perf_counter() - started

@@ -1,0 +1,61 @@
+"""`memory` and `idle`: what a cluster costs while nobody uses it, and after it was used."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import psutil
+
+from benchmarks import load
+from benchmarks.results import Result
+from benchmarks.sides import Kafka, Ours, kafka_is_there, running
+
+
+def _sides(web: bool) -> Iterator[Ours | Kafka]:
+    """One after the other, so that neither pays for the other one."""
+    with running(Ours(web)) as side:
+        yield side
+    if kafka_is_there():
+        with running(Kafka()) as side:
+            yield side
+
+
+def resident_mib(processes: list[psutil.Process]) -> float:
+    found = 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += process.memory_info().rss
+    return found / 2**20
+
+
+def memory(quick: bool) -> Iterator[Result]:
+    """Resident MiB of all processes, with the page served, idle and after a load of 1 KB records."""
+    idle: dict[str, float] = {}
+    loaded: dict[str, float] = {}
+    for side in _sides(web=True):
+        load.make_topic(side.bootstrap, "bench-memory")
+        time.sleep(5)
+        idle[side.name] = resident_mib(side.processes())
+        load.produce(side.bootstrap, "bench-memory", 1_000, 60_000 if quick else 300_000, "all")
+        loaded[side.name] = resident_mib(side.processes())
+    yield Result("memory", "idle", "MiB", idle["ours"], idle.get("Kafka"), False, 8.0)
+    yield Result("memory", "after load", "MiB", loaded["ours"], loaded.get("Kafka"), False, 8.0)
+
+
+def idle(quick: bool) -> Iterator[Result]:
+    """Percent of one core that a cluster without clients takes."""
+    shares: dict[str, float] = {}
+    for side in _sides(web=False):
+        load.make_topic(side.bootstrap, "bench-idle", 50)
+        time.sleep(10)
+        processes, seconds = side.processes(), 10 if quick else 60
+        before, started = _cpu_seconds(processes), time.perf_counter()
+        time.sleep(seconds)
+        shares[side.name] = 100 * (_cpu_seconds(processes) - before) / (time.perf_counter() - started)
+    yield Result("idle", "three brokers, 50 partitions", "% of a core", shares["ours"], shares.get("Kafka"), False, 1.0)
+
+
+def _cpu_seconds(processes: list[psutil.Process]) -> float:
+    return sum(times.user + times.system for times in (process.cpu_times() for process in processes))
