@@ -1,0 +1,325 @@
+"""Three skeleton brokers and a coordination server: elections, failovers, zombies, topics."""
+
+from __future__ import annotations
+
+import pickle
+
+from broker_core.metadata import znodes
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+from .skeleton import Cluster
+
+
+def test_the_first_broker_becomes_controller_and_the_others_know_it() -> None:
+    cluster = Cluster()
+    assert cluster.controller.id == 1
+    assert [each.controller.controller_id for each in cluster.alive()] == [1, 1, 1]
+    assert [each.cache.controller_id for each in cluster.alive()] == [1, 1, 1]
+    assert [sorted(each.cache.brokers) for each in cluster.alive()] == [[1, 2, 3]] * 3
+    assert cluster.tree.nodes[znodes.CONTROLLER_EPOCH].data == b"1"
+
+
+def test_a_created_topic_has_leaders_everywhere() -> None:
+    cluster = Cluster()
+    answer = cluster.create_topic("orders", [[1, 2, 3], [2, 3, 1]])
+    assert answer.topics[0].error_code == ErrorCode.NONE
+    assert [each.cache.leader("orders", 1) for each in cluster.alive()] == [2, 2, 2]
+    state = cluster.broker(3).states["orders", 0]
+    assert (state.leader, state.isr, state.leader_epoch, state.is_new) == (1, [1, 2, 3], 0, True)
+    assert znodes.state_path("orders", 0) in cluster.tree.nodes
+
+
+def test_a_topic_is_created_once() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1]])
+    assert cluster.create_topic("orders", [[1]]).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_a_dead_leader_is_replaced_when_its_session_expires_and_not_before() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    cluster.world.crash("broker-2")
+    cluster.run(3)
+    assert cluster.leader("orders", 0).leader == 2
+    cluster.run(5.5)
+    state = cluster.leader("orders", 0)
+    assert (state.leader, state.isr) == (3, [3, 1])
+    assert cluster.broker(1).cache.leader("orders", 0) == 3
+    assert cluster.broker(3).states["orders", 0].leader_epoch == state.leader_epoch
+
+
+def test_a_dead_controller_is_replaced_with_the_next_epoch() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2, 3]])
+    cluster.world.crash("broker-1")
+    cluster.run(9)
+    assert cluster.controller.controller.epoch == 2
+    assert cluster.leader("orders", 0).leader == 2
+    assert cluster.events("controller_loaded")[-1] == {"topics": 1, "partitions": 1, "epoch": 2}
+
+
+def test_a_zombie_controller_is_fenced_and_resigns() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    zombie = cluster.controller
+    cluster.world.pause("broker-1")
+    cluster.run(9)
+    assert cluster.controller.id != 1
+    cluster.world.resume("broker-1")
+    request = m.ControlledShutdownRequest(broker_id=2, broker_epoch=-1)
+    zombie.controller.core.update_metadata([1, 2, 3], [])
+    zombie.controller.handle_controlled_shutdown(request, zombie.answered, None)
+    cluster.run(3)
+    assert cluster.broker(2).stale == [1]
+    assert not zombie.controller.is_active
+    assert zombie.answers[-1].error_code == ErrorCode.NOT_CONTROLLER
+    assert zombie.registration.broker_epoch > 0
+    assert cluster.controller.controller.epoch == 2
+
+
+def test_a_zombies_write_is_refused_by_the_tree() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    zombie = cluster.controller
+    cluster.world.nodes["zookeeper-1"]  # the epoch moves on without the zombie's session ending
+    node = cluster.tree.nodes[znodes.CONTROLLER_EPOCH]
+    node.version += 1
+    before = cluster.tree.nodes[znodes.state_path("orders", 0)].version
+    request = m.ControlledShutdownRequest(broker_id=2, broker_epoch=-1)
+    zombie.controller.handle_controlled_shutdown(request, zombie.answered, None)
+    cluster.run(0.5)
+    assert zombie.answers[-1].error_code == ErrorCode.NOT_CONTROLLER
+    assert cluster.tree.nodes[znodes.state_path("orders", 0)].version == before
+    assert "the controller epoch has moved on" in [each["reason"] for each in cluster.events("controller_resigned")]
+
+
+def test_a_bounced_broker_is_treated_as_dead_and_new() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    cluster.world.crash("broker-2")
+    cluster.run(1)
+    cluster.world.start_node("broker-2")
+    cluster.run(10)
+    assert cluster.broker(2).registration.broker_epoch > 0
+    assert cluster.leader("orders", 0).leader == 3
+    assert cluster.broker(2).states["orders", 0].leader == 3
+    assert cluster.broker(2).refusals[0].id == 2
+
+
+def test_a_controlled_shutdown_moves_leaders_before_the_broker_goes() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1], [1, 2, 3]])
+    request = m.ControlledShutdownRequest(broker_id=2, broker_epoch=cluster.broker(2).registration.broker_epoch)
+    answer = cluster.ask(cluster.controller.controller.handle_controlled_shutdown, request)
+    assert (answer.error_code, answer.remaining_partitions) == (ErrorCode.NONE, [])
+    assert (cluster.leader("orders", 0).leader, cluster.leader("orders", 0).isr) == (3, [3, 1])
+    assert cluster.leader("orders", 1).isr == [1, 3]
+    assert ("orders", 1, False) in cluster.broker(2).stopped
+
+
+def test_a_lone_replica_keeps_its_broker_from_shutting_down() -> None:
+    cluster = Cluster()
+    cluster.create_topic("lonely", [[2]])
+    request = m.ControlledShutdownRequest(broker_id=2, broker_epoch=-1)
+    answer = cluster.ask(cluster.controller.controller.handle_controlled_shutdown, request)
+    assert answer.remaining_partitions == []
+
+
+def test_a_deleted_topic_is_gone_everywhere() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    request = m.DeleteTopicsRequest(timeout=5000, topic_names=["orders"])
+    answer = cluster.ask(cluster.controller.admin.delete_topics, request)
+    assert answer.responses[0].error_code == ErrorCode.NONE
+    assert [path for path in cluster.tree.nodes if "orders" in path] == []
+    assert ("orders", 0, True) in cluster.broker(3).stopped
+    assert [each.cache.contains("orders") for each in cluster.alive()] == [False] * 3
+    assert cluster.create_topic("orders", [[1]]).topics[0].error_code == ErrorCode.NONE
+
+
+def test_deletion_waits_for_a_dead_replica() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2, 3]])
+    cluster.world.crash("broker-3")
+    cluster.run(10)
+    cluster.ask(cluster.controller.admin.delete_topics, m.DeleteTopicsRequest(timeout=0, topic_names=["orders"]))
+    assert znodes.topic_path("orders") in cluster.tree.nodes
+    cluster.world.start_node("broker-3")
+    cluster.run(2)
+    assert znodes.topic_path("orders") not in cluster.tree.nodes
+
+
+def test_partitions_are_added_behind_the_old_ones() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    request = m.CreatePartitionsRequest(timeout=5000, topics=[m.CreatePartitionsRequest.CreatePartitionsTopic(
+        name="orders", count=3, assignments=None)])
+    answer = cluster.ask(cluster.controller.admin.create_partitions, request)
+    assert answer.results[0].error_code == ErrorCode.NONE
+    assert cluster.broker(1).cache.partition_count("orders") == 3
+    assert cluster.controller.controller.context.replicas(("orders", 1)) == [3, 2, 1]
+
+
+def test_the_last_member_of_the_isr_is_waited_for() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3]])
+    cluster.world.crash("broker-3")
+    cluster.run(10)
+    assert cluster.leader("orders", 0).isr == [2]
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    assert (cluster.leader("orders", 0).leader, cluster.leader("orders", 0).isr) == (-1, [2])
+    cluster.world.start_node("broker-3")
+    cluster.run(5)
+    assert cluster.leader("orders", 0).leader == -1
+    cluster.world.start_node("broker-2")
+    cluster.run(5)
+    assert cluster.leader("orders", 0).leader == 2
+
+
+def test_an_unclean_election_takes_a_replica_that_is_behind() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3]], {"unclean.leader.election.enable": "true"})
+    cluster.world.crash("broker-3")
+    cluster.run(10)
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    cluster.world.start_node("broker-3")
+    cluster.run(5)
+    assert (cluster.leader("orders", 0).leader, cluster.leader("orders", 0).isr) == (3, [3])
+    assert cluster.events("leader_elected")[-1]["reason"] == "unclean"
+
+
+def alter(cluster: Cluster, broker: int, isr: list[int], partition_epoch: int, leader_epoch: int = 0) -> m.AlterPartitionResponse:
+    request = m.AlterPartitionRequest(
+        broker_id=broker, broker_epoch=cluster.broker(broker).registration.broker_epoch,
+        topics=[m.AlterPartitionRequest.TopicData(topic_id=cluster.controller.cache.topic_ids["orders"], partitions=[
+            m.AlterPartitionRequest.PartitionData(
+                partition_index=0, leader_epoch=leader_epoch, partition_epoch=partition_epoch, new_isr_with_epochs=[
+                    m.AlterPartitionRequest.BrokerState(
+                        broker_id=each, broker_epoch=cluster.broker(each).registration.broker_epoch) for each in isr])])])
+    answer: m.AlterPartitionResponse = cluster.ask(cluster.controller.controller.handle_alter_partition, request)
+    return answer
+
+
+def test_a_leader_changes_its_isr() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    part = alter(cluster, 2, [2, 3], 0).topics[0].partitions[0]
+    assert (part.error_code, part.isr, part.partition_epoch) == (ErrorCode.NONE, [2, 3], 1)
+    assert cluster.broker(1).cache.topics["orders"][0].isr == [2, 3]
+    again = alter(cluster, 2, [2, 3], 0).topics[0].partitions[0]
+    assert (again.error_code, again.partition_epoch) == (ErrorCode.NONE, 1)
+
+
+def test_isr_changes_with_wrong_epochs_are_refused_by_name() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    alter(cluster, 2, [2, 3], 0)
+    assert alter(cluster, 2, [2], 0).topics[0].partitions[0].error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert alter(cluster, 2, [2], 9).topics[0].partitions[0].error_code == ErrorCode.NOT_CONTROLLER
+    assert alter(cluster, 2, [2], 1, 5).topics[0].partitions[0].error_code == ErrorCode.NOT_CONTROLLER
+    assert alter(cluster, 2, [2], 1, -1).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_a_preferred_election_gives_the_partition_back() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    cluster.world.start_node("broker-2")
+    cluster.run(2)
+    state = cluster.leader("orders", 0)
+    wish = m.ElectLeadersRequest(election_type=0, timeout=1000, topic_partitions=[
+        m.ElectLeadersRequest.TopicPartitions(topic="orders", partitions=[0])])
+    answer = cluster.ask(cluster.controller.controller.elect_leaders, wish)
+    result = answer.replica_election_results[0].partition_result[0]
+    assert result.error_code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    alter(cluster, 3, [3, 1, 2], state.partition_epoch, state.leader_epoch)
+    answer = cluster.ask(cluster.controller.controller.elect_leaders, wish)
+    assert answer.replica_election_results[0].partition_result[0].error_code == ErrorCode.NONE
+    assert cluster.leader("orders", 0).leader == 2
+
+
+def test_the_balance_is_restored_by_itself() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    cluster.world.start_node("broker-2")
+    cluster.run(2)
+    state = cluster.leader("orders", 0)
+    alter(cluster, 3, [3, 1, 2], state.partition_epoch, state.leader_epoch)
+    cluster.run(310)
+    assert cluster.leader("orders", 0).leader == 2
+
+
+def test_a_partition_moves_to_another_broker() -> None:
+    cluster = Cluster(4)
+    cluster.create_topic("orders", [[1, 2]])
+    request = m.AlterPartitionReassignmentsRequest(timeout=5000, topics=[
+        m.AlterPartitionReassignmentsRequest.ReassignableTopic(name="orders", partitions=[
+            m.AlterPartitionReassignmentsRequest.ReassignablePartition(partition_index=0, replicas=[3, 4])])])
+    answer = cluster.ask(cluster.controller.controller.alter_partition_reassignments, request)
+    assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+    listed = cluster.ask(cluster.controller.controller.list_partition_reassignments,
+                         m.ListPartitionReassignmentsRequest(topics=None))
+    moving = listed.topics[0].partitions[0]
+    assert (moving.replicas, moving.adding_replicas, moving.removing_replicas) == ([3, 4, 1, 2], [3, 4], [1, 2])
+    state = cluster.leader("orders", 0)
+    assert alter(cluster, 1, [1, 2, 3, 4], state.partition_epoch, state.leader_epoch).topics[0].partitions[0].error_code == 0
+    cluster.run(1)
+    assert cluster.controller.controller.context.replicas(("orders", 0)) == [3, 4]
+    assert (cluster.leader("orders", 0).leader, cluster.leader("orders", 0).isr) == (3, [3, 4])
+    assert ("orders", 0, True) in cluster.broker(2).stopped
+    assert b'"partitions":{"0":[3,4]}' in cluster.tree.nodes[znodes.topic_path("orders")].data
+
+
+def test_producer_ids_are_given_in_blocks_of_a_thousand() -> None:
+    cluster = Cluster()
+    request = m.AllocateProducerIdsRequest(broker_id=2, broker_epoch=cluster.broker(2).registration.broker_epoch)
+    starts = [cluster.ask(cluster.controller.controller.allocate_producer_ids, request).producer_id_start for _ in range(3)]
+    assert starts == [0, 1000, 2000]
+
+
+def test_a_silent_broker_delays_only_itself() -> None:
+    cluster = Cluster()
+    cluster.broker(3).mute = True
+    cluster.create_topic("orders", [[2, 3, 1]])
+    assert cluster.broker(1).cache.leader("orders", 0) == 2
+    assert cluster.broker(3).cache.leader("orders", 0) is None
+
+
+def test_topics_survive_the_whole_cluster() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    for name in list(cluster.world.nodes):
+        cluster.world.power_loss(name)
+    for name in cluster.world.nodes:
+        cluster.world.start_node(name)
+    cluster.run(15)
+    assert cluster.controller.controller.epoch == 2
+    assert cluster.broker(1).cache.leader("orders", 0) is not None
+
+
+def test_a_world_can_be_pickled_in_the_middle_of_a_failover() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2, 3]])
+    cluster.world.crash("broker-1")
+    while not cluster.broker(2).controller.thread._waiting:
+        assert cluster.world.step()
+    cluster.world = pickle.loads(pickle.dumps(cluster.world))
+    cluster.run(10)
+    assert cluster.leader("orders", 0).leader == 2
+
+
+def test_two_runs_of_one_seed_have_the_same_journal() -> None:
+    journals = []
+    for _ in range(2):
+        cluster = Cluster(seed=7)
+        cluster.create_topic("orders", [[1, 2, 3]])
+        cluster.world.crash("broker-1")
+        cluster.run(12)
+        journals.append([row[1:] for row in cluster.world.journal.tail])
+    assert journals[0] == journals[1]
