@@ -83,14 +83,15 @@ class DelayedFetch(DelayedOperation):
         return self.positions
 
     def _settle(self, position: FetchPosition) -> None:
-        """It has nothing to say, unless a limit kept it from being read."""
-        partition = position.partition
-        if partition is None:
+        """It has nothing to say: not dirty any more, unless a limit kept it from being read or a mark just moved."""
+        partition, session = position.partition, position.session
+        if partition is None or session is None:
             return
         log = partition.log
         end = log.log_end_offset if self.params.is_follower else log.high_watermark
-        if position.fetch_offset >= end and position.session is not None:
-            position.session.dirty.pop(position, None)
+        told = log.high_watermark == position.sent_high_watermark and log.log_start_offset == position.sent_log_start
+        if told and position.fetch_offset >= end:
+            session.dirty.pop(position, None)
 
     def try_complete(self) -> bool:
         if self.completed:

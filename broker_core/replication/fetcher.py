@@ -190,12 +190,22 @@ class Fetcher:
 
     def _diverged(self, state: FollowerState, data: Any) -> None:
         """The leader's log of some epoch ends before ours: cut first, marks come with the next answer."""
-        diverging = data.diverging_epoch
         if not self.host.protections.truncate_before_high_watermark:
             state.partition.move_high_watermark(data.high_watermark)
+            self.session.drop(state)
+            self.host.node.soon(self._cut, state, data.diverging_epoch)
+            return
+        self._cut(state, data.diverging_epoch)
+
+    def _cut(self, state: FollowerState, diverging: Any) -> None:
+        """Cut, and fetch from there; when there was nothing to cut, not at once: it would go on for ever."""
+        if not self._current(state):
+            return
         if self.truncation.cut(state, diverging.epoch, diverging.end_offset):
-            self.session.put(state)
+            self._enter(state, FETCHING)
+            self.run()
         else:
+            state.phase = FETCHING
             self._delay(state)
 
     # -- other questions to the leader ------------------------------------------------------
@@ -225,7 +235,7 @@ class Fetcher:
             self.leader.ask_start(state, self._leader_start)
 
     def _leader_start(self, state: FollowerState, answer: Any) -> None:
-        """Where the leader's log starts: behind our end, everything we have is gone there."""
+        """Where the leader's log starts: beyond our end, everything we have is gone there. Else all is well."""
         if not self._current(state):
             return
         if answer is None or answer.error_code:
@@ -234,7 +244,10 @@ class Fetcher:
         log = state.partition.log
         if answer.offset > log.log_end_offset:
             log.truncate_fully_and_start_at(answer.offset)
-        self._fetch_from_end(state)
+            self._fetch_from_end(state)
+        else:
+            state.phase = FETCHING
+            self._delay(state)
 
     def _fetch_from_end(self, state: FollowerState) -> None:
         log = state.partition.log

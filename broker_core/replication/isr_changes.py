@@ -18,7 +18,8 @@ watermark may be old, and a follower that reaches it still lacks committed recor
 |---------------------------------------------|----------------------------------------------------------|
 | NONE, newer partition epoch                 | takes the ISR, moves the high watermark                  |
 | OPERATION_NOT_ATTEMPTED, INELIGIBLE_REPLICA | goes back: it was certainly not applied                  |
-| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION, INVALID_REQUEST, NEW_LEADER_ELECTED, UNKNOWN_TOPIC_* | waits, still with the maximal ISR, for the controller to tell |
+| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION | waits, still with the maximal ISR, for LeaderAndIsr; the |
+|                                             | same for INVALID_REQUEST, NEW_LEADER_ELECTED, UNKNOWN_TOPIC_* |
 | anything else                               | asks again                                               |
 """
 
@@ -93,7 +94,9 @@ class IsrChanges:
         silent = all(now_ms - replica.last_fetched_ms() > max_lag_ms for replica in out)
         removed = [replica.broker_id for replica in out]
         isr = [broker for broker in partition.isr.committed if broker not in removed]
-        lag_ms = {str(replica.broker_id): now_ms - max(replica.last_caught_up_ms, partition.elected_ms) for replica in out}
+        lag_ms = {
+            str(replica.broker_id): now_ms - max(replica.last_caught_up_ms, partition.elected_ms) for replica in out
+        }
         reason = NO_FETCH if silent else NEVER_AT_THE_END
         self._propose(IsrChange(partition, isr, [], removed, reason, lag_ms))
 

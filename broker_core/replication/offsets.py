@@ -39,7 +39,10 @@ class Offsets:
     """Serves questions about offsets of one broker."""
 
     def __init__(
-        self, host: PartitionHost, partitions: dict[tuple[str, int], Partition], missing: Callable[[str, int], ErrorCode]
+        self,
+        host: PartitionHost,
+        partitions: dict[tuple[str, int], Partition],
+        missing: Callable[[str, int], ErrorCode],
     ) -> None:
         self.host = host
         self.partitions = partitions

@@ -3,11 +3,13 @@
 A log may end with records that were never committed and that the new leader does not have. How much
 has to go was got wrong twice:
 
-| rule                                         | what it cuts                          | what went wrong                        |
-|----------------------------------------------|---------------------------------------|----------------------------------------|
-| to the high watermark (before 0.11)          | everything behind the own, late mark  | committed records, when the follower leads next (S1) |
-| to the leader's end of the own epoch (KIP-101) | what the epoch's leader did not write | two leaders in quick succession: nothing (S2) |
-| to the end of the largest epoch both know (KIP-279) | just what differs              |                                        |
+| cut down to                      | what goes                             | what went wrong                   |
+|----------------------------------|---------------------------------------|-----------------------------------|
+| the high watermark (before 0.11) | everything behind the own, late mark  | committed records (S1)            |
+| the leader's end of the own      | what that epoch's leader did not      | nothing goes when two leaders     |
+| last epoch (KIP-101)             | write                                 | follow each other quickly (S2)    |
+| the end of the largest epoch     | just what differs                     |                                   |
+| that both know (KIP-279)         |                                       |                                   |
 
 Today (KIP-595) the follower asks nothing: it fetches and names the epoch of its last record, and the
 leader answers with (epoch, end offset) where they diverge. Example, leader 0->0, 2->1, log end 2;
