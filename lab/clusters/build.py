@@ -17,8 +17,6 @@ from functools import partial
 
 from broker_core.broker.broker import BrokerFactory
 from broker_core.clients.admin import admin_factory
-from broker_core.clients.consumer import ConsumerLoad, consumer_factory
-from broker_core.clients.workload import ProducerLoad, producer_factory
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.storage_memory import MemoryStorage
@@ -27,8 +25,9 @@ from broker_core.replication.protections import Protections
 from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
 from broker_core.zookeeper.sessions import SessionLimits
 from lab.clusters import presets
+from lab.clusters.clients import bootstrap
 from lab.clusters.operator import LabOperator
-from lab.clusters.spec import ClientSpec, RunSpec
+from lab.clusters.spec import RunSpec
 
 StorageFactory = Callable[[str], Storage]
 ZOOKEEPER = "zookeeper-1"
@@ -63,22 +62,3 @@ def make_zookeeper(preset: str, node: Node) -> ZooKeeperServer:
     """The ensemble of one server; the teaching preset ticks faster, for its sessions are shorter."""
     limits = SessionLimits(tick_ms=presets.ZOOKEEPER_TICK_MS[preset])
     return ZooKeeperServer(node, ZooKeeperConfig(limits=limits))
-
-
-def bootstrap(spec: RunSpec) -> list[str]:
-    """The nodes that clients ask first."""
-    return [f"broker-{broker.id}" for broker in spec.cluster.brokers]
-
-
-def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
-    """A node for a built-in client, started."""
-    load: ProducerLoad | ConsumerLoad
-    if client.kind == "producer":
-        load = ProducerLoad(client.topic, client.rate, client.size, client.keys, client.count, client.partition)
-        factory = producer_factory(load, client.settings, bootstrap(spec))
-    else:
-        topics = [topic.strip() for topic in client.topic.split(",")]
-        load = ConsumerLoad(topics, int(client.process_ms * 1000), client.commit)
-        factory = consumer_factory(load, client.settings, bootstrap(spec))
-    world.add_node(client.name, MemoryStorage(), factory)
-    world.start_node(client.name)

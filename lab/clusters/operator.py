@@ -16,6 +16,7 @@ from broker_core.kernel.node import PAUSED, STOPPED
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
+from lab.clusters.clients import add_client
 from lab.clusters.observe import partition_state
 from lab.clusters.spec import ClientSpec, RunSpec, check_client_settings, client_from_dict
 from lab.clusters.vocabulary import check_command
@@ -161,8 +162,6 @@ class LabOperator:
     # -- clients ----------------------------------------------------------------------------
     def _do_start_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """A client of the description by its name, or a new one; one that was stopped starts again."""
-        from lab.clusters.build import add_client
-
         name = command["name"]
         if len(command) > 2:
             given = {key: value for key, value in command.items() if key != "do"}

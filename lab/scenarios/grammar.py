@@ -41,10 +41,21 @@ SPEC_KEYS = ("cluster", "seed", "record_level", "epoch_ms", "topics", "clients")
 KEYS = ("scenario", "title", "text", "teaches", *SPEC_KEYS, "steps", "duration", "settle", "expect")
 STEP_KEYS = ("at", "after", "when", "within")
 WITHIN_US = 60_000_000
+LONGEST = 1_000_000
 _TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(us|ms|s|m|)$")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "": 1_000_000, "m": 60_000_000}
 RECEIPT = ("acked", "read", "lost", "duplicated", "reordered")
 RECEIPT_MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data only. Aliases are refused: a few lines of them can stand for gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", event.start_mark)
+        return super().compose_node(parent, index)
 
 
 class ScenarioError(ValueError):
@@ -114,9 +125,13 @@ def load(name_or_path: str) -> Scenario:
 
 def parse(source: str, file: str) -> Scenario:
     """Check the text of a scenario; raises ScenarioError."""
+    if len(source) > LONGEST:
+        raise ScenarioError(file, 1, "", f"{len(source)} characters, expected at most {LONGEST}")
     try:
-        tree = yaml.compose(source, Loader=yaml.SafeLoader)
-        document = yaml.safe_load(source)
+        tree = yaml.compose(source, Loader=_Loader)
+        document = yaml.load(source, Loader=_Loader)
+    except RecursionError:
+        raise ScenarioError(file, 1, "", "nested too deeply") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise ScenarioError(file, mark.line + 1 if mark else 1, "", f"not YAML: {error.problem}") from None

@@ -30,7 +30,7 @@ class Cluster:
 
     def __init__(self, brokers: int = 1, partitions: int = 1) -> None:
         self.brokers = list(range(1, brokers + 1))
-        self.leaders = {number: (1, 0) for number in range(partitions)}
+        self.leaders = dict.fromkeys(range(partitions), (1, 0))
         self.logs: dict[int, list[bytes]] = {number: [] for number in range(partitions)}
         self.sequences: list[tuple[int, int, int]] = []  # producer epoch, base sequence, count
         self.answers: list[Any] = []
@@ -98,7 +98,7 @@ class Scripted:
             return None
         kind = m.ProduceResponse
         one = kind.PartitionProduceResponse(
-            index=data.index, error_code=error, base_offset=-1 if error else offset, log_start_offset=0, record_errors=[]
+            index=data.index, error_code=error, base_offset=-1 if error else offset, log_start_offset=0
         )
         return kind(responses=[kind.TopicProduceResponse(name="t", partition_responses=[one])])
 
@@ -125,7 +125,8 @@ class Lab:
         given = {name: str(value) for name, value in settings.items()}
         parse(ProducerSettings, given)
         bootstrap = [f"broker-{broker}" for broker in self.cluster.brokers]
-        self.world.add_node("producer", MemoryStorage(), partial(_producer, ProducerLoad("t", **load), given, bootstrap))
+        factory = partial(_producer, ProducerLoad("t", **load), given, bootstrap)
+        self.world.add_node("producer", MemoryStorage(), factory)
         self.world.start_node("producer")
 
     def run(self, seconds: float) -> None:

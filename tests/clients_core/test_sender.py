@@ -62,7 +62,8 @@ def test_a_retriable_error_is_tried_again_with_growing_pauses() -> None:
     times = [time for time, _, _ in lab.cluster.produced]
     pauses = [(b - a) / 1e6 for a, b in zip(times, times[1:], strict=False)]
     assert len(times) == 5 and lab.numbers() == [0] and lab.producer.acked == 1
-    assert all(0.8 * wanted <= pause <= 1.25 * wanted for pause, wanted in zip(pauses, (0.1, 0.2, 0.4, 0.8), strict=True))
+    wanted = (0.1, 0.2, 0.4, 0.8)
+    assert all(0.8 * about <= pause <= 1.25 * about for pause, about in zip(pauses, wanted, strict=True))
 
 
 def test_an_error_that_will_not_pass_fails_at_once_and_certainly() -> None:

@@ -1,0 +1,116 @@
+"""The scenario grammar: what is right is read, what is wrong is told with file, line and key."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.scenarios import grammar
+from lab.scenarios.conditions import comparison
+from lab.scenarios.grammar import ScenarioError, parse
+
+GOOD = """\
+scenario: demo
+title: {en: Demo, ko: 시연}
+cluster: {brokers: 3, preset: teaching}
+seed: 5
+topics:
+  - {name: orders, partitions: 2}
+clients:
+  - {name: producer-a, kind: producer, topic: orders, settings: {acks: 1}}
+steps:
+  - at: 5s
+    do: kill
+    leader_of: orders-0
+  - when: {isr_of: orders-0, is: "<= 2"}
+    within: 30s
+    do: restart
+    broker: 1
+  - {after: 500ms, do: partition_link, between: [1, "followers_of:orders-1"]}
+duration: 1m
+expect:
+  receipt.lost: ">= 1"
+  receipt.producers.producer-a.acked: "> 0"
+"""
+
+
+def test_a_good_file_is_read_with_its_times_and_conditions() -> None:
+    scenario = parse(GOOD, "demo.yaml")
+    assert (scenario.name, scenario.spec.seed, scenario.duration_us) == ("demo", 5, 60_000_000)
+    assert [step.at_us for step in scenario.steps] == [5_000_000, None, None]
+    assert scenario.steps[1].within_us == 30_000_000 and str(scenario.steps[1].when) == "isr_of orders-0 <= 2"
+    assert scenario.steps[2].after_us == 500_000
+    assert scenario.expect["receipt.lost"].holds(1) and not scenario.expect["receipt.lost"].holds(0)
+
+
+BAD = [
+    ("do: kill", "do: kil", "demo.yaml:11: steps[0].do: unknown command 'kil', expected one of kill, "),
+    ("seed: 5", "seed: five", "demo.yaml:4: seed: expected a whole number, found the text 'five'"),
+    ("broker: 1", "broker: 9", "demo.yaml:16: steps[1].broker: there is no broker 9, expected one of 1, 2, 3"),
+    ("at: 5s", "at: soon", "demo.yaml:10: steps[0].at: 'soon': expected a time, as in 500ms, 5s or 2m"),
+    ("leader_of: orders-0\n", "leader: orders-0\n", "demo.yaml:12: steps[0].leader: unknown key 'leader'"),
+    ("leader_of: orders-0\n", "leader_of: carts-0\n", "demo.yaml:12: steps[0].leader_of: 'carts': expected one"),
+    ("acks: 1", "acks: 2", "demo.yaml:8: clients[0].settings: acks: 2: expected all, -1, 0 or 1"),
+    ("acks: 1", "ack: 1", "demo.yaml:8: clients[0].settings: unknown setting 'ack', did you mean 'acks'?"),
+    ("preset: teaching", "preset: teach", "demo.yaml:3: cluster.preset: 'teach': expected one of default"),
+    ("brokers: 3", "brokers: 0", "demo.yaml:3: cluster.brokers: 0 is below 1"),
+    ("partitions: 2", "replication_factor: 4", "demo.yaml:6: topics[0].replication_factor: 4 is above 3"),
+    ("partitions: 2", "configs: {retention: 5}", "demo.yaml:6: topics[0].configs.retention: Unknown topic config name"),
+    ("is: \"<= 2\"", "is: \"<= two\"", "demo.yaml:13: steps[1].when.is: '<= two': expected a number behind <="),
+    ("{isr_of: orders-0, is", "{isr: orders-0, is", "demo.yaml:13: steps[1].when.isr: unknown key 'isr'"),
+    ("    do: restart\n", "", "demo.yaml:13: steps[1]: key 'do' is missing"),
+    ("after: 500ms, ", "", "demo.yaml:17: steps[2]: expected exactly one of at, after, when, found 0"),
+    ("receipt.lost:", "receipt.losses:", "demo.yaml:20: expect.receipt.losses: 'losses': expected one of acked, read"),
+    ("producers.producer-a", "producers.b", "demo.yaml:21: expect.receipt.producers.b.acked: 'b': expected one of"),
+    ("seed: 5", "seed: 5\nseed: 6", "demo.yaml:5: seed: key 'seed' is there twice"),
+    ("seed: 5", "seed: [5", "demo.yaml:"),
+    ("duration: 1m", "length: 1m", "demo.yaml:18: length: unknown key 'length', expected one of scenario, title"),
+    ("name: producer-a", "name: sender-a", "demo.yaml:8: clients[0].name: 'sender-a': the name of a producer"),
+    ("ko: 시연", "fr: Démo", "demo.yaml:2: title.fr: unknown key 'fr', expected one of en, ko"),
+    ("between: [1, ", "between: [1, 2, ", "demo.yaml:17: steps[2].between: expected two ends"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD)
+def test_what_is_wrong_is_told_with_file_line_and_key(old: str, new: str, message: str) -> None:
+    assert GOOD.count(old) >= 1
+    with pytest.raises(ScenarioError) as error:
+        parse(GOOD.replace(old, new, 1), "demo.yaml")
+    assert str(error.value).startswith(message)
+
+
+ODD = ["", "- a\n", "12", "steps: 5", "cluster: [1]", "a: &a [*a]", "!!python/object:os.system x", "[" * 5000]
+
+
+@pytest.mark.parametrize("source", ODD)
+def test_any_other_text_is_refused_and_never_executed(source: str) -> None:
+    if source == "":
+        assert parse(source, "empty.yaml").steps == []
+        return
+    with pytest.raises(ScenarioError):
+        parse(source, "odd.yaml")
+
+
+def test_a_name_that_is_not_there_says_which_are() -> None:
+    with pytest.raises(ScenarioError, match="acks-0, acks-1, acks-all"):
+        grammar.load("acks-2")
+
+
+def test_every_scenario_of_the_lab_is_valid_and_told_in_both_languages() -> None:
+    for name in grammar.names():
+        scenario = grammar.load(name)
+        assert scenario.name == name and scenario.teaches and scenario.expect
+        assert set(scenario.title) == set(scenario.text) == {"en", "ko"}
+
+
+def test_the_three_files_of_acks_differ_in_one_setting() -> None:
+    documents = [dict(grammar.load(name).document) for name in ("acks-0", "acks-1", "acks-all")]
+    for document in documents:
+        for key in ("scenario", "title", "text", "expect"):
+            del document[key]
+        del document["clients"][0]["settings"]["acks"]
+    assert documents[0] == documents[1] == documents[2]
+
+
+def test_comparisons_know_numbers_words_and_signs() -> None:
+    assert comparison(3, ()).holds(3) and comparison("!= 1", ()).holds(2) and comparison("running", ()).holds("running")
+    assert not comparison("> 3", ()).holds(3) and not comparison(">= 0", ()).holds(None)
