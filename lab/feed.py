@@ -34,9 +34,8 @@ class Batch:
 Subscriber = Callable[[Batch], None]
 
 
-def rows_text(rows: list[Row]) -> str:
-    """Rows as the wire carries them."""
-    t0 = rows[0][1] if rows else 0
+def rows_text(rows: list[Row], t0: int) -> str:
+    """Rows as the wire carries them, their times counted from `t0`."""
     shaped = [(seq, t - t0, code, node, cause, params) for seq, t, node, code, cause, params in rows]
     return orjson.dumps(shaped, option=_OPTIONS).decode()
 
@@ -78,16 +77,16 @@ class JournalFeed:
             rows.append((seq, now_us, "world", "marks", 0, self.marks()))
         if not rows:
             return
-        batch = Batch(rows[0][0], rows[-1][0], rows[0][1], rows[-1][1], rows_text(rows), len(rows))
+        batch = Batch(rows[0][0], rows[-1][0], rows[0][1], rows[-1][1], rows_text(rows, rows[0][1]), len(rows))
         for subscriber in list(self._subscribers.values()):
             subscriber(batch)
 
     def since(self, seq: int) -> str | None:
-        """Rows behind `seq` that are still in memory; None when some of them are not."""
+        """Rows behind `seq` with absolute times; None when some of them are no longer in memory."""
         tail = self.journal.tail
         if not tail or tail[0][0] > seq + 1 and self.journal.count > len(tail):
             return None
         index = len(tail)
         while index > 0 and tail[index - 1][0] > seq:
             index -= 1
-        return rows_text(list(islice(tail, index, None)))
+        return rows_text(list(islice(tail, index, None)), 0)

@@ -270,6 +270,11 @@ class LiveLab:
         whole = {"run": self.run_id, "epoch": self.epoch, "t": self.world.now_us, "state": state}
         return self.world.seq, orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
 
+    def clock(self) -> dict[str, Any]:
+        """Where the world's time stands and how fast it runs; read without asking the world's thread."""
+        pump, world = self.pump, self.world
+        return {"seq": world.seq, "t": world.now_us, "speed": pump.speed, "paused": pump.paused}
+
     def subscribe(self, subscriber: Subscriber) -> int:
         """Batches of events from now on, called on the world's thread; the token ends it."""
         with self._token_lock:
