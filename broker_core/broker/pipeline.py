@@ -26,14 +26,17 @@ from typing import Any
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
-from broker_core.wire.apis import ApiKey, api_name
+from broker_core.kernel.storage import read_all
+from broker_core.wire import api_name, first_error
+from broker_core.wire.apis import ApiKey, Mode, is_supported
 from broker_core.wire.codec import (
     decode_request,
     decode_request_header,
     decode_response,
+    decode_response_header,
     encode_request,
     encode_response,
-    first_error,
+    encode_unsupported_api_versions,
 )
 from broker_core.wire.errors import ErrorCode, WireError
 from broker_core.wire.rpc import Request, Response
@@ -67,13 +70,15 @@ class RequestPipeline:
     """All connections of one broker and the queues between its threads."""
 
     def __init__(
-        self, node: Node, config: Any, handle: Callable[[RequestContext], None], costs: StageCosts, codec: bool
-    ) -> None:
+        self, node: Node, config: Any, handle: Callable[[RequestContext], None], costs: StageCosts, codec: bool,
+        mode: Mode = "zookeeper",
+    ) -> None:  # fmt: skip
         self.node = node
         self.config = config
         self.handle = handle
         self.costs = costs
         self.through_codec = codec
+        self.mode: Mode = mode
         self.outside: dict[int, Connection] = {}
         self.inside: dict[tuple[str, str], Connection] = {}
         self.totals: dict[str, ApiTotals] = {}
@@ -177,9 +182,7 @@ class RequestPipeline:
         body = item.body
         if self.through_codec:
             frame = encode_request(item.api_key, item.api_version, item.correlation_id, item.client_id, body)
-            joined = bytearray(b"".join(bytes(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.read()
-                                        for part in frame))
-            header = decode_request_header(memoryview(joined)[4:])
+            header = decode_request_header(memoryview(bytearray(read_all(frame)))[4:])
             body = decode_request(header.api_key, header.api_version, header.body)
         return RequestContext(
             self, connection, item.api_key, item.api_version, item.correlation_id, item.client_id, body, now, 0
@@ -227,7 +230,8 @@ class RequestPipeline:
                 correlation=context.correlation_id, source=context.connection.source, client_id=context.client_id,
             )  # fmt: skip
         try:
-            self.handle(context)
+            if context.connection.number < 0 or self._decode(context):
+                self.handle(context)
         except WireError as error:
             self.refuse(context.connection, str(error))
         except Exception as error:
@@ -238,6 +242,20 @@ class RequestPipeline:
             )  # fmt: skip
             self.refuse(context.connection, "the broker failed")
         context.handled_us = node.now_us()
+
+    def _decode(self, context: RequestContext) -> bool:
+        """Turn an outside client's bytes into a message; False when that is answered already."""
+        key, version = context.api_key, context.api_version
+        if is_supported(key, version, self.mode):
+            context.body = decode_request(key, version, context.body)
+            return True
+        if key != ApiKey.API_VERSIONS:
+            raise WireError(f"{api_name(key)} v{version}", "this version is not offered")
+        context.answered = True
+        self.node.write(context.connection.number, encode_unsupported_api_versions(context.correlation_id, self.mode))
+        self._count(context, ErrorCode.UNSUPPORTED_VERSION, self.node.now_us())
+        self._unmute(context.connection)
+        return False
 
     # -- answers ----------------------------------------------------------------------------
     def respond(self, context: RequestContext, response: Any) -> None:
@@ -281,11 +299,9 @@ class RequestPipeline:
         self._unmute(connection)
 
     def _recoded(self, context: RequestContext, response: Any) -> Any:
-        parts = encode_response(context.api_key, context.api_version, context.correlation_id, response)
-        joined = bytearray()
-        for part in parts:
-            joined += part if isinstance(part, (bytes, bytearray, memoryview)) else part.read()
-        return decode_response(context.api_key, context.api_version, memoryview(joined)[4:])[1]
+        frame = read_all(encode_response(context.api_key, context.api_version, context.correlation_id, response))
+        header = decode_response_header(context.api_key, context.api_version, frame[4:])
+        return decode_response(context.api_key, context.api_version, header.body)
 
     def _unmute(self, connection: Connection) -> None:
         if connection.waiting:
@@ -351,10 +367,3 @@ class RequestPipeline:
         if queue:
             self._start_job(processor, queue.popleft())
 
-
-def is_inter_broker(api_key: int) -> bool:
-    """APIs that only brokers and controllers send to each other."""
-    return api_key in (
-        ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN,
-        ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS,
-    )  # fmt: skip

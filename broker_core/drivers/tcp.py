@@ -56,6 +56,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         if frames:
             number = self.number
             self.server.take([FrameReceived(number, frame) for frame in frames])
+        if self.frames.broken:
+            self.server.gone(self, f"refused frame: {self.frames.broken}")
+            self.abort()
 
     def eof_received(self) -> bool:
         return False

@@ -1,8 +1,9 @@
 """The one record of what happened.
 
-A row is `[seq, t, node, code, cause, params]`: the scheduler's number of the event that was being
-executed, virtual time in microseconds, the node, a code of `events.REGISTRY`, the number of the
-event that led to it (0 = an input from outside), and the parameters. One row is one line of JSON.
+A row is `[seq, t, node, code, cause, params]`: the number of the call that was being executed (calls
+are numbered as they run, so it never goes down), virtual time in microseconds, the node, a code of
+`events.REGISTRY`, the number of the call that led to this one (0 = an input from outside), and the
+parameters. One row is one line of JSON.
 
 What is recorded depends on the spec alone: state transitions always; messages and details by the
 record level and by a budget of rows in each virtual second. Above the budget they are counted, and

@@ -9,7 +9,8 @@ Order. Calls run by (time, sequence). Those that are due now wait in a deque, la
     #7 calls soon(...)         -> #9 to the deque
     deque empty                -> now=6, #3 and #5 move to the deque in this order
 
-The number of a call is the number of its events in the journal, and the cause of what it schedules.
+When a call runs (or an input is injected) it gets the next *id*: the number of its events in the
+journal, and the cause of whatever it schedules. So ids grow with time, and a cause is always smaller.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class World:
         self.output: Output | None = None
         self.connections: dict[int, str] = {}
         self._last_seq = 0
+        self._last_id = 0
         self._due: deque[Timer] = deque()
         self._later: list[tuple[int, int, Timer]] = []
         self._network_random = self.random_stream("network")
@@ -165,7 +167,7 @@ class World:
                 return
         method, args = timer.method, timer.args
         timer.method = None
-        self.seq = timer.seq
+        self._last_id = self.seq = self._last_id + 1
         self.cause = timer.cause
         self.executed += 1
         if method is not None:
@@ -326,7 +328,7 @@ class World:
     # -- inputs -----------------------------------------------------------------------------
     def inject(self, item: Input) -> None:
         """Take an input in this instant. The caller runs the world on afterwards."""
-        self._last_seq = self.seq = self._last_seq + 1
+        self._last_id = self.seq = self._last_id + 1
         self.cause = 0
         if isinstance(item, FrameReceived):
             self._frame_received(item)

@@ -1,0 +1,1 @@
+"""One broker: composes everything below, and answers requests."""

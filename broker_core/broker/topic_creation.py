@@ -1,0 +1,64 @@
+"""Topics that are created because somebody asked for them (Kafka's AutoTopicCreationManager).
+
+| topic | partitions | replicas |
+|---|---|---|
+| __consumer_offsets | offsets.topic.num.partitions [50] | offsets.topic.replication.factor [3] |
+| any other | num.partitions [1] | default.replication.factor [1] |
+
+One request per topic is under way at a time; when it fails, the next asker starts another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
+from broker_core.wire import messages as m
+
+if TYPE_CHECKING:
+    from broker_core.broker.broker import Broker
+
+TIMEOUT_MS = 30_000
+
+
+class TopicCreation:
+    """Creations under way at this broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.under_way: dict[str, None] = {}
+
+    def create(self, topic: str) -> None:
+        """Ask the controller for the topic, unless it has been asked already."""
+        if topic in self.under_way:
+            return
+        self.under_way[topic] = None
+        request = m.CreateTopicsRequest(topics=[self._described(topic)], timeout=TIMEOUT_MS)
+        self.broker.link.create_topics(request, self._answered, topic)
+
+    def _described(self, topic: str) -> Any:
+        config = self.broker.config
+        partitions, factor = config["num.partitions"], config["default.replication.factor"]
+        configs: dict[str, str] = {}
+        if topic == GROUP_METADATA_TOPIC:
+            partitions = config["offsets.topic.num.partitions"]
+            factor = config["offsets.topic.replication.factor"]
+            configs = {
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(config["offsets.topic.segment.bytes"]),
+            }
+        created = m.CreateTopicsRequest.CreatableTopicConfig
+        return m.CreateTopicsRequest.CreatableTopic(
+            name=topic, num_partitions=partitions, replication_factor=factor,
+            configs=[created(name=name, value=value) for name, value in configs.items()],
+        )  # fmt: skip
+
+    def _answered(self, topic: str, response: Any) -> None:
+        """Whatever came of it, the next question for the topic may ask again."""
+        self.under_way.pop(topic, None)
+
+    def metadata_changed(self) -> None:
+        """Topics that are known now need not be asked for."""
+        for topic in [topic for topic in self.under_way if self.broker.cache.contains(topic)]:
+            del self.under_way[topic]
