@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 6
-CEILING = {"test.mock.num.brokers": 3}
+CEILING = {"test.mock.num.brokers": 3, "log_level": 0}
 
 
 class LoadError(RuntimeError):

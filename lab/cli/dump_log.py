@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from pathlib import Path
 
+from broker_core.log.dump import dump_files
 from lab.cli.errors import CommandError
 
 
 def dump_log(arguments: argparse.Namespace) -> int:
-    """Exit code 0 when every file could be read and nothing in it was damaged."""
+    """Print each file's lines, as JSON one object a line. Exit code 2 when a file cannot be read."""
     for name in arguments.files:
         if not Path(name).is_file():
             raise CommandError(f"{name}: no such file", 2)
-    code: int = importlib.import_module("broker_core.log.dump").dump_files(
-        arguments.files, deep=arguments.deep, as_json=arguments.json)
-    return code
+    try:
+        for line in dump_files(arguments.files, arguments.deep, arguments.json):
+            print(line)
+    except PermissionError as error:
+        raise CommandError(f"{error.filename}: {error.strerror}", 2) from None
+    return 0
