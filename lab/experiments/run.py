@@ -224,7 +224,7 @@ class Execution:
         if not self._wait(self._all_led, limit):
             self.notes.append("partitions without a leader at the end: what is in them cannot be read")
         if not self._wait(self._at_rest, limit):
-            self.notes.append("replicas did not come to the same end")
+            self.notes.append(f"not every replica came back into the ISR within {limit / 1e6:g} s")
 
     def _running_clients(self) -> list[str]:
         fixed = [OPERATOR, CHECKER, *self.spec.node_names()]
@@ -234,11 +234,16 @@ class Execution:
         return not self._running_clients()
 
     def _at_rest(self) -> bool:
-        """On every leader the high watermark has reached the end of the log."""
+        """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
+        if not self._formed():
+            return False
         for topic, partitions in observe.topics(self.world).items():
             for number, state in partitions.items():
-                marks = observe.log_marks(self.world, topic, number).get(state["leader"])
-                if marks is None or marks["hw"] < marks["leo"]:
+                marks = observe.log_marks(self.world, topic, number)
+                ends = [marks[broker]["leo"] for broker in state["replicas"] if broker in marks]
+                if len(state["isr"]) < len(state["replicas"]) or len(set(ends)) > 1:
+                    return False
+                if state["leader"] not in marks or marks[state["leader"]]["hw"] < ends[0]:
                     return False
         return True
 

@@ -10,7 +10,8 @@
 | `read_by: consumer-1` | records read so far |
 | `state_of: broker-1` | running, paused, stopped |
 
-`is:` compares: `3`, `">= 3"`, `"!= 1"`, `running`, or `changed` (another value than when the step began to wait).
+`is:` compares: `3`, `">= 3"`, `"!= 1"`, `running`, or `changed`: another value than when the step began to
+wait, and for leaders and controllers not "nobody".
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
 CHANGED = "changed"
+NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ class Condition:
     def holds(self, world: World, before: Any) -> bool:
         """`before`: the value when the wait began."""
         value = self.value(world)
-        return self.compared.holds(value) if self.compared is not None else value != before
+        if self.compared is not None:
+            return self.compared.holds(value)
+        return value is not None and value != before and value != NOBODY
 
     def __str__(self) -> str:
         return f"{self.subject} {self.target} {self.compared if self.compared is not None else CHANGED}"
