@@ -12,7 +12,7 @@ import { brokerOf } from "../model/names.js";
 const FLIGHT_MS = 700;
 const MERGE_MS = 160;
 const LIMIT = 500;
-const LABELLED = 24;
+const LABELLED = 30;
 const CHATTER = new Set(["Heartbeat", "Metadata", "ApiVersions"]);
 
 /** What an event sends over a way: {from, to, answer, label, quiet} or null. */
@@ -78,6 +78,7 @@ export class Dots {
     context.clearRect(0, 0, scene.width, scene.height);
     this.flights = this.flights.filter((flight) => wall - flight.start < FLIGHT_MS);
     const labelled = this.flights.length <= LABELLED;
+    this.taken = [];
     for (const flight of this.flights) this.#flight(flight, scene, state, palette, wall, labelled);
     this.clean = this.flights.length === 0;
   }
@@ -105,7 +106,7 @@ export class Dots {
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     context.fillStyle = colour;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
-    if (labelled && !flight.quiet) this.#label(at, flight, palette);
+    if (labelled && !flight.quiet && (flight.failed || share < 0.8)) this.#label(at, flight, palette);
     context.globalAlpha = 1;
   }
 
@@ -123,15 +124,22 @@ export class Dots {
     context.fill();
   }
 
-  #label({ x, y }, { label, count }, palette) {
+  #label({ x, y: middle }, flight, palette) {
     const { context } = this;
+    const { label, count } = flight;
+    const y = brokerOf(flight.from) ? middle : middle - 6;
     const text = count > 1 ? `${label} ×${count}` : label;
     context.font = palette.font(11.5);
+    const wide = context.measureText(text).width;
+    const left = Math.max(2, brokerOf(flight.from) ? x - wide - 8 : x - wide / 2);
+    const right = left + wide;
+    if (this.taken.some((box) => left < box.right && right > box.left && Math.abs(y - box.y) < 15)) return;
+    this.taken.push({ left, right, y });
     context.lineWidth = 3.5;
     context.lineJoin = "round";
     context.strokeStyle = palette.ground;
-    context.strokeText(text, x + 9, y - 6);
+    context.strokeText(text, left, y - 5);
     context.fillStyle = palette.ink;
-    context.fillText(text, x + 9, y - 6);
+    context.fillText(text, left, y - 5);
   }
 }

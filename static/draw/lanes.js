@@ -1,7 +1,7 @@
 /** Paints a sketch: lanes, arrows, marks; remembers where things are, for clicks. */
 import { brokerOf } from "../model/names.js";
 
-const LEFT = 92;
+const LEFT = 116;
 const RIGHT = 14;
 const TOP = 16;
 const BOTTOM = 22;
@@ -144,6 +144,7 @@ export class Lanes {
   #marks({ marks }, { x, y, palette, selected }) {
     const labels = [];
     const used = new Set();
+    const many = marks.filter((mark) => mark.kind === "hw").length > 8;
     for (const mark of marks) {
       const [at, lane] = [x(mark.x), y(mark.lane)];
       const slot = `${Math.round(at / 4)}:${mark.lane}:${mark.kind}`;
@@ -151,7 +152,7 @@ export class Lanes {
       used.add(slot);
       this.#mark(mark.kind, at, lane, palette, mark.position === selected);
       this.hits.push({ x: at, y: lane, position: mark.position, near: true });
-      if (mark.label) labels.push([mark.label, at + 8, lane - 8]);
+      if (mark.label && !(many && mark.kind === "hw")) labels.push([mark.label, at + 8, lane - 8]);
     }
     this.#labels(labels, palette);
   }

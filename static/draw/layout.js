@@ -15,8 +15,9 @@ function senders(state) {
     .map(([name, client]) => ({ name, kind: "producer", client }));
   const outside = Object.values(state.connections);
   if (outside.length) found.push({ name: "outside", kind: "outside", connections: outside });
-  if (!found.length) found.push({ name: "you", kind: "you" });
-  return found.slice(0, 5);
+  found.splice(4);
+  found.push({ name: "operator", kind: "you" });
+  return found;
 }
 
 /** The right side: groups, and built-in consumers that are in no group. */
@@ -52,10 +53,10 @@ function brokerBoxes(state, x, width, height) {
 
 /** All boxes for a stage of `width` x `height` pixels. */
 export function layout(state, width, height) {
-  const side = Math.max(84, Math.min(128, Math.round(width * 0.16)));
+  const side = Math.max(74, Math.min(120, Math.round(width * 0.15)));
   const right = readers(state);
-  const margin = 14;
-  const way = Math.max(38, Math.min(86, Math.round(width * 0.085)));
+  const margin = width < 600 ? 4 : 14;
+  const way = Math.max(36, Math.min(104, Math.round(width * 0.12)));
   const x = margin + side + way;
   const rightSide = right.length ? side + way + margin : way;
   const space = width - x - rightSide;
@@ -63,12 +64,13 @@ export function layout(state, width, height) {
   const shift = Math.floor((space - w) / 2);
   const body = height - STRIP - GAP - 6;
   const box = 58;
+  const spare = Math.round(way * 0.7);
   return {
     width, height,
     brokers: brokerBoxes(state, x + shift, w, body),
     left: column(senders(state), margin, side, body, box),
     right: column(right, width - margin - side, side, body, box),
-    tree: { x: x + shift, y: height - STRIP - 4, w, h: STRIP },
+    tree: { x: x + shift - spare, y: height - STRIP - 4, w: w + 2 * spare, h: STRIP },
   };
 }
 
@@ -82,7 +84,7 @@ export function boxOf(scene, node, state) {
   if (/^\d+$/.test(String(node))) return scene.left.find((box) => box.kind === "outside") ?? scene.left[0];
   const client = state.clients[node];
   if (client?.kind === "consumer" || kind === "consumer") return scene.right[0] ?? scene.left[0];
-  return scene.left.find((box) => box.kind === "you") ?? scene.left[0];
+  return scene.left[0];
 }
 
 const middle = (box) => ({ x: box.x + box.w / 2, y: box.y + box.h / 2 });

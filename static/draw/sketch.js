@@ -16,7 +16,7 @@ const MARKS = {
   process_ended: ["death", () => ""], process_started: ["start", () => ""], process_paused: ["pause", () => ""], process_resumed: ["start", () => ""],
   controller_elected: ["crown", ({ epoch }) => `e${epoch}`], leader_elected: ["turn", ({ topic, partition, leader_epoch }) => `${topic}-${partition} e${leader_epoch}`],
   isr_shrunk: ["shrink", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`], isr_expanded: ["expand", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`],
-  truncated: ["cut", ({ before, after }) => `${before}→${after}`], session_expired: ["death", ({ owner }) => `${owner}`],
+  truncated: ["cut", ({ before, after }) => `${before}→${after}`], session_expired: ["death", () => ""],
   partition_offline: ["death", ({ topic, partition }) => `${topic}-${partition}`], send_failed: ["death", ({ error }) => `${error}`],
 };
 
@@ -28,7 +28,7 @@ export function laneNames(state, events) {
   const servers = new Set();
   for (const event of events) {
     const kind = kindOf(event.node);
-    if (kind === "producer" || kind === "consumer") names.add(event.node);
+    if (kind === "producer" || kind === "consumer" || event.node === "operator") names.add(event.node);
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
   }
@@ -64,14 +64,18 @@ export function sketch(history, state, { position, time, span, axis, chosen }) {
   const place = (entry, index) => (order ? (index + 0.5) / (ORDER_ROOM + 1) : (entry.event.t - from) / span);
   const xs = entries.map(place);
   const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, time, span), dead: [] };
+  const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
+  const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();
   entries.forEach(({ event }, index) => {
-    if (event.code === "request_received") arrivals.set(`${event.params.source}>${event.node}:${event.params.api}#${event.params.correlation}`, index);
+    if (event.code !== "request_received") return;
+    const key = `${event.params.source}>${event.node}:${event.params.api}#${event.params.correlation}`;
+    arrivals.set(key, [...(arrivals.get(key) ?? []), index]);
   });
   entries.forEach((entry, index) => {
     const arrow = arrowOf(entry, index, { xs, arrivals, lanes, step: order ? 0.8 / (ORDER_ROOM + 1) : 0 });
     if (arrow) found.arrows.push(arrow);
-    const mark = markOf(entry, xs[index], lanes, chosen);
+    const mark = markOf(entry, xs[index], lanes, of);
     if (mark) found.marks.push(mark);
   });
   found.dead = silences(entries, xs, lanes, state);
@@ -82,7 +86,7 @@ function arrowOf({ event, position }, index, { xs, arrivals, lanes, step }) {
   const { code, node, params } = event;
   const x1 = xs[index];
   if (code === "request_sent") {
-    const arrival = arrivals.get(`${node}>${params.to}:${params.api}#${params.correlation}`);
+    const arrival = arrivals.get(`${node}>${params.to}:${params.api}#${params.correlation}`)?.find((later) => later > index);
     return arrowBetween(lanes, node, params.to, x1, arrival === undefined ? x1 + step : xs[arrival], { answer: false, label: params.api, position });
   }
   if (code === "request_received" && laneOf(lanes, params.source) === lanes.indexOf("outside") && lanes.includes("outside")) {
@@ -101,12 +105,12 @@ function arrowBetween(lanes, from, to, x1, x2, more) {
   return a < 0 || b < 0 || a === b ? null : { a, b, x1, x2, ...more };
 }
 
-function markOf({ event, position }, x, lanes, chosen) {
+function markOf({ event, position }, x, lanes, { chosen, leader }) {
   const lane = laneOf(lanes, event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? `broker-${event.params.leader}` : event.node);
   if (lane < 0) return null;
   const { topic, partition, before, after } = event.params;
   const mine = `${topic}-${partition}` === chosen;
-  if (event.code === "high_watermark") return mine ? { lane, x, kind: "hw", label: `HW ${before}→${after}`, position, code: event.code } : null;
+  if (event.code === "high_watermark") return mine && event.node === leader ? { lane, x, kind: "hw", label: `HW ${before}→${after}`, position, code: event.code } : null;
   const [kind, label] = MARKS[event.code] ?? [];
   if (!kind) return null;
   if (topic !== undefined && partition !== undefined && !mine) return { lane, x, kind, label: "", position, code: event.code };

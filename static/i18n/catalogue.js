@@ -8,6 +8,9 @@
  */
 import { format } from "./format.js";
 
+/** English sentences begin with a capital; the name of a node may stand first. */
+const capital = (text) => text.replace(/^(broker|connection|nobody|producer|consumer|world|operator)\b/, (word) => word[0].toUpperCase() + word.slice(1));
+
 export class Catalogue {
   constructor({ language, page, story }) {
     this.language = language;
@@ -18,7 +21,12 @@ export class Catalogue {
   /** A label; parameters fill its holes. */
   t(key, params) {
     const text = this.words[key] ?? key;
-    return params ? format(text, params, this.words) : text;
+    return params ? capital(format(text, params, this.words)) : text;
+  }
+
+  /** The name of a node. */
+  name(node) {
+    return format("{node|node}", { node }, this.words);
   }
 
   /** A sentence for an event of the history, or for an item of the story (several like events). */
@@ -26,7 +34,7 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return `${event.code} ${JSON.stringify(event.params)}`;
     const params = { ...event.params, node: event.node, ...many };
-    return format((many && entry.many) || entry.say, params, this.words);
+    return capital(format((many && entry.many) || entry.say, params, this.words));
   }
 
   /** Why it happened; "" when the sentence says it all. */
@@ -35,6 +43,6 @@ export class Catalogue {
     if (!entry) return "";
     let text = entry.why ?? "";
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[event.params[name]] ?? text;
-    return format(text, { ...event.params, node: event.node }, this.words);
+    return capital(format(text, { ...event.params, node: event.node }, this.words));
   }
 }

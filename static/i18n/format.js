@@ -27,6 +27,9 @@ function node(value, words) {
   if (/^\d+$/.test(name)) return `${words["noun.connection"]} ${name}`;
   const server = /^zookeeper-(\d+)$/.exec(name);
   if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
+  const client = /^(producer|consumer)-(.+)$/.exec(name);
+  if (client) return `${words[`noun.${client[1]}`]} ${client[2]}`;
+  if (name === "operator") return words["noun.operator"];
   return name === "world" ? words["noun.world"] : name;
 }
 

@@ -26,9 +26,10 @@ function partitionAdvice(state, topicName, number, acks) {
   }
   if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
   if (dead) return { key: "coach.moved", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
+  const known = `producer-${topicName}` in state.clients;
   const busy = Object.values(state.clients).some((client) => client.kind === "producer" && client.state === "running");
   if (!(leaderLog(partition)?.leo > 0) && !busy) {
-    return { key: "coach.no_records", params: {}, command: { do: "start_client", name: `producer-${topicName}`, kind: "producer", topic: topicName, acks } };
+    return { key: "coach.no_records", params: {}, command: known ? { do: "start_client", name: `producer-${topicName}` } : { do: "start_client", name: `producer-${topicName}`, kind: "producer", topic: topicName, rate: 5, settings: { acks } } };
   }
   if (partition.leader === null) return null;
   return { key: "coach.kill", params: { leader: partition.leader, partition: name }, command: { do: "kill", broker: partition.leader } };

@@ -124,6 +124,16 @@ export const partitions = {
     log.hw = Math.min(log.hw, log.leo);
     if (log.tail) log.tail = log.tail.filter(([, last]) => last < log.leo);
   },
+  // Not an event of the journal: while events are summed up, the ends and marks of all replicas that moved.
+  marks(draft, params) {
+    for (const [name, replicas] of Object.entries(params)) {
+      const at = name.lastIndexOf("-");
+      for (const [broker, [leo, hw, start]] of Object.entries(replicas)) {
+        const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, `broker-${broker}`);
+        if (log) Object.assign(log, { leo, hw, start });
+      }
+    }
+  },
   log_start_moved(draft, params, { node }) {
     const log = logOf(draft, params, node);
     if (log) log.start = params.offset;

@@ -67,6 +67,7 @@ export class Story {
 
   /** Whether an event is told at all. */
   told(event) {
+    if (event.code === "marks") return false;
     if (event.code === "command" && event.params.command?.do === "time") return false;
     return LOUD.has(event.code) || (this.levels[event.code] ?? "transitions") === "transitions";
   }

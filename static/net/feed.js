@@ -7,8 +7,6 @@
  */
 import { eventOf, snapshotEvent } from "../model/reduce.js";
 
-const SUMMED_PAUSE_MS = 2000;
-
 export class Feed {
   constructor(history, story, clock) {
     this.history = history;
@@ -21,7 +19,6 @@ export class Feed {
     this.resync = () => {};
     this.synced = () => {};
     this.onevents = () => {};
-    this.summedAt = -Infinity;
   }
 
   /** What a hello tells the server. */
@@ -78,14 +75,6 @@ export class Feed {
     this.history.append(events);
     events.forEach((event, index) => this.story.add(event, first + index));
     this.onevents(events, first);
-    this.#figures(events, wall);
     return true;
-  }
-
-  /** Marks that were summed up are missing from the state: take a fresh one now and then. */
-  #figures(events, wall) {
-    if (wall - this.summedAt < SUMMED_PAUSE_MS || !events.some((event) => event.code === "summed_up")) return;
-    this.summedAt = wall;
-    this.resync(0);
   }
 }

@@ -1,6 +1,5 @@
 /** The first line: lights, mode, banners. */
 import { lights } from "../model/figures.js";
-import { seconds } from "../i18n/format.js";
 import { h } from "./patch.js";
 
 function light(words, key, n, tone) {
@@ -29,19 +28,9 @@ export function mode({ clock, online, words }) {
   return h("span", { key, class: `mode ${key.slice(5)}` }, h("b", { "aria-hidden": "true" }, sign), words.t(key));
 }
 
-/** What a learner must know about this moment: shortened timeouts, a rewound view, a lost connection. */
-export function banners({ clock, online, state, words, goLive, everOnline }) {
-  const found = [];
-  const cluster = seconds(clock.clusterTime());
-  if (!online && everOnline) found.push(h("p", { key: "lost", class: "banner bad" }, `✕ ${words.t("banner.lost", { cluster })}`));
-  if (!clock.live) {
-    const text = words.t(clock.cluster.paused ? "banner.rewound_paused" : "banner.rewound", { viewed: seconds(clock.viewedTime), cluster });
-    found.push(h("p", { key: "rewound", class: "banner turn" }, h("span", {}, `◀◀ ${text}`), h("button", { type: "button", onclick: goLive }, words.t("banner.back"), " ", h("kbd", {}, "L"))));
-  }
-  if (state.cluster.preset === "teaching") {
-    const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|\.ms$/.test(key));
-    found.push(h("p", { key: "teaching", class: "banner" }, h("span", {}, words.t("banner.teaching")),
-      settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))));
-  }
-  return found;
+/** What holds for the whole run: a preset that is not Kafka's defaults, with the timeouts that it shortens. */
+export function banners({ state, words }) {
+  if (state.cluster.preset !== "teaching") return [];
+  const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => key.endsWith(".ms"));
+  return [h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`)))];
 }

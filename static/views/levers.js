@@ -1,13 +1,12 @@
 /** The levers: what a person can do to the cluster. Every button is one command. */
 import { byNumber } from "../model/names.js";
 import { brokerClass } from "../draw/palette.js";
+import { icon } from "./icons.js";
 import { h } from "./patch.js";
-
-const SIGNS = { kill: "✕", pause: "❚❚", resume: "▶", stop: "⏻", restart: "↻", power_loss: "ϟ" };
 
 /** What can be done to a broker in its state; always four places, so that nothing moves. */
 function actions({ state }) {
-  if (state === "stopped") return ["restart", null, null, null];
+  if (state === "stopped") return ["restart", null, null];
   return ["kill", state === "paused" ? "resume" : "pause", "stop", "power_loss"];
 }
 
@@ -17,7 +16,7 @@ function button(view, id, verb, place) {
   return h("button", {
     key: place, type: "button", class: `lever ${verb}`, title: words.t(`tip.${verb}`, { broker: id }), "data-do": verb, "data-broker": id,
     "aria-label": `${words.t("noun.broker")} ${id}: ${words.t(`do.${verb}`)}`, onclick: () => view.command({ do: verb, broker: Number(id) }),
-  }, h("i", { "aria-hidden": "true" }, SIGNS[verb]), h("span", {}, words.t(`lever.${verb}`)));
+  }, icon(verb, 11), h("span", {}, words.t(`lever.${verb}`)));
 }
 
 /** One broker: its name and state, its buttons. */
@@ -61,21 +60,21 @@ export function minIsr(view) {
   const options = Array.from({ length: Math.min(5, most) }, (_, index) => [String(index + 1), String(index + 1)]);
   const choose = (value) => view.command({ do: "alter_config", topic: topicName, set: { "min.insync.replicas": value } });
   return [
-    h("div", { class: "field-name" }, `${words.t("levers.min_isr")} · ${topicName}`),
+    h("div", { class: "field-name", title: words.t("levers.min_isr.hint") }, `${words.t("levers.min_isr")} · ${topicName}`),
     segments("min-isr", words.t("levers.min_isr"), options, now, choose),
-    h("p", { class: "hint two-lines" }, words.t("levers.min_isr.hint")),
   ];
 }
 
 function clientButton(view, kind) {
   const { state, words, topicName } = view;
+  const known = `${kind}-${topicName}`;
   const running = Object.entries(state.clients).find(([, client]) => client.kind === kind && client.state === "running");
   const command = running
     ? { do: "stop_client", name: running[0] }
-    : { do: "start_client", name: `${kind}-${topicName}`, kind, topic: topicName, ...(kind === "producer" ? { acks: view.acks } : {}) };
+    : known in state.clients ? { do: "start_client", name: known } : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer" ? { rate: 5, settings: { acks: view.acks } } : {}) };
   return h("button", {
     key: kind, type: "button", class: running ? "on" : "", disabled: !running && !topicName, "data-client": kind, onclick: () => view.command(command),
-  }, h("i", { "aria-hidden": "true" }, running ? "■ " : "▶ "), words.t(`levers.${running ? "stop" : "start"}_${kind}`));
+  }, icon(running ? "stop" : "play", 11), " ", h("span", { class: "unseen" }, words.t(`levers.${running ? "stop" : "start"}_${kind}`)), h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));
 }
 
 /** A producer and a consumer that need no machine of the learner's. */

@@ -82,11 +82,11 @@ export class Screen {
       }
       patch($("lights"), lightChips(app));
       patch($("mode"), mode(app));
-      patch($("coach"), coach(app));
+      patch($("banners"), banners(app));
       patch($("time-buttons"), timeButtons(app));
       this.stale.stage = false;
     }
-    patch($("banners"), banners(app));
+    patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
     this.#lanes();
     this.#moment();
@@ -98,7 +98,7 @@ export class Screen {
     if (width < 50) return;
     const { clock } = app;
     this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen });
-    const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.t("lane.name", { node }));
+    const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
     this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected });
   }
 

@@ -11,9 +11,10 @@ import { brokerClass } from "../draw/palette.js";
 import { h } from "./patch.js";
 
 const CELL = 27;
-const ROW = 22;
+const ROW = { least: 18, most: 23, wanted: 3, head: 29 };
 const LABEL = 76;
 const PRINT = 46;
+const NARROW = 290; // a card without room for checksums
 
 function shortName(topic, number) {
   const name = `${topic}-${number}`;
@@ -37,23 +38,33 @@ export function shownPartitions(topic, rows, chosen) {
   return numbers.slice(start, start + rows);
 }
 
+/** A rough width in pixels at 13 px: enough to cut a name before it leaves its box. */
+function cut(text, room) {
+  let width = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    width += text.charCodeAt(index) > 0x1100 ? 13 : 7.6;
+    if (width > room) return `${text.slice(0, Math.max(1, index - 1))}…`;
+  }
+  return text;
+}
+
 function cellText(offset, end) {
   return end > 9999 ? `·${String(offset % 1000).padStart(3, "0")}` : String(offset);
 }
 
-function cells(log, range, x, y, topic) {
+function cells(log, range, x, y, tall) {
   const found = [];
   for (let offset = range.first; offset < range.end; offset += 1) {
     const kind = offset < log.start ? "gone" : offset >= log.leo ? "hole" : offset < log.hw ? "committed" : "waiting";
     const left = x + (offset - range.first) * CELL;
-    found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}`, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: ROW - 5, rx: 2 }));
+    found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}`, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: tall - 5, rx: 2 }));
     if (kind !== "hole" && kind !== "gone") {
-      found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}`, x: left + CELL / 2 - 0.5, y: y + 12.5 }, cellText(offset, range.end)));
+      found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}`, x: left + CELL / 2 - 0.5, y: y + tall / 2 + 1.5 }, cellText(offset, range.end)));
     }
   }
   if (log.hw >= range.first && log.hw <= range.end) {
     const at = x + (log.hw - range.first) * CELL - 1;
-    found.push(h("line", { key: "hw", class: "hw", x1: at, x2: at, y1: y - 2, y2: y + ROW - 2 }));
+    found.push(h("line", { key: "hw", class: "hw", x1: at, x2: at, y1: y - 2, y2: y + tall - 2 }));
   }
   return found;
 }
@@ -67,25 +78,26 @@ function fingerprint(partition, id) {
   return { text: `#${shortCrc(own[2])}`, differs: Boolean(theirs && theirs[2] !== null && theirs[2] !== own[2]) };
 }
 
-function replicaRow(view, box, number, index) {
+function replicaRow(view, box, number, index, tall) {
   const { topicName, topic, words, chosen } = view;
   const partition = topic.partitions[number];
   const id = Number(box.id);
-  const y = box.y + 30 + index * ROW;
+  const y = box.y + ROW.head + index * tall;
+  const base = y + tall / 2 + 2;
   const name = `${topicName}-${number}`;
-  const room = Math.max(3, Math.floor((box.w - 28 - LABEL - PRINT) / CELL));
+  const room = Math.max(3, Math.floor((box.w - 28 - LABEL - (box.w < NARROW ? 0 : PRINT)) / CELL));
   const mine = partition.replicas.includes(id);
   const leads = partition.leader === id;
   const glyph = !mine ? " " : leads ? "★" : partition.isr.includes(id) ? "·" : "▽";
-  const print = mine ? fingerprint(partition, box.id) : null;
+  const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
   const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
   const x = box.x + 18 + LABEL;
   return h("g", { key: name, class: `replica${name === chosen ? " chosen" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}`, onclick: () => view.choose(topicName, number) },
-    h("rect", { class: "row-ground", x: box.x + 12, y: y - 2, width: box.w - 18, height: ROW - 1, rx: 4 }),
-    h("text", { class: "glyph", x: box.x + 22, y: y + 13 }, glyph),
-    h("text", { class: "row-name", x: box.x + 32, y: y + 13 }, shortName(topicName, number)),
-    mine ? cells(log, windowOf(partition, room), x, y, topicName) : h("text", { class: "row-note", x, y: y + 13 }, words.t("stage.no_replica")),
-    print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: y + 13 }, print.differs ? `≠ ${print.text}` : print.text));
+    h("rect", { class: "row-ground", x: box.x + 12, y: y - 2, width: box.w - 18, height: tall - 1, rx: 4 }),
+    h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
+    h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
+    mine ? cells(log, windowOf(partition, room), x, y, tall) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
+    print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: base }, print.differs ? `≠ ${print.text}` : print.text));
 }
 
 function stateText(broker, words) {
@@ -101,7 +113,8 @@ function crown(x, y) {
 function brokerCard(view, box) {
   const { words, topic, state, chosenNumber } = view;
   const { broker } = box;
-  const rows = Math.max(1, Math.floor((box.h - 33) / ROW));
+  const tall = Math.max(ROW.least, Math.min(ROW.most, Math.floor((box.h - ROW.head - 3) / ROW.wanted)));
+  const rows = Math.max(1, Math.floor((box.h - ROW.head - 1) / tall));
   const numbers = topic ? shownPartitions(topic, rows, chosenNumber) : [];
   const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
   const isController = state.cluster.controller === Number(box.id);
@@ -112,9 +125,9 @@ function brokerCard(view, box) {
     h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note)),
-    hidden > 0 && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
+    hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
-    numbers.map((number, index) => replicaRow(view, box, number, index)),
+    numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
 }
 
@@ -137,9 +150,10 @@ function side(view, item) {
   const stopped = item.client && item.client.state !== "running";
   return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}` },
     h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: 29 }),
-    h("text", { class: "side-name", x, y: item.y + (third ? 20 : 26) }, first),
-    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, second),
-    third && h("text", { class: "side-note", x, y: item.y + 48 }, third));
+    h("title", {}, [first, second, third].filter(Boolean).join(" · ")),
+    h("text", { class: "side-name", x, y: item.y + (third ? 20 : 26) }, cut(first, item.w - 8)),
+    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, cut(second, item.w + 8)),
+    third && h("text", { class: "side-note", x, y: item.y + 48 }, cut(third, item.w + 8)));
 }
 
 function ways(view, scene) {
@@ -171,12 +185,19 @@ function tree(view, { tree: box }) {
   const server = Object.values(state.servers ?? {}).find((one) => one.state !== "running");
   const { controller } = state.cluster;
   const facts = [`/controller → ${controller ?? words.t("stage.nobody")}`, `/brokers/ids: ${ids.join(" ") || words.t("stage.nobody")}`];
-  if (box.w > 400) facts.push(words.t("stage.znodes", { n: Object.keys(state.znodes).length }));
-  const gap = (box.w - 108) / facts.length;
+  facts.push(words.t("stage.znodes", { n: Object.keys(state.znodes).length }));
+  const places = [];
+  let x = box.x + 94;
+  for (const fact of facts) {
+    const wide = fact.length * 6.9 + 14;
+    if (x + wide > box.x + box.w) break;
+    places.push([fact, x]);
+    x += wide;
+  }
   return h("g", { key: "tree", class: `tree${server ? " stopped" : ""}`, onclick: () => view.showTab("tree") },
     h("rect", { x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 8 }),
     h("text", { class: "tree-name", x: box.x + 14, y: box.y + 25 }, `${server ? "× " : ""}${words.t("stage.zookeeper")}`),
-    facts.map((fact, index) => h("text", { key: index, class: "tree-fact", x: box.x + 104 + index * gap, y: box.y + 25 }, fact)));
+    places.map(([fact, at], index) => h("text", { key: index, class: "tree-fact", x: at, y: box.y + 25 }, fact)));
 }
 
 /** The whole stage as descriptions; `view.scene` keeps the layout for the dots. */

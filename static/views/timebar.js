@@ -1,24 +1,19 @@
 /** The time bar: play, pause, step, the moments of the run, speed, seed, the way back to live. */
 import { seconds } from "../i18n/format.js";
+import { icon } from "./icons.js";
 import { h } from "./patch.js";
 
 export const SPEEDS = [1, 0.5, 0.1, 0.01, 0.001];
 const BUCKET = 8;
 
-const icon = (path) => h("svg", { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true", class: "icon" }, h("path", { d: path }));
-const BACK = "M2 2h2.5v12H2zM14 2v12L5.5 8z";
-const ON = "M11.500 2H14v12h-2.500zM2 2l8.500 6L2 14z";
-const PLAY = "M3 1.500 14 8 3 14.500z";
-const STAND = "M3 2h3.500v12H3zM9.500 2H13v12H9.500z";
-
 export function timeButtons(view) {
   const { words, clock } = view;
   const moving = clock.live ? !clock.cluster.paused : clock.playing;
-  const button = (key, path, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act }, icon(path), h("span", {}, text), h("kbd", {}, kbd));
+  const button = (key, drawing, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act }, icon(drawing), h("span", {}, text), h("kbd", {}, kbd));
   return [
-    button("back", BACK, words.t("time.back"), "←", () => view.step(-1)),
-    button("play", moving ? STAND : PLAY, words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
-    button("step", ON, words.t("time.step"), "→", () => view.step(1)),
+    button("back", "back", words.t("time.back"), "←", () => view.step(-1)),
+    button("play", moving ? "pause" : "play", words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
+    button("step", "on", words.t("time.step"), "→", () => view.step(1)),
   ];
 }
 

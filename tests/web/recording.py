@@ -49,6 +49,8 @@ def produced(t: int, partition: int, offset: int, leader: int, followers: list[i
     if commit:
         rows.append(watermark(t + 9000, leader, partition, offset, offset + 1))
         rows += answer(t + 9100, name, "producer-orders", "Produce", correlation)
+        committed = {"group": "billing", "topic": TOPIC, "partition": partition, "offset": offset}
+        rows.append((t + 9200, "broker-3", "offsets_committed", -1, committed))
         rows += [watermark(t + 9500 + number, follower, partition, offset, offset + 1) for number, follower in enumerate(followers)]
     return rows
 
@@ -78,6 +80,7 @@ def death(t: int, broker: int, leaders: dict[int, int], offsets: dict[int, int],
         (gone + 900, "broker-2", "broker_gone", -1, {"broker": broker, "reason": "session expired"}),
     ]
     alive = [i for i in (1, 2, 3) if i != broker]
+    cause = len(rows) - 1  # the row `broker_gone`
     for partition, leader in leaders.items():
         if leader == broker:
             leaders[partition] = alive[partition % 2]
@@ -85,12 +88,12 @@ def death(t: int, broker: int, leaders: dict[int, int], offsets: dict[int, int],
                 "topic": TOPIC, "partition": partition, "leader": leaders[partition], "previous": broker, "leader_epoch": 6, "isr": alive,
                 "reason": "broker gone",
             }
-            rows.append((gone + 1500, "broker-2", "leader_elected", -1, params))
+            rows.append((gone + 1500, "broker-2", "leader_elected", cause - len(rows), params))
             became = {"topic": TOPIC, "partition": partition, "leader_epoch": 6, "leo": offsets[partition], "isr": alive}
             rows.append((gone + 2500, f"broker-{leaders[partition]}", "became_leader", -1, became))
         else:
             shrunk = {"topic": TOPIC, "partition": partition, "isr": alive, "removed": [broker], "reason": "broker gone", "leader_epoch": 5}
-            rows.append((gone + 1900, "broker-2", "isr_shrunk", 0, shrunk))
+            rows.append((gone + 1900, "broker-2", "isr_shrunk", cause - len(rows), shrunk))
     return rows
 
 

@@ -5,7 +5,8 @@ all of them at once; when the loop is stuck and more than BACKLOG wait, they are
 viewer is cut to a resync. The delta's text is made once and shared by all viewers.
 
 `from` in a delta is the sequence *after which* it continues (the `to` of the delta before), so a
-viewer finds a gap by comparing one number, although sequences themselves have holes.
+viewer finds a gap by comparing one number, although sequences themselves have holes. The first delta
+of a subscription continues from 0: every snapshot of a viewer is taken after it began.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class Hub:
                 viewer.offer(text)
 
     def _delta(self, batch: Batch) -> str:
-        start = self.seq or batch.first - 1
+        start = self.seq
         self.seq, self.t = batch.last, batch.t1
         return (
             f'{{"v":1,"run":"{self.lab.run_id}","epoch":{self.lab.epoch},"k":"d","from":{start},"to":{batch.last},'
