@@ -216,7 +216,10 @@ class Fetcher:
         if answer is None or answer.error_code:
             self._failed(state, answer)
             return
-        self.truncation.cut(state, answer.leader_epoch, answer.end_offset)
+        changed = self.truncation.cut(state, answer.leader_epoch, answer.end_offset)
+        if changed and not self.truncation.finished(state, answer.leader_epoch):
+            self._enter(state, TRUNCATING)
+            return
         self._enter(state, FETCHING)
         self.run()
 

@@ -198,7 +198,7 @@ class Reader:
     def _divergence(self, position: FetchPosition, partition: Partition, end: int) -> tuple[int, int] | None:
         """(epoch, end offset) of the leader where the reader's log diverges from it, or None."""
         asked, cache = position.last_fetched_epoch, partition.log.leader_epochs
-        if not self.host.protections.epoch_end_offset_of_largest_not_above:
+        if not self.host.protections.truncate_on_fetch:
             return None
         if asked == cache.latest_epoch and position.fetch_offset <= end:
             return None

@@ -45,7 +45,7 @@ class Truncation:
             pass
         elif not self.protections.truncate_by_leader_epoch or latest == UNDEFINED:
             log.truncate_to(log.high_watermark, "high watermark")
-        elif self.protections.epoch_end_offset_of_largest_not_above:
+        elif self.protections.truncate_on_fetch:
             state.last_fetched_epoch = latest
         else:
             state.phase = TRUNCATING
@@ -61,9 +61,14 @@ class Truncation:
             log.leader_epochs.truncate_from_end(offset)
         state.fetch_offset = log.log_end_offset
         latest = log.leader_epochs.latest_epoch
-        if self.protections.epoch_end_offset_of_largest_not_above:
+        if self.protections.truncate_on_fetch:
             state.last_fetched_epoch = latest
         return before != (log.log_end_offset, latest)
+
+    def finished(self, state: FollowerState, epoch: int) -> bool:
+        """After an answer about `epoch`: whether both logs have it, or there is nothing left to compare."""
+        latest = state.partition.log.leader_epochs.latest_epoch
+        return epoch == UNDEFINED or latest in (UNDEFINED, epoch)
 
     def _target(self, state: FollowerState, epoch: int, end_offset: int) -> int:
         log = state.partition.log

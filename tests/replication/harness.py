@@ -129,8 +129,8 @@ class Cluster:
 
     # -- controller -------------------------------------------------------------------------
     def assign(
-        self, leader: int, epoch: int, isr: list[int] | None = None, to: list[int] | None = None, topic: str = "orders",
-        replicas: list[int] | None = None, partitions: int = 1, controller_epoch: int = 1, partition_epoch: int | None = None,
+        self, leader: int, epoch: int, isr: list[int] | None = None, to: list[int] | None = None,
+        topic: str = "orders", replicas: list[int] | None = None, partitions: int = 1, controller_epoch: int = 1,
     ) -> dict[int, Any]:  # fmt: skip
         """LeaderAndIsr to `to` (default: all running replicas); their answers."""
         replicas = replicas or [1, 2, 3]
@@ -138,7 +138,7 @@ class Cluster:
         states = []
         for index in range(partitions):
             truth = self.truth.setdefault((topic, index), {"partition_epoch": -1, "replicas": replicas})
-            version = truth["partition_epoch"] + 1 if partition_epoch is None else partition_epoch
+            version = truth["partition_epoch"] + 1
             truth.update(leader=leader, epoch=epoch, isr=isr, partition_epoch=version)
             states.append(
                 m.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
@@ -185,8 +185,8 @@ class Cluster:
 
     # -- clients ----------------------------------------------------------------------------
     def produce(
-        self, leader: int, *values: str, acks: int = -1, topic: str = "orders", index: int = 0, timeout_ms: int = 30_000,
-        origin: str = "client",
+        self, leader: int, *values: str, acks: int = -1, topic: str = "orders", index: int = 0,
+        timeout_ms: int = 30_000, origin: str = "client",
     ) -> Answers:  # fmt: skip
         """One batch of `values`."""
         answers = Answers()

@@ -24,7 +24,7 @@ def cluster() -> Cluster:
 def test_a_paused_follower_leaves_between_one_and_one_and_a_half_lag_times_after_it_was_last_caught_up(cluster):
     cluster.world.pause("broker-3")
     paused_ms = cluster.world.now_us // 1000
-    answer = cluster.produce(1, "a")
+    answer = cluster.produce(1, "a", timeout_ms=60_000)
     cluster.run(29_000)
     assert answer.waiting
     cluster.run(17_000)
@@ -34,7 +34,7 @@ def test_a_paused_follower_leaves_between_one_and_one_and_a_half_lag_times_after
     assert event["reason"] == "no fetch"
     assert 30_000 <= event["lag_ms"]["3"] <= 46_000
     at_ms = next(row[1] for row in cluster.world.journal.tail if row[3] == "isr_shrunk") / 1000
-    assert 30_000 <= at_ms - paused_ms + 500 and at_ms - paused_ms <= 45_000
+    assert 29_500 <= at_ms - paused_ms <= 45_000
 
 
 def test_a_silent_follower_that_lacks_nothing_stays(cluster):
@@ -131,7 +131,9 @@ def test_the_request_names_the_broker_epoch_of_every_member(cluster):
     cluster.run(60_000)
     (asked,) = cluster.asked
     states = asked.topics[0].partitions[0].new_isr_with_epochs
-    assert [(state.broker_id, state.broker_epoch) for state in states] == [(1, 1), (3, 3)]
+    epochs = {broker: cluster.world.nodes[f"broker-{broker}"].incarnation for broker in (1, 3)}
+    assert epochs[3] > epochs[1]
+    assert {state.broker_id: state.broker_epoch for state in states} == epochs
 
 
 def test_many_partitions_change_their_isr_in_one_request():
