@@ -16,8 +16,9 @@ from broker_core.log.errors import (
     OffsetsNotMonotonic,
     OutOfOrderSequence,
 )
+from broker_core.log.facts import AppendInfo
 from broker_core.log.log_manager import LogManager
-from broker_core.log.partition_log import AppendInfo, PartitionLog
+from broker_core.log.partition_log import PartitionLog
 from broker_core.log.producers import ProducerStateTable
 from broker_core.log.segment import LogRead, LogSegment
 

@@ -29,7 +29,7 @@ from broker_core.log import offset_index, time_index
 from broker_core.log.errors import CorruptSnapshot
 from broker_core.log.plain_files import PlainFile
 from broker_core.log.producer_snapshot import decode_snapshot
-from broker_core.log.producers import ProducerEntry
+from broker_core.log.producers import LARGEST_SEQUENCE, ProducerEntry
 from broker_core.log.scan import batches_from
 from broker_core.records import control
 from broker_core.records.batch import decode_records
@@ -168,7 +168,7 @@ def _record_lines(batch: Batch) -> Iterator[Line]:
         if header.magic < 2:
             line |= {"isValid": True, "crc": _message_crc(batch, record, records)}
         else:
-            sequence = header.base_sequence + index if header.base_sequence >= 0 else -1
+            sequence = header.base_sequence + index & LARGEST_SEQUENCE if header.base_sequence >= 0 else -1
             line |= {"sequence": sequence, "headerKeys": [name for name, _ in record.headers]}
         yield line | (_control_facts(record) if header.is_control else _contents(record))
 
@@ -207,6 +207,8 @@ def _control_facts(record: Record) -> Line:
 def _index_lines(file: File, base_offset: int) -> Iterator[Line]:
     """Stops at the zeros that a running Kafka keeps behind the last entry."""
     size = file.size - file.size % offset_index.ENTRY_SIZE
+    if size == 0:
+        yield {"note": f"{file.path} is empty."}
     for index, (relative, position) in enumerate(offset_index.ENTRY.iter_unpack(file.read(0, size))):
         if relative == 0 and index:
             return
@@ -215,6 +217,8 @@ def _index_lines(file: File, base_offset: int) -> Iterator[Line]:
 
 def _time_index_lines(file: File, base_offset: int) -> Iterator[Line]:
     size = file.size - file.size % time_index.ENTRY_SIZE
+    if size == 0:
+        yield {"note": f"{file.path} is empty."}
     for index, (timestamp, relative) in enumerate(time_index.ENTRY.iter_unpack(file.read(0, size))):
         if relative == 0 and index:
             return

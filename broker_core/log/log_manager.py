@@ -31,7 +31,8 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Storage
 from broker_core.log import checkpoints
 from broker_core.log.config import LogConfig
-from broker_core.log.partition_log import Emit, PartitionLog, no_journal
+from broker_core.log.facts import Emit, no_journal
+from broker_core.log.partition_log import PartitionLog
 from broker_core.log.producers import EXPIRATION_MS
 
 DELETE_SUFFIX = "-delete"

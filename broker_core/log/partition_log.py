@@ -20,54 +20,31 @@ from __future__ import annotations
 import uuid
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from crc32c import crc32c
 
 from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
-from broker_core.log import checkpoints, retention, timestamps, truncation
+from broker_core.log import checkpoints, flushing, retention, timestamps, truncation
 from broker_core.log.config import LogConfig
 from broker_core.log.epochs import LeaderEpochCache
-from broker_core.log.errors import OffsetOutOfRange, OffsetsNotMonotonic
+from broker_core.log.errors import OffsetOutOfRange
+from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
 from broker_core.log.producer_snapshot import write_snapshot
 from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable
 from broker_core.log.recovery import load
 from broker_core.log.segment import LogRead, LogSegment
-from broker_core.log.stamping import stamp
+from broker_core.log.stamping import check_copies, stamp
 from broker_core.records.batch import decode_records
 from broker_core.records.control import end_transaction_marker
-from broker_core.records.errors import CorruptRecordError
-from broker_core.records.header import BatchHeader, ensure_valid, iterate_batches
+from broker_core.records.header import BatchHeader, iterate_batches
 from broker_core.records.record import Record
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
 
 NO_TIMESTAMP = -1
-
-
-class Emit(Protocol):
-    """The signature of `Node.emit`."""
-
-    def __call__(self, code: events.EventCode, **params: Any) -> None: ...
-
-
-def no_journal(code: events.EventCode, **params: Any) -> None:
-    """For logs outside a world: nobody listens."""
-
-
-class AppendInfo(NamedTuple):
-    """What an append did. `duplicate`: nothing, these batches are there already, at these offsets."""
-
-    first_offset: int
-    last_offset: int
-    max_timestamp: int
-    log_append_time: int
-    log_start_offset: int
-    bytes: int
-    batch_count: int
-    duplicate: bool
-    last_crc: int
+__all__ = ["AppendInfo", "PartitionLog"]
 
 
 class PartitionLog:
@@ -198,26 +175,8 @@ class PartitionLog:
         Raises CorruptRecordError, OffsetsNotMonotonic, StorageError; the log is then as before.
         """
         self.latest_ms = max(self.latest_ms, now_ms)
-        buffers = [records] if isinstance(records, (bytes, bytearray, memoryview)) else list(records)
-        headers: list[BatchHeader] = []
-        size, expected = 0, self.log_end_offset
-        for buffer in buffers:
-            at = 0
-            for batch in iterate_batches(buffer):
-                ensure_valid(batch)
-                header = batch.header
-                if header.base_offset < expected:
-                    raise OffsetsNotMonotonic(
-                        f"{self.name}: append of offset {header.base_offset}, but the log ends at {expected}"
-                    )
-                expected = header.next_offset
-                headers.append(header)
-                at += header.size
-            if at != len(buffer):
-                raise CorruptRecordError(f"{len(buffer) - at} bytes are not a whole batch", f"byte {at}")
-            size += at
-        if not headers:
-            raise CorruptRecordError("nothing to append")
+        buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
+        headers, size = check_copies(buffers, self.log_end_offset)
         for header in headers:
             if header.leader_epoch > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
@@ -398,43 +357,15 @@ class PartitionLog:
 
     def flush(self, now_ms: int | None = None) -> None:
         """Bring everything to stable storage; the recovery point is then the log end."""
-        if now_ms is not None:
-            self.last_flush_ms = now_ms
-        if self.recovery_point >= self.log_end_offset:
-            return
-        for segment in self.segments[self.segment_of(self.recovery_point) :]:
-            segment.flush()
-        self.recovery_point = self.log_end_offset
-        self.fact(events.FLUSHED, offset=self.recovery_point)
+        flushing.flush(self, now_ms)
 
     def maybe_flush(self, now_ms: int) -> bool:
         """Flush when `flush.messages` or `flush.ms` says so, or a segment has been finished since."""
-        unflushed = self.log_end_offset - self.recovery_point
-        due = unflushed >= self._config.flush_messages or now_ms - self.last_flush_ms >= self._config.flush_ms
-        if unflushed > 0 and due:
-            self.flush(now_ms)
-            return True
-        return self._flush_finished_segments()
-
-    def _flush_finished_segments(self) -> bool:
-        base = self.active.base_offset
-        if self.recovery_point >= base:
-            return False
-        for segment in self.segments[self.segment_of(self.recovery_point) : -1]:
-            segment.flush()
-        self.recovery_point = base
-        self.fact(events.FLUSHED, offset=base)
-        return True
+        return flushing.maybe_flush(self, now_ms)
 
     def close(self) -> None:
         """For a clean shutdown: producer snapshot, time index, flush, files closed."""
-        self.producers.map_end_offset = self.log_end_offset
-        write_snapshot(self.storage, self.directory, self.producers)
-        self.active.become_inactive()
-        self.flush()
-        for segment in self.segments:
-            segment.flush()
-            segment.close()
+        flushing.close(self)
 
     def move_directory(self, directory: str) -> None:
         """Rename the directory; the files stay open."""

@@ -7,6 +7,7 @@
 | an index that is missing or contradicts itself | rebuilt from the `.log` |
 | no clean-shutdown marker | every segment from the recovery point on is scanned: each batch's length, CRC and order |
 | a bad batch in that scan | the file is cut in front of it, later segments are deleted |
+| offsets missing between two segments of it | later segments are deleted |
 | leader epochs behind the new end | dropped |
 | producer state | newest snapshot, then the batches behind it |
 
@@ -39,7 +40,7 @@ def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
     known = log.storage.exists(log.directory)
     _remove_left_overs(log)
     missing = _open_segments(log, now_ms)
-    _check_indexes(log, missing)
+    _check_indexes(log, missing, log.segment_of(log.recovery_point) if log.segments and not clean else None)
     if not clean:
         _recover(log)
     if not log.segments:
@@ -79,8 +80,9 @@ def _open_segments(log: PartitionLog, now_ms: int) -> list[str]:
     return missing
 
 
-def _check_indexes(log: PartitionLog, missing: list[str]) -> None:
-    for segment in list(log.segments):
+def _check_indexes(log: PartitionLog, missing: list[str], scanned_from: int | None) -> None:
+    """Rebuild what is missing or damaged; from segment `scanned_from` on, recovery does it anyway."""
+    for place, segment in enumerate(log.segments):
         stem = f"{segment.base_offset:020d}"
         gone = [stem + suffix for suffix in (INDEX, TIME_INDEX) if stem + suffix in missing]
         try:
@@ -88,26 +90,43 @@ def _check_indexes(log: PartitionLog, missing: list[str]) -> None:
                 raise CorruptIndex("missing")
             segment.sanity_check()
         except CorruptIndex as error:
-            _recover_segment(log, segment)
+            if scanned_from is None or place < scanned_from:
+                cut, reason = _recover_segment(log, segment)
+                if cut:
+                    log.fact(events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=segment.next_offset())
             log.fact(events.INDEX_REBUILT, file=gone[0] if gone else stem + INDEX, reason=str(error))
             continue
         segment.load()
 
 
 def _recover(log: PartitionLog) -> None:
-    """Scan from the recovery point; delete what lies behind a cut."""
+    """Scan from the recovery point; delete what lies behind a cut or a hole."""
     place = log.segment_of(log.recovery_point) if log.segments else 0
-    before = log.size_bytes
     while place < len(log.segments):
         segment = log.segments[place]
         cut, reason = _recover_segment(log, segment)
         place += 1
-        if cut:
-            for later in log.segments[place:]:
-                log.drop_segment(later)
-            end = segment.next_offset()
-            log.fact(events.LOG_RECOVERED, bytes_cut=before - log.size_bytes, reason=reason, end=end)
+        end = max(segment.next_offset(), segment.base_offset)
+        if not cut:
+            reason = _hole(log, place, end)
+        if reason:
+            later = log.segments[place:]
+            cut += sum(one.size for one in later)
+            for one in later:
+                log.drop_segment(one)
+            log.fact(events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=end)
             return
+
+
+def _hole(log: PartitionLog, place: int, end: int) -> str:
+    """What is missing in front of segment `place`; "" when nothing is.
+
+    After a power loss a later file may have survived while the end of an earlier one has not. Only
+    the cleaner leaves gaps on purpose, so compacted logs are not judged.
+    """
+    if place == len(log.segments) or log.config.is_compacted or log.segments[place].base_offset <= end:
+        return ""
+    return f"offsets {end}..{log.segments[place].base_offset - 1} are missing"
 
 
 def _recover_segment(log: PartitionLog, segment: LogSegment) -> tuple[int, str]:

@@ -1,4 +1,6 @@
-"""What a leader writes into batches on append: offsets, leader epoch and, if the topic says so, the time.
+"""What happens to batches on append: a leader writes into them, a follower only checks them.
+
+The leader gives offsets, its leader epoch and, if the topic says so, the time.
 
 A writable buffer is changed in place. Of a read-only one only the 61 header bytes are copied; the
 records stay where they are and the two parts are written behind one another.
@@ -11,8 +13,17 @@ from collections.abc import Sequence
 from crc32c import crc32c
 
 from broker_core.kernel.storage import Buffer
+from broker_core.log.errors import OffsetsNotMonotonic
 from broker_core.records.batch import assign_append_time, assign_offset
-from broker_core.records.header import ATTRIBUTES_AT, HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
+from broker_core.records.errors import CorruptRecordError
+from broker_core.records.header import (
+    ATTRIBUTES_AT,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    BatchHeader,
+    ensure_valid,
+    iterate_batches,
+)
 
 NO_TIMESTAMP = -1
 
@@ -71,3 +82,25 @@ def _stamped(header: BatchHeader, offset: int, leader_epoch: int, append_time: i
         attributes=header.attributes | LOG_APPEND_TIME,
         max_timestamp=append_time,
     )
+
+
+def check_copies(buffers: Sequence[Buffer], log_end: int) -> tuple[list[BatchHeader], int]:
+    """Headers and size of what a leader sent to its follower. Raises CorruptRecordError, OffsetsNotMonotonic."""
+    headers: list[BatchHeader] = []
+    size, expected = 0, log_end
+    for buffer in buffers:
+        end = 0
+        for batch in iterate_batches(buffer):
+            ensure_valid(batch)
+            header = batch.header
+            if header.base_offset < expected:
+                raise OffsetsNotMonotonic(f"append of offset {header.base_offset}, but the log ends at {expected}")
+            expected = header.next_offset
+            headers.append(header)
+            end += header.batch_length + 12
+        if end != len(buffer):
+            raise CorruptRecordError(f"{len(buffer) - end} bytes are not a whole batch", f"byte {end}")
+        size += end
+    if not headers:
+        raise CorruptRecordError("nothing to append")
+    return headers, size

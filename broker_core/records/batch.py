@@ -1,8 +1,8 @@
 """Making a batch, reading its records, and the bytes that a broker writes into it on append.
 
     batch = encode_batch([(1700000000000, b"k", b"hello", ())])
-    len(batch)                       73 = 61 (header) + 12 (record)
-    read_header(batch).crc           CRC-32C of the last 52 bytes
+    len(batch)                       74 = 61 (header) + 13 (record)
+    read_header(batch).crc           CRC-32C of the last 53 bytes
     decode_records(batch)            [Record(offset=0, timestamp=1700000000000, key=b"k", ...)]
     assign_offset(batch, 50, 3)      byte 0..8 = 50, byte 12..16 = 3; the CRC stays
 

@@ -10,8 +10,8 @@
 | value | varint length (-1: null, a tombstone) + bytes | |
 | headers | varint count, then key (length + UTF-8) and value (length, -1: null, + bytes) | KIP-82 |
 
-The record `key=k, value=hello`, first in its batch, is 12 bytes:
-`16` (length 11) `00` `00` `00` `02 6b` `0a 68 65 6c 6c 6f` `00`.
+The record `key=k, value=hello`, first in its batch, is 13 bytes:
+`18` (length 12) `00` `00` `00` `02 6b` `0a 68 65 6c 6c 6f` `00`.
 
 `encode_records` and `decode_body` are loops over whole batches, with the common case (a number
 that fits one byte) written out: a record costs about a microsecond.

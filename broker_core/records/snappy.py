@@ -45,7 +45,7 @@ def decompress(data: Buffer, bound: int) -> bytes:
     """Either form. Raises DecompressionError."""
     view = memoryview(data)
     if bytes(view[: len(MAGIC)]) != MAGIC:
-        return _block(view, bound)
+        return _block(view, 0, bound)
     parts: list[bytes] = []
     position, total = len(_HEADER), 0
     while position < len(view):
@@ -55,18 +55,18 @@ def decompress(data: Buffer, bound: int) -> bytes:
         position += 4
         if size < 0 or position + size > len(view):
             raise DecompressionError(f"snappy: block of {size} bytes runs over the end")
-        part = _block(view[position : position + size], bound - total)
+        part = _block(view[position : position + size], total, bound)
         total += len(part)
         parts.append(part)
         position += size
     return b"".join(parts)
 
 
-def _block(block: memoryview, bound: int) -> bytes:
+def _block(block: memoryview, total: int, bound: int) -> bytes:
     raw = bytes(block)
     try:
         size = cramjam.snappy.decompress_raw_len(raw)
-        if size > bound:
+        if total + size > bound:
             raise DecompressionError(f"decompresses to more than {bound} bytes")
         if size > _BEST_RATIO * len(raw) + 64:
             raise DecompressionError(f"snappy: {len(raw)} bytes cannot hold {size}")

@@ -1,0 +1,166 @@
+"""Log directories: placement, checkpoints, a clean and an unclean stop, deletion, failing disks."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.log import InvalidConfig, LogConfig, LogManager
+from broker_core.log import checkpoints
+from broker_core.log.log_manager import partition_of
+from tests.log.logs import NOW, Journal, batch, offsets
+
+TOPIC_ID = uuid.UUID(int=0x1234)
+
+
+def started(storage: MemoryStorage, dirs: tuple[str, ...] = ("disk-a", "disk-b"), **more: object) -> LogManager:
+    manager = LogManager(storage, dirs, LogConfig(), 1, **more)  # type: ignore[arg-type]
+    manager.load(NOW)
+    return manager
+
+
+def test_a_new_partition_goes_where_the_fewest_are_by_count() -> None:
+    manager = started(MemoryStorage())
+    for number in range(5):
+        log = manager.get_or_create("orders", number, topic_id=TOPIC_ID, now_ms=NOW)
+        if number % 2 == 0:
+            log.append_as_leader(batch(size=10_000), 0, NOW)
+    assert [manager.dir_of(log) for log in manager.logs()] == ["disk-a", "disk-b"] * 2 + ["disk-a"]
+    assert manager.get("orders", 4) is manager.get_or_create("orders", 4)
+    assert manager.get("orders", 5) is None
+
+
+def test_a_clean_stop_is_told_from_a_crash() -> None:
+    storage = MemoryStorage()
+    manager = started(storage)
+    log = manager.get_or_create("orders", 0, topic_id=TOPIC_ID, now_ms=NOW)
+    log.append_as_leader(batch(5), 3, NOW)
+    log.update_high_watermark(4)
+    manager.shut_down(NOW)
+    assert storage.exists("disk-a/.kafka_cleanshutdown")
+    storage.power_loss()
+    journal = Journal()
+    again = started(storage, emit=journal.emit)
+    assert again.clean and journal.named("log_loaded")[0]["clean"]
+    assert not storage.exists("disk-a/.kafka_cleanshutdown")
+    found = again.get("orders", 0)
+    assert found is not None and offsets(found) == [0, 1, 2, 3, 4] and found.topic_id == TOPIC_ID
+    assert again.high_watermark_checkpoint("orders", 0) == 4
+    assert again.high_watermark_checkpoint("orders", 7) == 0
+    assert not started(storage).clean
+
+
+def test_checkpoint_files_are_kafkas() -> None:
+    storage = MemoryStorage()
+    manager = started(storage, ("d",))
+    for number in (10, 2):
+        log = manager.get_or_create("orders", number, now_ms=NOW)
+        log.append_as_leader(batch(number), 0, NOW)
+        log.update_high_watermark(number - 1)
+        log.delete_records_before(1)
+    manager.checkpoint()
+    assert storage.read_text("d/replication-offset-checkpoint") == "0\n2\norders 2 1\norders 10 9\n"
+    assert storage.read_text("d/log-start-offset-checkpoint") == "0\n2\norders 2 1\norders 10 1\n"
+    assert storage.read_text("d/recovery-point-offset-checkpoint") == "0\n2\norders 2 0\norders 10 0\n"
+    assert [log.log_start_offset for log in started(storage, ("d",)).logs()] == [1, 1]
+
+
+def test_damaged_checkpoints_cost_a_scan_and_no_data() -> None:
+    storage = MemoryStorage()
+    manager = started(storage, ("d",))
+    manager.get_or_create("orders", 0, now_ms=NOW).append_as_leader(batch(3), 0, NOW)
+    manager.checkpoint()
+    for text in ("", "7\n0\n", "0\n2\norders 0 1\n", "0\n1\norders 0\n", "0\n1\norders 0 x\n"):
+        storage.write_text("d/recovery-point-offset-checkpoint", text)
+        assert [offsets(log) for log in started(storage, ("d",)).logs()] == [[0, 1, 2]]
+
+
+def test_a_deleted_partition_is_gone_at_once_and_its_files_later() -> None:
+    storage = MemoryStorage()
+    manager = started(storage, ("d",))
+    manager.get_or_create("orders", 0, now_ms=NOW).append_as_leader(batch(), 0, NOW)
+    manager.delete("orders", 0, NOW)
+    assert manager.get("orders", 0) is None
+    (name,) = [name for name in storage.list("d") if name.endswith("-delete")]
+    assert name.startswith("orders-0.") and len(name) == len("orders-0.") + 32 + len("-delete")
+    manager.get_or_create("orders", 0, now_ms=NOW)
+    again = started(storage, ("d",))
+    assert [log.log_end_offset for log in again.logs()] == [0]
+    for one in (manager, again):
+        one.delete_expired_files(NOW + 60_000)
+    assert not [name for name in storage.list("d") if name.endswith("-delete")]
+
+
+def test_a_failing_directory_takes_only_its_own_logs() -> None:
+    journal = Journal()
+    manager = started(MemoryStorage(), emit=journal.emit)
+    for number in range(4):
+        manager.get_or_create("orders", number, now_ms=NOW)
+    assert manager.fail_directory("disk-a", "I/O error") == [("orders", 0), ("orders", 2)]
+    assert [log.partition for log in manager.logs()] == [1, 3]
+    assert manager.dir_of(manager.get_or_create("new", 0, now_ms=NOW)) == "disk-b"
+    manager.fail_directory("disk-b", "I/O error")
+    with pytest.raises(StorageError):
+        manager.get_or_create("new", 1, now_ms=NOW)
+
+
+def test_flush_settings_move_the_recovery_point() -> None:
+    manager = started(MemoryStorage(), ("d",))
+    log = manager.get_or_create("a", 0, LogConfig(flush_messages=5), now_ms=NOW)
+    log.append_as_leader(batch(4), 0, NOW)
+    assert manager.run_flush(NOW) == 0
+    log.append_as_leader(batch(1), 0, NOW)
+    assert manager.run_flush(NOW) == 1 and log.recovery_point == 5 == log.log_end_offset
+    timed = manager.get_or_create("b", 0, LogConfig(flush_ms=1000), now_ms=NOW)
+    timed.append_as_leader(batch(1), 0, NOW)
+    assert manager.run_flush(NOW + 999) == 0
+    assert manager.run_flush(NOW + 1000) == 1
+    finished = manager.get_or_create("c", 0, LogConfig(segment_bytes=100), now_ms=NOW)
+    for _ in range(3):
+        finished.append_as_leader(batch(1), 0, NOW)
+    assert manager.run_flush(NOW) == 1 and finished.recovery_point == 2
+
+
+def test_settings_change_live() -> None:
+    manager = started(MemoryStorage(), ("d",))
+    log = manager.get_or_create("a", 0, LogConfig(), now_ms=NOW)
+    other = manager.get_or_create("b", 0, now_ms=NOW)
+    manager.update_topic_config("a", LogConfig.from_strings({"max.message.bytes": "10"}))
+    assert log.rules.max_message_bytes == 10 and other.rules.max_message_bytes == 1048588
+    manager.update_default_config(LogConfig(retention_ms=5))
+    assert other.config.retention_ms == 5 and log.config.retention_ms == 604_800_000
+
+
+def test_settings_are_read_by_their_kafka_names() -> None:
+    config = LogConfig.from_strings(
+        {"segment.bytes": "1024", "cleanup.policy": "compact,delete", "preallocate": "true", "compression.type": "zstd"}
+    )
+    assert (config.segment_bytes, config.is_compacted, config.preallocate) == (1024, True, True)
+    assert config.validation_rules().compression == 4
+    assert LogConfig.from_strings(config.as_strings()) == config
+    assert LogConfig.from_strings({"segment.ms": "5"}, config).segment_bytes == 1024
+    for name, value in (
+        ("log.retention.hours", "1"), ("segment_bytes", "20"), ("segment.bytes", "x"), ("segment.bytes", "13"),
+        ("cleanup.policy", "shred"), ("compression.type", "rar"), ("message.timestamp.type", "Now"),
+        ("min.cleanable.dirty.ratio", "2"), ("preallocate", "maybe"), ("min.insync.replicas", "0"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidConfig):
+            LogConfig.from_strings({name: value})
+
+
+def test_directory_names_are_told_apart() -> None:
+    assert partition_of("a-b-12") == ("a-b", 12)
+    assert [partition_of(name) for name in ("meta.properties", "a-", "-1", "a-1x", "x")] == [None] * 5
+
+
+def test_meta_properties_and_topic_id_come_back() -> None:
+    storage = MemoryStorage()
+    assert checkpoints.read_meta_properties(storage, "d") == {}
+    checkpoints.write_meta_properties(storage, "d", {"version": "0", "broker.id": "1001", "cluster.id": "x=y"})
+    assert checkpoints.read_meta_properties(storage, "d") == {"version": "0", "broker.id": "1001", "cluster.id": "x=y"}
+    checkpoints.write_topic_id(storage, "d/partition.metadata", TOPIC_ID)
+    assert checkpoints.read_topic_id(storage, "d/partition.metadata") == TOPIC_ID
+    assert storage.read_text("d/partition.metadata") == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAASNA"

@@ -1,0 +1,186 @@
+"""What a start makes of what a crash, a power loss or a bad disk has left."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.log import PartitionLog
+from broker_core.records import iterate_batches
+from tests.log.logs import NOW, Journal, batch, contents, offsets, open_log
+
+DIRECTORY = "data/orders-0"
+FIRST = f"{DIRECTORY}/00000000000000000000"
+
+
+def written(storage: MemoryStorage, batches: int = 30, **more: object) -> PartitionLog:
+    more.setdefault("index_interval_bytes", 200)
+    log = open_log(storage, **more)
+    sequence = 0
+    for number in range(batches):
+        count = 1 + number % 3
+        if number % 2:
+            data = batch(count, NOW + number, producer_id=0, producer_epoch=0, base_sequence=sequence)
+            sequence += count
+        else:
+            data = batch(count, NOW + number)
+        log.append_as_leader(data, number // 10, NOW)
+    return log
+
+
+def check_whole(log: PartitionLog) -> None:
+    """Indexes agree with the bytes, offsets are dense, epochs lie below the end."""
+    found = offsets(log)
+    assert found == list(range(log.log_start_offset, log.log_end_offset))
+    for segment in log.segments:
+        ends = {one.header.last_offset: one.position for one in iterate_batches(segment.log.read(0, segment.size))}
+        assert all(ends[offset] == position for offset, position in segment.index.entries())
+        assert all(offset in ends for _, offset in segment.time_index.entries())
+    assert all(start < max(log.log_end_offset, 1) for _, start in log.leader_epochs.entries)
+
+
+def test_a_crash_loses_nothing() -> None:
+    storage = MemoryStorage()
+    log = written(storage)
+    again = open_log(storage)
+    assert contents(again) == contents(log)
+    assert (again.log_end_offset, again.leader_epochs.entries) == (log.log_end_offset, log.leader_epochs.entries)
+    check_whole(again)
+
+
+def test_after_a_cut_at_every_byte_of_the_tail_the_log_ends_at_a_whole_batch() -> None:
+    storage = MemoryStorage()
+    log = written(storage, batches=12)
+    whole = contents(log)
+    ends = [0]
+    for one in iterate_batches(whole):
+        ends.append(one.position + one.header.size)
+    for cut in range(ends[-4], len(whole) + 1):
+        torn = MemoryStorage()
+        torn.open(f"{FIRST}.log").append((whole[:cut],))
+        journal = Journal()
+        again = open_log(torn, emit=journal.emit)
+        expected = max(end for end in ends if end <= cut)
+        assert contents(again) == whole[:expected]
+        reported = [event["bytes_cut"] for event in journal.named("log_recovered")]
+        assert reported == ([cut - expected] if cut > expected else [])
+        check_whole(again)
+        again.append_as_leader(batch(), 9, NOW)
+        check_whole(again)
+
+
+@pytest.mark.parametrize("at", [0, 8, 16, 17, 21, 60, 70])
+def test_a_damaged_batch_behind_the_recovery_point_cuts_there(at: int) -> None:
+    storage = MemoryStorage()
+    log = written(storage, segment_bytes=800)
+    third = log.segments[2]
+    start = next(iterate_batches(third.log.read(0, third.size)))
+    bad = bytearray(third.log.read(0, third.size))
+    bad[start.header.size + at] ^= 0x80
+    end = start.header.next_offset
+    replace(storage, f"{third.path}.log", bytes(bad))
+    again = open_log(storage, segment_bytes=800)
+    if at == 0:
+        assert again.log_end_offset >= end
+        return
+    assert again.log_end_offset == end and len(again.segments) == 3
+    check_whole(again)
+
+
+def replace(storage: MemoryStorage, path: str, content: bytes) -> None:
+    storage.delete(path)
+    file = storage.open(path)
+    file.append((content,))
+    file.flush()
+
+
+def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
+    storage = MemoryStorage()
+    log = written(storage, segment_bytes=800)
+    log.flush()
+    point, end = log.recovery_point, log.log_end_offset
+    bad = bytearray(log.segments[0].log.read(0, log.segments[0].size))
+    bad[70] ^= 1
+    replace(storage, f"{FIRST}.log", bytes(bad))
+    assert open_log(storage, segment_bytes=800, recovery_point=point).log_end_offset == end
+    assert open_log(storage, segment_bytes=800, clean=True).log_end_offset == end
+
+
+def test_power_loss_keeps_what_was_flushed_and_a_whole_log() -> None:
+    for flush_at in range(0, 30, 3):
+        storage = MemoryStorage()
+        log = open_log(storage, index_interval_bytes=200, segment_bytes=1500)
+        for number in range(30):
+            log.append_as_leader(batch(2, NOW + number), number // 10, NOW)
+            if number == flush_at:
+                log.flush()
+                flushed = log.log_end_offset
+        point = log.recovery_point
+        storage.power_loss()
+        again = open_log(storage, segment_bytes=1500, recovery_point=point)
+        assert again.log_end_offset >= flushed
+        check_whole(again)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_a_missing_index_is_rebuilt_even_after_a_clean_shutdown(suffix: str) -> None:
+    storage = MemoryStorage()
+    log = written(storage)
+    log.close()
+    before = log.active.index.entries(), log.active.time_index.entries()
+    storage.delete(FIRST + suffix)
+    journal = Journal()
+    again = open_log(storage, clean=True, index_interval_bytes=200, emit=journal.emit)
+    assert [event["file"] for event in journal.named("index_rebuilt")] == ["0" * 20 + suffix]
+    assert again.active.index.entries() == before[0]
+    assert again.active.max_timestamp == NOW + 29
+    check_whole(again)
+
+
+@pytest.mark.parametrize("content", [b"\0" * 64, b"abc", b"\0\0\0\x05\x7f\xff\xff\xff"])
+def test_a_damaged_index_is_rebuilt(content: bytes) -> None:
+    storage = MemoryStorage()
+    log = written(storage)
+    entries = log.active.index.entries()
+    log.close()
+    replace(storage, f"{FIRST}.index", content)
+    again = open_log(storage, clean=True, index_interval_bytes=200)
+    assert again.active.index.entries() == entries
+    check_whole(again)
+
+
+def test_left_overs_of_deletions_and_lonely_indexes_are_dropped() -> None:
+    storage = MemoryStorage()
+    written(storage, batches=3).close()
+    for name in ("00000000000000000005.log.deleted", "00000000000000000005.index", "00000000000000000007.log.cleaned"):
+        storage.open(f"{DIRECTORY}/{name}").append((b"x",))
+    open_log(storage, clean=True)
+    assert [name for name in storage.list(DIRECTORY) if "5." in name or "7." in name] == []
+
+
+def test_a_log_whose_tail_was_lost_below_its_start_begins_anew() -> None:
+    storage = MemoryStorage()
+    written(storage, batches=3)
+    again = open_log(storage, log_start_offset=50)
+    assert (again.log_start_offset, again.log_end_offset, offsets(again)) == (50, 50, [])
+
+
+def test_only_useful_snapshots_stay() -> None:
+    storage = MemoryStorage()
+    log = written(storage, segment_bytes=1000)
+    for _ in range(3):
+        log.append_as_leader(batch(), 9, NOW)
+        log.close()
+        log = open_log(storage, clean=True, segment_bytes=1000)
+    bases = {f"{segment.base_offset:020d}.snapshot" for segment in log.segments}
+    names = {name for name in storage.list(DIRECTORY) if name.endswith(".snapshot")}
+    assert names - bases == {f"{log.log_end_offset:020d}.snapshot"} - bases
+
+
+def test_a_damaged_snapshot_is_replaced_by_reading_the_log() -> None:
+    storage = MemoryStorage()
+    log = written(storage)
+    known = log.producers.entries[0].last_offset
+    log.close()
+    replace(storage, f"{DIRECTORY}/{log.log_end_offset:020d}.snapshot", b"nonsense")
+    assert open_log(storage, clean=True).producers.entries[0].last_offset == known

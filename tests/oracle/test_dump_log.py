@@ -1,0 +1,160 @@
+"""Apache Kafka's DumpLogSegments reads our files, and our dump reads Kafka's, line by line the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.log import LogConfig, PartitionLog
+from broker_core.log.dump import dump_files
+from broker_core.records import encode_batch
+from broker_core.records.control import transaction_marker_batch
+from broker_core.records.legacy import encode_message_set
+from tests.conftest import free_ports
+
+NOW = 1_700_000_000_000
+DATA_FILES = (".log", ".index", ".timeindex", ".snapshot")
+
+
+@pytest.fixture(scope="module")
+def kafka_dump(require_oracle: Path) -> Callable[..., list[str]]:
+    """`kafka_dump(file, "--deep-iteration")`: the lines of Kafka's tool."""
+
+    def run(path: Path, *options: str, reader: str | None = None) -> list[str]:
+        command = [sys.executable, str(require_oracle), *([reader] if reader else []), "dump-log", str(path), *options]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.splitlines()
+
+    return run
+
+
+def write_out(storage: MemoryStorage, directory: Path) -> list[Path]:
+    """The files of a memory disk as real ones."""
+    for name, file in storage.files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(file.read(0, file.size)))
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+def our_directory(directory: Path) -> list[Path]:
+    """A partition with every codec, headers, nulls, transactions, a gap, several segments and epochs."""
+    storage = MemoryStorage()
+    config = LogConfig(segment_bytes=6000, index_interval_bytes=200)
+    log = PartitionLog(storage, "orders-0", "orders", 0, config, NOW)
+    headers = (("h", b"1"), ("none", None), ("", b""))
+    for number in range(60):
+        records = [
+            (
+                NOW + 10 * number + one,
+                None if one % 3 == 0 else b"key",
+                None if one == 4 else f"전송 {number}".encode(),
+                headers if one == 2 else (),
+            )
+            for one in range(1 + number % 6)
+        ]
+        log.append_as_leader(encode_batch(records, compression=number % 5), number // 15, NOW)
+    send = {"producer_id": 7, "producer_epoch": 1, "transactional": True}
+    log.append_as_leader(encode_batch([(NOW, b"k", b"t", ())] * 3, base_sequence=2**31 - 1, **send), 8, NOW)
+    log.append_as_leader(transaction_marker_batch(False, 7, 1, 3, NOW), 8, NOW, origin="coordinator")
+    log.append_as_leader(encode_batch([(NOW, b"k", b"t", ())], base_sequence=2, **send), 8, NOW)
+    log.config = LogConfig(segment_bytes=6000, message_timestamp_type="LogAppendTime")
+    log.append_as_leader(encode_batch([(NOW, b"k", b"late", ())] * 2, compression=2), 9, NOW + 5)
+    log.append_as_follower(encode_batch([(NOW, b"k", b"gap", ())], base_offset=log.log_end_offset + 5, leader_epoch=11))
+    log.close()
+    return write_out(storage, directory)
+
+
+def old_directory(directory: Path) -> list[Path]:
+    """A file of mixed formats: magic 0, 1 and 2, plain and wrapped."""
+    storage = MemoryStorage()
+    log = PartitionLog(storage, "old-0", "old", 0, LogConfig(), NOW)
+    for magic in (0, 1):
+        for codec in range(4):
+            records = [(NOW + one, b"k", b"old %d" % one, ()) for one in range(4)]
+            data = encode_message_set(records, magic, base_offset=log.log_end_offset, compression=codec)
+            log.append_as_follower(data)
+    log.append_as_leader(encode_batch([(NOW, b"k", b"new", ())]), 2, NOW)
+    log.close()
+    return write_out(storage, directory)
+
+
+@pytest.mark.parametrize("build", [our_directory, old_directory])
+def test_kafka_reads_every_line_of_our_files_as_we_do(
+    build: Callable[[Path], list[Path]], tmp_path: Path, kafka_dump: Callable[..., list[str]]
+) -> None:
+    files = [path for path in build(tmp_path) if path.suffix in DATA_FILES]
+    assert {path.suffix for path in files} == set(DATA_FILES)
+    for path in files:
+        deep = ("--deep-iteration", "--print-data-log") if path.suffix == ".log" else ()
+        assert kafka_dump(path, *deep) == list(dump_files([str(path)], True, False)), path.name
+
+
+def test_kafka_finds_our_indexes_sane(tmp_path: Path, kafka_dump: Callable[..., list[str]]) -> None:
+    for path in our_directory(tmp_path):
+        if path.suffix in (".index", ".timeindex"):
+            assert kafka_dump(path, "--index-sanity-check")[-1].endswith(("passed sanity check.", "is empty."))
+            assert kafka_dump(path, "--verify-index-only")[1:] in ([], [f"{path} is empty."])
+
+
+def test_the_3_9_reader_agrees(tmp_path: Path, kafka_dump: Callable[..., list[str]]) -> None:
+    (path,) = [path for path in old_directory(tmp_path) if path.suffix == ".log"]
+    lines = kafka_dump(path, "--deep-iteration", "--print-data-log", reader="--zookeeper")
+    assert lines == list(dump_files([str(path)], True, False))
+
+
+@pytest.fixture(scope="module")
+def kafka_directory(
+    require_oracle: Path, require_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The data directory of a real broker, after kcat has produced plain and compressed batches."""
+    kcat = require_program("kcat")
+    directory = tmp_path_factory.mktemp("kafka")
+    port = free_ports(3)
+    oracle = [sys.executable, str(require_oracle)]
+    up = [*oracle, "up", "kraft", "--brokers", "1", "--dir", str(directory / "k"), "--port", str(port)]
+    subprocess.run([*up, "--heap", "256M"], check=True, capture_output=True, timeout=180)
+    try:
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+            text = "".join(f"k{number}:{codec} value {number}\n" for number in range(50))
+            options = ["-P", "-b", f"127.0.0.1:{port + 1}", "-t", "orders", "-K", ":", "-z", codec, "-H", "a=b"]
+            subprocess.run([kcat, *options], input=text, text=True, check=True, capture_output=True, timeout=60)
+    finally:
+        down = [*oracle, "down", "--dir", str(directory / "k"), "--keep"]
+        subprocess.run(down, check=True, capture_output=True, timeout=90)
+    yield directory / "k" / "broker-1" / "data"
+
+
+def test_our_dump_reads_what_a_real_broker_wrote(kafka_directory: Path, kafka_dump: Callable[..., list[str]]) -> None:
+    partitions = sorted(kafka_directory.glob("orders-*"))
+    seen: set[str] = set()
+    for path in sorted(path for one in partitions for path in one.iterdir() if path.suffix in DATA_FILES):
+        deep = ("--deep-iteration", "--print-data-log") if path.suffix == ".log" else ()
+        ours = list(dump_files([str(path)], True, False))
+        assert ours == kafka_dump(path, *deep), path
+        for line in dump_files([str(path)], False, True):
+            seen.add(json.loads(line).get("compresscodec", ""))
+    assert seen >= {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_our_log_opens_what_a_real_broker_wrote(kafka_directory: Path) -> None:
+    total = 0
+    for partition in sorted(kafka_directory.glob("orders-*")):
+        storage = MemoryStorage()
+        for path in partition.iterdir():
+            storage.open(f"orders-0/{path.name}").append((path.read_bytes(),))
+        for clean in (True, False):
+            log = PartitionLog(storage, "orders-0", "orders", 0, LogConfig(), NOW, clean=clean)
+            records = list(log.records(0, log.log_end_offset))
+            assert [record.offset for record in records] == list(range(log.log_end_offset))
+            assert all(record.headers == (("a", b"b"),) for record in records)
+        assert log.leader_epochs.latest_epoch >= 0 and log.topic_id.int != 0
+        total += len(records)
+    assert total == 250
