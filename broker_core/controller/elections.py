@@ -2,11 +2,11 @@
 
 | strategy | asked when | new leader: the first of | that is | new ISR |
 |---|---|---|---|---|
-| offline | its leader is gone, or a replica came back | the assignment | online and in the ISR | its online members |
-| unclean | nobody of the ISR is online, and the topic allows it | the assignment | online | the new leader alone |
-| preferred | asked for, or leaders are out of balance | the assignment: only its head | online and in the ISR | unchanged |
-| reassignment | the leader is not among the new replicas | the new replicas | online and in the ISR | unchanged |
-| controlled shutdown | its leader wants to stop | the assignment | online, in the ISR, not stopping | without those that stop |
+| offline | its leader is gone, a replica is back | assignment | online, in the ISR | its online members |
+| unclean | nobody of the ISR is online, and it is allowed | assignment | online | the new leader |
+| preferred | asked for, or out of balance | head of the assignment | online, in the ISR | unchanged |
+| reassignment | the leader is to go | new replicas | online, in the ISR | unchanged |
+| controlled shutdown | its leader stops | assignment | in the ISR, not stopping | without who stops |
 
 Every election that finds somebody raises the leader epoch by one, even if the leader stays the same.
 One that finds nobody changes nothing: the partition is (or stays) offline.

@@ -28,8 +28,12 @@ Assignment = dict[int, list[int]]
 
 
 def assign_replicas(
-    brokers: dict[int, str | None], partitions: int, replication_factor: int, random: Random | None,
-    start_index: int = -1, first_partition: int = 0,
+    brokers: dict[int, str | None],
+    partitions: int,
+    replication_factor: int,
+    random: Random | None,
+    start_index: int = -1,
+    first_partition: int = 0,
 ) -> Assignment:
     """partition -> broker ids. `brokers` maps ids to racks; `start_index` >= 0 takes chance out.
 

@@ -88,7 +88,7 @@ class MetadataCache:
 
     def _note_id(self, topic: str, topic_id: uuid.UUID) -> None:
         old = self.topic_ids.get(topic)
-        if topic_id == NO_ID or topic_id == old:
+        if topic_id in (NO_ID, old):
             return
         if old is not None:
             self.topic_names.pop(old, None)
@@ -137,8 +137,11 @@ class MetadataCache:
     def live_nodes(self, listener: str) -> list[m.MetadataResponse.MetadataResponseBroker]:
         """The brokers part of a Metadata response."""
         return [
-            m.MetadataResponse.MetadataResponseBroker(node_id=broker.id, host=found.host, port=found.port, rack=broker.rack)
-            for broker in self.brokers.values() if (found := broker.endpoints.get(listener)) is not None
+            m.MetadataResponse.MetadataResponseBroker(
+                node_id=broker.id, host=found.host, port=found.port, rack=broker.rack
+            )
+            for broker in self.brokers.values()
+            if (found := broker.endpoints.get(listener)) is not None
         ]
 
     def describe_topic(
@@ -156,7 +159,10 @@ class MetadataCache:
             for number in sorted(partitions)
         ]
         return m.MetadataResponse.MetadataResponseTopic(
-            error_code=ErrorCode.NONE, name=topic, topic_id=self.topic_ids.get(topic, NO_ID), is_internal=is_internal(topic),
+            error_code=ErrorCode.NONE,
+            name=topic,
+            topic_id=self.topic_ids.get(topic, NO_ID),
+            is_internal=is_internal(topic),
             partitions=described,
         )
 
@@ -172,8 +178,13 @@ class MetadataCache:
         elif len(replicas) < len(cached.replicas) or len(isr) < len(cached.isr):
             error = ErrorCode.REPLICA_NOT_AVAILABLE
         return m.MetadataResponse.MetadataResponsePartition(
-            error_code=error, partition_index=number, leader_id=leader, leader_epoch=cached.leader_epoch,
-            replica_nodes=replicas, isr_nodes=isr, offline_replicas=list(cached.offline_replicas),
+            error_code=error,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=cached.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=list(cached.offline_replicas),
         )
 
     def _reachable(self, brokers: list[int], listener: str) -> list[int]:
@@ -182,7 +193,9 @@ class MetadataCache:
 
 def _broker(described: m.UpdateMetadataRequest.UpdateMetadataBroker) -> CachedBroker:
     endpoints = {
-        each.listener: Endpoint(each.listener, each.host, each.port, SECURITY_PROTOCOLS.get(each.security_protocol, "PLAINTEXT"))
+        each.listener: Endpoint(
+            each.listener, each.host, each.port, SECURITY_PROTOCOLS.get(each.security_protocol, "PLAINTEXT")
+        )
         for each in described.endpoints
     }
     return CachedBroker(described.id, endpoints, described.rack)
@@ -190,6 +203,11 @@ def _broker(described: m.UpdateMetadataRequest.UpdateMetadataBroker) -> CachedBr
 
 def _partition(state: m.UpdateMetadataRequest.UpdateMetadataPartitionState) -> CachedPartition:
     return CachedPartition(
-        state.leader, state.leader_epoch, list(state.isr), list(state.replicas), list(state.offline_replicas),
-        state.zk_version, state.controller_epoch,
+        state.leader,
+        state.leader_epoch,
+        list(state.isr),
+        list(state.replicas),
+        list(state.offline_replicas),
+        state.zk_version,
+        state.controller_epoch,
     )

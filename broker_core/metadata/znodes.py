@@ -42,8 +42,19 @@ PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 DEFAULT_ENTITY = "<default>"
 
 PERSISTENT_PATHS = (
-    "/consumers", BROKER_IDS, TOPICS, CONFIG_CHANGES, DELETE_TOPICS, BROKER_SEQUENCE, ISR_CHANGES,
-    PRODUCER_ID_BLOCK, LOG_DIR_EVENTS, "/config/topics", "/config/clients", "/config/users", "/config/brokers",
+    "/consumers",
+    BROKER_IDS,
+    TOPICS,
+    CONFIG_CHANGES,
+    DELETE_TOPICS,
+    BROKER_SEQUENCE,
+    ISR_CHANGES,
+    PRODUCER_ID_BLOCK,
+    LOG_DIR_EVENTS,
+    "/config/topics",
+    "/config/clients",
+    "/config/users",
+    "/config/brokers",
     "/config/ips",
 )
 
@@ -153,13 +164,15 @@ class TopicInfo:
 
     def encode(self) -> bytes:
         moving = {str(number): each for number, each in self.partitions.items() if each.being_reassigned}
-        return encode_json({
-            "removing_replicas": {number: each.removing for number, each in moving.items()},
-            "partitions": {str(number): each.replicas for number, each in self.partitions.items()},
-            "topic_id": encode_uuid(self.topic_id),
-            "adding_replicas": {number: each.adding for number, each in moving.items()},
-            "version": 3,
-        })
+        return encode_json(
+            {
+                "removing_replicas": {number: each.removing for number, each in moving.items()},
+                "partitions": {str(number): each.replicas for number, each in self.partitions.items()},
+                "topic_id": encode_uuid(self.topic_id),
+                "adding_replicas": {number: each.adding for number, each in moving.items()},
+                "version": 3,
+            }
+        )
 
     @classmethod
     def decode(cls, data: bytes) -> TopicInfo:
@@ -175,10 +188,15 @@ class TopicInfo:
 
 def encode_state(state: LeaderAndIsr) -> bytes:
     """Partition state; the partition epoch is not written, it is the znode's version."""
-    return encode_json({
-        "controller_epoch": state.controller_epoch, "leader": state.leader, "version": 1,
-        "leader_epoch": state.leader_epoch, "isr": state.isr,
-    })
+    return encode_json(
+        {
+            "controller_epoch": state.controller_epoch,
+            "leader": state.leader,
+            "version": 1,
+            "leader_epoch": state.leader_epoch,
+            "isr": state.isr,
+        }
+    )
 
 
 def decode_state(data: bytes, version: int) -> LeaderAndIsr:
@@ -232,7 +250,9 @@ def decode_producer_block(data: bytes) -> tuple[int, int, int]:
 
 def encode_partition_list(partitions: list[tuple[str, int]]) -> bytes:
     """What /admin/preferred_replica_election and /isr_change_notification hold."""
-    return encode_json({"version": 1, "partitions": [{"topic": topic, "partition": number} for topic, number in partitions]})
+    return encode_json(
+        {"version": 1, "partitions": [{"topic": topic, "partition": number} for topic, number in partitions]}
+    )
 
 
 def decode_partition_list(data: bytes) -> list[tuple[str, int]]:

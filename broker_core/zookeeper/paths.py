@@ -29,7 +29,7 @@ class ClientPaths:
         return self.chroot if path == "/" else self.chroot + path
 
     def relative(self, path: str) -> str:
-        return path[len(self.chroot):] or "/"
+        return path[len(self.chroot) :] or "/"
 
     def to_server(self, op: p.Operation) -> p.Operation:
         if not self.chroot or isinstance(op, _Absolute | p.SetWatches):

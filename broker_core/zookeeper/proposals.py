@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from broker_core.zookeeper.errors import Code, ZkError
 from broker_core.zookeeper.protocol import ANY_VERSION, Check, Create, Delete, Multi, SetData, WriteOp
 from broker_core.zookeeper.tree import (
-    ROOT, CheckTxn, CloseSessionTxn, CreateTxn, DataTree, DeleteTxn, MultiTxn, SetDataTxn, is_valid_path, parent_of,
+    ROOT,
+    CheckTxn,
+    CloseSessionTxn,
+    CreateTxn,
+    DataTree,
+    DeleteTxn,
+    MultiTxn,
+    SetDataTxn,
+    is_valid_path,
+    parent_of,
 )
 
 
@@ -55,8 +64,11 @@ class Outlook:
         known = self.tree.sessions.get(session)
         paths = list(known.ephemerals) if known is not None else []
         found = [path for path in paths if (record := self.lookup(path)) is not None and record.owner == session]
-        found += [path for path, record in self.records.items()
-                  if record.exists and record.owner == session and path not in found]
+        found += [
+            path
+            for path, record in self.records.items()
+            if record.exists and record.owner == session and path not in found
+        ]
         return found
 
     def merge(self, upper: Outlook) -> None:

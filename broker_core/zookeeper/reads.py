@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from broker_core.zookeeper.errors import Code
 from broker_core.zookeeper.protocol import (
-    NODE_CHILDREN_CHANGED, NODE_CREATED, NODE_DATA_CHANGED, NODE_DELETED, Exists, GetChildren, GetData, Result, SetWatches,
+    NODE_CHILDREN_CHANGED,
+    NODE_CREATED,
+    NODE_DATA_CHANGED,
+    NODE_DELETED,
+    Exists,
+    GetChildren,
+    GetData,
+    Result,
+    SetWatches,
 )
 from broker_core.zookeeper.tree import DataTree
 from broker_core.zookeeper.watches import WatchTable

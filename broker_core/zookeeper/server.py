@@ -148,7 +148,9 @@ class ZooKeeperServer:
             return
         connection.session = session.id
         self._touch(session.id)
-        reply = p.ConnectReply(connection.number, self._count(connection), session.id, session.password, session.timeout_ms)
+        reply = p.ConnectReply(
+            connection.number, self._count(connection), session.id, session.password, session.timeout_ms
+        )
         self._send(connection, reply)
 
     def _request(self, connection: Connection, request: p.Request) -> None:
@@ -225,22 +227,28 @@ class ZooKeeperServer:
                 self._answer_connect(connection, pending)
             case p.Request():
                 result = self._result(connection, pending.request.op, pending)
-                reply = p.Reply(connection.number, self._count(connection), pending.request.xid, self.tree.last_zxid, result)
+                reply = p.Reply(
+                    connection.number, self._count(connection), pending.request.xid, self.tree.last_zxid, result
+                )
                 self._send(connection, reply, len(result.data))
 
     def _answer_connect(self, connection: Connection, pending: Pending) -> None:
         txn = pending.txn
         if isinstance(txn, CreateSessionTxn):
             connection.session = txn.session
-            self._send(connection, p.ConnectReply(connection.number, self._count(connection), txn.session, txn.password,
-                                                  txn.timeout_ms))
+            self._send(
+                connection,
+                p.ConnectReply(connection.number, self._count(connection), txn.session, txn.password, txn.timeout_ms),
+            )
 
     def _apply(self, zxid: int, time_ms: int, txn: Txn) -> None:
         owner = self._owner_name(txn.session) if isinstance(txn, CloseSessionTxn) else ""
         changes = self.tree.replay(zxid, time_ms, txn)
         match txn:
             case CreateSessionTxn():
-                self.node.emit(events.SESSION_OPENED, session=f"{txn.session:#x}", owner=txn.client, timeout_ms=txn.timeout_ms)
+                self.node.emit(
+                    events.SESSION_OPENED, session=f"{txn.session:#x}", owner=txn.client, timeout_ms=txn.timeout_ms
+                )
                 self._touch(txn.session)
             case CloseSessionTxn():
                 code = events.SESSION_EXPIRED if txn.expired else events.SESSION_CLOSED

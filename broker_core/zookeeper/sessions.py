@@ -73,7 +73,9 @@ class ExpiryQueue:
 
     def expire(self, now_ms: int) -> list[int]:
         """Sessions whose bucket is due, taken off the queue."""
-        due = [session for deadline in sorted(self._buckets) if deadline <= now_ms for session in self._buckets[deadline]]
+        due = [
+            session for deadline in sorted(self._buckets) if deadline <= now_ms for session in self._buckets[deadline]
+        ]
         for session in due:
             self.remove(session)
         return due

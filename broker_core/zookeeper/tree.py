@@ -105,8 +105,18 @@ class Znode:
 
     def stat(self) -> Stat:
         count = len(self.children)
-        return Stat(self.czxid, self.mzxid, self.pzxid, self.ctime, self.mtime, self.version,
-                    2 * self.creations - count, self.owner, len(self.data), count)
+        return Stat(
+            self.czxid,
+            self.mzxid,
+            self.pzxid,
+            self.ctime,
+            self.mtime,
+            self.version,
+            2 * self.creations - count,
+            self.owner,
+            len(self.data),
+            count,
+        )
 
 
 @dataclass(slots=True)

@@ -18,7 +18,18 @@ from typing import Any
 
 from broker_core.kernel.storage import File, Storage
 from broker_core.zookeeper.tree import (
-    ROOT, CheckTxn, CloseSessionTxn, CreateSessionTxn, CreateTxn, DataTree, DeleteTxn, MultiTxn, Session, SetDataTxn, Txn, Znode,
+    ROOT,
+    CheckTxn,
+    CloseSessionTxn,
+    CreateSessionTxn,
+    CreateTxn,
+    DataTree,
+    DeleteTxn,
+    MultiTxn,
+    Session,
+    SetDataTxn,
+    Txn,
+    Znode,
 )
 
 DIRECTORY = "version-2"
@@ -93,8 +104,21 @@ def tree_to_json(tree: DataTree) -> dict[str, Any]:
     return {
         "zxid": tree.last_zxid,
         "sessions": [[each.id, each.password, each.timeout_ms, each.client] for each in tree.sessions.values()],
-        "nodes": [[path, text_of(node.data), node.owner, node.czxid, node.mzxid, node.pzxid, node.ctime, node.mtime,
-                   node.version, node.creations] for path, node in tree.nodes.items()],
+        "nodes": [
+            [
+                path,
+                text_of(node.data),
+                node.owner,
+                node.czxid,
+                node.mzxid,
+                node.pzxid,
+                node.ctime,
+                node.mtime,
+                node.version,
+                node.creations,
+            ]
+            for path, node in tree.nodes.items()
+        ],
     }
 
 

@@ -82,8 +82,11 @@ class SkeletonBroker:
     def _answer(self, request: Request) -> Any:
         body = request.body
         kind = ApiKey(request.api_key).name
-        answers = {"LEADER_AND_ISR": m.LeaderAndIsrResponse, "STOP_REPLICA": m.StopReplicaResponse,
-                   "UPDATE_METADATA": m.UpdateMetadataResponse}
+        answers = {
+            "LEADER_AND_ISR": m.LeaderAndIsrResponse,
+            "STOP_REPLICA": m.StopReplicaResponse,
+            "UPDATE_METADATA": m.UpdateMetadataResponse,
+        }
         if body.controller_epoch < self.controller_epoch:
             self.stale.append(body.controller_epoch)
             return answers[kind](error_code=ErrorCode.STALE_CONTROLLER_EPOCH)
@@ -131,8 +134,11 @@ class Cluster:
         return machine.tree
 
     def alive(self) -> list[SkeletonBroker]:
-        return [node.machine for name, node in self.world.nodes.items()
-                if name.startswith("broker") and node.machine is not None and node.state == "running"]  # type: ignore[misc]
+        return [
+            node.machine
+            for name, node in self.world.nodes.items()
+            if name.startswith("broker") and node.machine is not None and node.state == "running"
+        ]  # type: ignore[misc]
 
     @property
     def controller(self) -> SkeletonBroker:
@@ -142,13 +148,24 @@ class Cluster:
 
     def create_topic(self, topic: str, assignment: list[list[int]], configs: dict[str, str] | None = None) -> Any:
         """Through the controller broker, as a client would; the answer."""
-        request = m.CreateTopicsRequest(timeout=30_000, topics=[m.CreateTopicsRequest.CreatableTopic(
-            name=topic, num_partitions=-1, replication_factor=-1,
-            assignments=[m.CreateTopicsRequest.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
-                         for number, replicas in enumerate(assignment)],
-            configs=[m.CreateTopicsRequest.CreatableTopicConfig(name=key, value=value)
-                     for key, value in (configs or {}).items()],
-        )])
+        request = m.CreateTopicsRequest(
+            timeout=30_000,
+            topics=[
+                m.CreateTopicsRequest.CreatableTopic(
+                    name=topic,
+                    num_partitions=-1,
+                    replication_factor=-1,
+                    assignments=[
+                        m.CreateTopicsRequest.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
+                        for number, replicas in enumerate(assignment)
+                    ],
+                    configs=[
+                        m.CreateTopicsRequest.CreatableTopicConfig(name=key, value=value)
+                        for key, value in (configs or {}).items()
+                    ],
+                )
+            ],
+        )
         return self.ask(self.controller.admin.create_topics, request)
 
     def ask(self, method: Any, request: Any, seconds: float = 0.5) -> Any:

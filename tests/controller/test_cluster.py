@@ -153,8 +153,9 @@ def test_deletion_waits_for_a_dead_replica() -> None:
 def test_partitions_are_added_behind_the_old_ones() -> None:
     cluster = Cluster()
     cluster.create_topic("orders", [[2, 3, 1]])
-    request = m.CreatePartitionsRequest(timeout=5000, topics=[m.CreatePartitionsRequest.CreatePartitionsTopic(
-        name="orders", count=3, assignments=None)])
+    request = m.CreatePartitionsRequest(
+        timeout=5000, topics=[m.CreatePartitionsRequest.CreatePartitionsTopic(name="orders", count=3, assignments=None)]
+    )
     answer = cluster.ask(cluster.controller.admin.create_partitions, request)
     assert answer.results[0].error_code == ErrorCode.NONE
     assert cluster.broker(1).cache.partition_count("orders") == 3
@@ -191,14 +192,31 @@ def test_an_unclean_election_takes_a_replica_that_is_behind() -> None:
     assert cluster.events("leader_elected")[-1]["reason"] == "unclean"
 
 
-def alter(cluster: Cluster, broker: int, isr: list[int], partition_epoch: int, leader_epoch: int = 0) -> m.AlterPartitionResponse:
+def alter(
+    cluster: Cluster, broker: int, isr: list[int], partition_epoch: int, leader_epoch: int = 0
+) -> m.AlterPartitionResponse:
     request = m.AlterPartitionRequest(
-        broker_id=broker, broker_epoch=cluster.broker(broker).registration.broker_epoch,
-        topics=[m.AlterPartitionRequest.TopicData(topic_id=cluster.controller.cache.topic_ids["orders"], partitions=[
-            m.AlterPartitionRequest.PartitionData(
-                partition_index=0, leader_epoch=leader_epoch, partition_epoch=partition_epoch, new_isr_with_epochs=[
-                    m.AlterPartitionRequest.BrokerState(
-                        broker_id=each, broker_epoch=cluster.broker(each).registration.broker_epoch) for each in isr])])])
+        broker_id=broker,
+        broker_epoch=cluster.broker(broker).registration.broker_epoch,
+        topics=[
+            m.AlterPartitionRequest.TopicData(
+                topic_id=cluster.controller.cache.topic_ids["orders"],
+                partitions=[
+                    m.AlterPartitionRequest.PartitionData(
+                        partition_index=0,
+                        leader_epoch=leader_epoch,
+                        partition_epoch=partition_epoch,
+                        new_isr_with_epochs=[
+                            m.AlterPartitionRequest.BrokerState(
+                                broker_id=each, broker_epoch=cluster.broker(each).registration.broker_epoch
+                            )
+                            for each in isr
+                        ],
+                    )
+                ],
+            )
+        ],
+    )
     answer: m.AlterPartitionResponse = cluster.ask(cluster.controller.controller.handle_alter_partition, request)
     return answer
 
@@ -231,8 +249,11 @@ def test_a_preferred_election_gives_the_partition_back() -> None:
     cluster.world.start_node("broker-2")
     cluster.run(2)
     state = cluster.leader("orders", 0)
-    wish = m.ElectLeadersRequest(election_type=0, timeout=1000, topic_partitions=[
-        m.ElectLeadersRequest.TopicPartitions(topic="orders", partitions=[0])])
+    wish = m.ElectLeadersRequest(
+        election_type=0,
+        timeout=1000,
+        topic_partitions=[m.ElectLeadersRequest.TopicPartitions(topic="orders", partitions=[0])],
+    )
     answer = cluster.ask(cluster.controller.controller.elect_leaders, wish)
     result = answer.replica_election_results[0].partition_result[0]
     assert result.error_code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
@@ -258,17 +279,29 @@ def test_the_balance_is_restored_by_itself() -> None:
 def test_a_partition_moves_to_another_broker() -> None:
     cluster = Cluster(4)
     cluster.create_topic("orders", [[1, 2]])
-    request = m.AlterPartitionReassignmentsRequest(timeout=5000, topics=[
-        m.AlterPartitionReassignmentsRequest.ReassignableTopic(name="orders", partitions=[
-            m.AlterPartitionReassignmentsRequest.ReassignablePartition(partition_index=0, replicas=[3, 4])])])
+    request = m.AlterPartitionReassignmentsRequest(
+        timeout=5000,
+        topics=[
+            m.AlterPartitionReassignmentsRequest.ReassignableTopic(
+                name="orders",
+                partitions=[
+                    m.AlterPartitionReassignmentsRequest.ReassignablePartition(partition_index=0, replicas=[3, 4])
+                ],
+            )
+        ],
+    )
     answer = cluster.ask(cluster.controller.controller.alter_partition_reassignments, request)
     assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
-    listed = cluster.ask(cluster.controller.controller.list_partition_reassignments,
-                         m.ListPartitionReassignmentsRequest(topics=None))
+    listed = cluster.ask(
+        cluster.controller.controller.list_partition_reassignments, m.ListPartitionReassignmentsRequest(topics=None)
+    )
     moving = listed.topics[0].partitions[0]
     assert (moving.replicas, moving.adding_replicas, moving.removing_replicas) == ([3, 4, 1, 2], [3, 4], [1, 2])
     state = cluster.leader("orders", 0)
-    assert alter(cluster, 1, [1, 2, 3, 4], state.partition_epoch, state.leader_epoch).topics[0].partitions[0].error_code == 0
+    assert (
+        alter(cluster, 1, [1, 2, 3, 4], state.partition_epoch, state.leader_epoch).topics[0].partitions[0].error_code
+        == 0
+    )
     cluster.run(1)
     assert cluster.controller.controller.context.replicas(("orders", 0)) == [3, 4]
     assert (cluster.leader("orders", 0).leader, cluster.leader("orders", 0).isr) == (3, [3, 4])
@@ -279,7 +312,9 @@ def test_a_partition_moves_to_another_broker() -> None:
 def test_producer_ids_are_given_in_blocks_of_a_thousand() -> None:
     cluster = Cluster()
     request = m.AllocateProducerIdsRequest(broker_id=2, broker_epoch=cluster.broker(2).registration.broker_epoch)
-    starts = [cluster.ask(cluster.controller.controller.allocate_producer_ids, request).producer_id_start for _ in range(3)]
+    starts = [
+        cluster.ask(cluster.controller.controller.allocate_producer_ids, request).producer_id_start for _ in range(3)
+    ]
     assert starts == [0, 1000, 2000]
 
 

@@ -197,7 +197,12 @@ def test_an_operation_that_fails_says_why() -> None:
     a.do(p.Create("/a/b"), p.Create("/a"), p.Create("/a"), p.SetData("/a", b"", 3), p.Create("/a/b"), p.Delete("/a"))
     run(world, 0.1)
     assert [code for _, code in a.seen[1:]] == [
-        Code.NONODE, Code.OK, Code.NODEEXISTS, Code.BADVERSION, Code.OK, Code.NOTEMPTY,
+        Code.NONODE,
+        Code.OK,
+        Code.NODEEXISTS,
+        Code.BADVERSION,
+        Code.OK,
+        Code.NOTEMPTY,
     ]
 
 

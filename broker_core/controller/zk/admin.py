@@ -81,7 +81,10 @@ class TopicAdmin:
 
     def _planned(self, topic: Any) -> tuple[TopicInfo, dict[str, str]]:
         """Assignment and settings of a topic that may be created. Raises RequestError."""
-        existing = [*self.cache.topics, *(name for name in self.controller.context.assignments if name not in self.cache.topics)]
+        existing = [
+            *self.cache.topics,
+            *(name for name in self.controller.context.assignments if name not in self.cache.topics),
+        ]
         topic_names.validate_new(topic.name, existing)
         assignment = initial_assignment(topic, self.cache.racks(), self.config, self.node.random("assignment"))
         configs = _config_texts(topic.configs)
@@ -98,13 +101,20 @@ class TopicAdmin:
     def _created_result(self, name: str, info: TopicInfo, configs: dict[str, str]) -> Any:
         described = [
             m.CreateTopicsResponse.CreatableTopicConfigs(
-                name=entry.name, value=entry.value, read_only=entry.read_only, config_source=entry.source,
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
                 is_sensitive=entry.sensitive,
-            ) for entry in describe_topic(configs, self.config)
+            )
+            for entry in describe_topic(configs, self.config)
         ]
         return m.CreateTopicsResponse.CreatableTopicResult(
-            name=name, topic_id=info.topic_id, num_partitions=len(info.partitions),
-            replication_factor=len(info.partitions[0].replicas), configs=described,
+            name=name,
+            topic_id=info.topic_id,
+            num_partitions=len(info.partitions),
+            replication_factor=len(info.partitions[0].replicas),
+            configs=described,
         )
 
     def _topics_written(self, context: Any, written: list[p.Result]) -> None:
@@ -112,8 +122,9 @@ class TopicAdmin:
         again = [name for name, result in zip(infos, written, strict=True) if _left_over_config(result)]
         if again:
             retried = {name: infos.pop(name) for name in again}
-            ops: list[p.Operation] = [_creation(name, info, configs, config_exists=True)
-                                      for name, (info, configs) in retried.items()]
+            ops: list[p.Operation] = [
+                _creation(name, info, configs, config_exists=True) for name, (info, configs) in retried.items()
+            ]
             self.zk.batch(ops, self._leftovers_written, (retried, [*written], context))
         self._finish_creation(infos, results, [each for each in written if not _left_over_config(each)])
         if not again:
@@ -131,15 +142,27 @@ class TopicAdmin:
         for (name, (info, configs)), result in zip(list(infos.items()), written, strict=True):
             if result.ok:
                 assignment = {number: list(each.replicas) for number, each in info.partitions.items()}
-                self.node.emit(events.TOPIC_CREATED, topic=name, partitions=len(assignment), configs=dict(configs),
-                               replication_factor=len(assignment[0]), assignment=assignment, topic_id=str(info.topic_id))
+                self.node.emit(
+                    events.TOPIC_CREATED,
+                    topic=name,
+                    partitions=len(assignment),
+                    configs=dict(configs),
+                    replication_factor=len(assignment[0]),
+                    assignment=assignment,
+                    topic_id=str(info.topic_id),
+                )
             else:
                 del infos[name]
                 _make_error(results[name], _write_error(name, result))
 
     def _await_creation(
-        self, infos: dict[str, tuple[TopicInfo, dict[str, str]]], results: dict[str, Any], timeout_ms: int,
-        response: Any, done: Done, caller: Any,
+        self,
+        infos: dict[str, tuple[TopicInfo, dict[str, str]]],
+        results: dict[str, Any],
+        timeout_ms: int,
+        response: Any,
+        done: Done,
+        caller: Any,
     ) -> None:
         counts = {name: len(info.partitions) for name, (info, _) in infos.items()}
         self.waits.answer(counts, results, timeout_ms, response, done, caller)
@@ -169,8 +192,9 @@ class TopicAdmin:
         if request.validate_only or not grown:
             done(caller, response)
             return
-        ops: list[p.Operation] = [p.SetData(znodes.topic_path(name), info.encode(), version)
-                                  for name, (info, _, version) in grown.items()]
+        ops: list[p.Operation] = [
+            p.SetData(znodes.topic_path(name), info.encode(), version) for name, (info, _, version) in grown.items()
+        ]
         self.zk.batch(ops, self._growth_written, (grown, results, request.timeout, response, done, caller))
 
     def _grown(self, topic: Any, found: p.Result) -> tuple[TopicInfo, dict[int, list[int]], int]:
@@ -199,7 +223,9 @@ class TopicAdmin:
 
     def delete_topics(self, request: m.DeleteTopicsRequest, done: Done, context: Any = None) -> None:
         """`done(context, DeleteTopicsResponse)` when this broker's cache has forgotten the topics."""
-        asked = [(each.name, each.topic_id) for each in request.topics] or [(name, NO_ID) for name in request.topic_names]
+        asked = [(each.name, each.topic_id) for each in request.topics] or [
+            (name, NO_ID) for name in request.topic_names
+        ]
         answers: list[Any] = []
         results: dict[str, Any] = {}
         for name, topic_id in asked:
@@ -276,4 +302,3 @@ def _write_error(name: str, result: p.Result) -> RequestError:
     if Code.SESSIONEXPIRED in codes:
         return RequestError(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.message)
     return RequestError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{result.code.name} for topic '{name}'")
-

@@ -54,7 +54,9 @@ class AlterPartition:
             done(context, m.AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
             return
         names = {topic_id: topic for topic, topic_id in self.core.context.topic_ids.items()}
-        alteration = _Alteration(request, [(topic, topic.topic_name or names.get(topic.topic_id)) for topic in request.topics])
+        alteration = _Alteration(
+            request, [(topic, topic.topic_name or names.get(topic.topic_id)) for topic in request.topics]
+        )
         wanted: dict[TopicPartition, LeaderAndIsr] = {}
         for topic, name in alteration.topics:
             for data in topic.partitions if name is not None else []:
@@ -83,7 +85,9 @@ class AlterPartition:
             return ErrorCode.INVALID_UPDATE_VERSION  # D
         if recovery == RECOVERING and (len(isr) > 1 or current.recovery_state == RECOVERED):
             return ErrorCode.INVALID_REQUEST
-        if not isr or any(not self._eligible(broker, epoch) for broker, epoch in members or [(each, -1) for each in isr]):
+        if not isr or any(
+            not self._eligible(broker, epoch) for broker, epoch in members or [(each, -1) for each in isr]
+        ):
             return ErrorCode.INELIGIBLE_REPLICA if isr else ErrorCode.INVALID_REQUEST  # E
         return replace(current, isr=isr, recovery_state=recovery)
 
@@ -94,7 +98,11 @@ class AlterPartition:
         return alive and (epoch == -1 or (info is not None and info.epoch == epoch))
 
     def _written(
-        self, alteration: _Alteration, done: Any, context: Any, updated: dict[TopicPartition, LeaderAndIsr],
+        self,
+        alteration: _Alteration,
+        done: Any,
+        context: Any,
+        updated: dict[TopicPartition, LeaderAndIsr],
         refused: list[TopicPartition],
     ) -> None:
         for partition in refused:
@@ -117,16 +125,24 @@ class AlterPartition:
 def _response(alteration: _Alteration) -> m.AlterPartitionResponse:
     topics = []
     for topic, name in alteration.topics:
-        partitions = [_partition(data, alteration.answers[name, data.partition_index] if name else ErrorCode.UNKNOWN_TOPIC_ID)
-                      for data in topic.partitions]
-        topics.append(m.AlterPartitionResponse.TopicData(topic_id=topic.topic_id, topic_name=name or "", partitions=partitions))
+        partitions = [
+            _partition(data, alteration.answers[name, data.partition_index] if name else ErrorCode.UNKNOWN_TOPIC_ID)
+            for data in topic.partitions
+        ]
+        topics.append(
+            m.AlterPartitionResponse.TopicData(topic_id=topic.topic_id, topic_name=name or "", partitions=partitions)
+        )
     return m.AlterPartitionResponse(topics=topics)
 
 
 def _partition(data: Any, answer: ErrorCode | LeaderAndIsr) -> m.AlterPartitionResponse.PartitionData:
     if isinstance(answer, LeaderAndIsr):
         return m.AlterPartitionResponse.PartitionData(
-            partition_index=data.partition_index, leader_id=answer.leader, leader_epoch=answer.leader_epoch,
-            isr=list(answer.isr), leader_recovery_state=answer.recovery_state, partition_epoch=answer.partition_epoch,
+            partition_index=data.partition_index,
+            leader_id=answer.leader,
+            leader_epoch=answer.leader_epoch,
+            isr=list(answer.isr),
+            leader_recovery_state=answer.recovery_state,
+            partition_epoch=answer.partition_epoch,
         )
     return m.AlterPartitionResponse.PartitionData(partition_index=data.partition_index, error_code=answer)

@@ -31,8 +31,12 @@ class RequestBatch:
     """Gather with `lead_or_follow`, `stop` and `update_metadata`; `send` hands everything to the channels."""
 
     def __init__(
-        self, controller_id: int, context: ControllerContext, channels: ControllerChannels,
-        leader_and_isr_answered: Answered, stop_replica_answered: Answered,
+        self,
+        controller_id: int,
+        context: ControllerContext,
+        channels: ControllerChannels,
+        leader_and_isr_answered: Answered,
+        stop_replica_answered: Answered,
     ) -> None:
         self.controller_id = controller_id
         self.context = context
@@ -58,11 +62,18 @@ class RequestBatch:
             partitions = self._leader_and_isr.setdefault(broker, {})
             was_new = partition in partitions and partitions[partition].is_new
             partitions[partition] = m.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
-                topic_name=partition[0], partition_index=partition[1], controller_epoch=state.controller_epoch,
-                leader=state.leader, leader_epoch=state.leader_epoch, isr=list(state.isr),
-                partition_epoch=state.partition_epoch, replicas=list(assignment.replicas),
-                adding_replicas=list(assignment.adding), removing_replicas=list(assignment.removing),
-                is_new=is_new or was_new, leader_recovery_state=state.recovery_state,
+                topic_name=partition[0],
+                partition_index=partition[1],
+                controller_epoch=state.controller_epoch,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                isr=list(state.isr),
+                partition_epoch=state.partition_epoch,
+                replicas=list(assignment.replicas),
+                adding_replicas=list(assignment.adding),
+                removing_replicas=list(assignment.removing),
+                is_new=is_new or was_new,
+                leader_recovery_state=state.recovery_state,
             )
         self.update_metadata(self.context.live_or_stopping, [partition])
 
@@ -76,7 +87,9 @@ class RequestBatch:
             partitions = self._stop.setdefault(broker, {})
             delete_before = partition in partitions and partitions[partition].delete_partition
             partitions[partition] = m.StopReplicaRequest.StopReplicaPartitionState(
-                partition_index=partition[1], leader_epoch=epoch, delete_partition=delete or delete_before,
+                partition_index=partition[1],
+                leader_epoch=epoch,
+                delete_partition=delete or delete_before,
             )
 
     def update_metadata(self, brokers: list[int], partitions: list[TopicPartition]) -> None:
@@ -92,11 +105,17 @@ class RequestBatch:
         replicas = self.context.replicas(partition)
         deleting = partition[0] in self.context.deleting
         return m.UpdateMetadataRequest.UpdateMetadataPartitionState(
-            topic_name=partition[0], partition_index=partition[1], controller_epoch=state.controller_epoch,
+            topic_name=partition[0],
+            partition_index=partition[1],
+            controller_epoch=state.controller_epoch,
             leader=LEADER_DURING_DELETE if deleting else state.leader,
             leader_epoch=EPOCH_DURING_DELETE if deleting else state.leader_epoch,
-            isr=list(state.isr), zk_version=state.partition_epoch, replicas=list(replicas),
-            offline_replicas=[each for each in replicas if not self.context.is_online(each, partition, with_stopping=True)],
+            isr=list(state.isr),
+            zk_version=state.partition_epoch,
+            replicas=list(replicas),
+            offline_replicas=[
+                each for each in replicas if not self.context.is_online(each, partition, with_stopping=True)
+            ],
         )
 
     # --- sending ---------------------------------------------------------------------------------
@@ -115,12 +134,16 @@ class RequestBatch:
     def _send_leader_and_isr(self, broker: int, states: dict[TopicPartition, Any]) -> None:
         leaders = dict.fromkeys(state.leader for state in states.values())
         live = [
-            m.LeaderAndIsrRequest.LeaderAndIsrLiveLeader(broker_id=info.id, host_name=info.endpoints[0].host,
-                                                         port=info.endpoints[0].port)
-            for info in self.context.brokers.values() if info.id in leaders
+            m.LeaderAndIsrRequest.LeaderAndIsrLiveLeader(
+                broker_id=info.id, host_name=info.endpoints[0].host, port=info.endpoints[0].port
+            )
+            for info in self.context.brokers.values()
+            if info.id in leaders
         ]
         topics = [
-            m.LeaderAndIsrRequest.LeaderAndIsrTopicState(topic_name=topic, topic_id=self._topic_id(topic), partition_states=parts)
+            m.LeaderAndIsrRequest.LeaderAndIsrTopicState(
+                topic_name=topic, topic_id=self._topic_id(topic), partition_states=parts
+            )
             for topic, parts in _by_topic(states).items()
         ]
         body = m.LeaderAndIsrRequest(type=INCREMENTAL, topic_states=topics, live_leaders=live)
@@ -128,8 +151,9 @@ class RequestBatch:
 
     def _send_update_metadata(self) -> None:
         topics = [
-            m.UpdateMetadataRequest.UpdateMetadataTopicState(topic_name=topic, topic_id=self._topic_id(topic),
-                                                             partition_states=parts)
+            m.UpdateMetadataRequest.UpdateMetadataTopicState(
+                topic_name=topic, topic_id=self._topic_id(topic), partition_states=parts
+            )
             for topic, parts in _by_topic(self._update).items()
         ]
         live = [self._live_broker(broker) for broker in self.context.brokers]
@@ -142,17 +166,27 @@ class RequestBatch:
         info = self.context.brokers[broker]
         endpoints = [
             m.UpdateMetadataRequest.UpdateMetadataEndpoint(
-                port=each.port, host=each.host, listener=each.listener,
+                port=each.port,
+                host=each.host,
+                listener=each.listener,
                 security_protocol=SECURITY_PROTOCOL_IDS.get(each.security_protocol, 0),
-            ) for each in info.endpoints
+            )
+            for each in info.endpoints
         ]
         return m.UpdateMetadataRequest.UpdateMetadataBroker(id=broker, endpoints=endpoints, rack=info.rack)
 
     def _send_stop_replica(self, broker: int, stops: dict[TopicPartition, Any]) -> None:
-        topics = [m.StopReplicaRequest.StopReplicaTopicState(topic_name=topic, partition_states=parts)
-                  for topic, parts in _by_topic(stops).items()]
-        self._hand_over(broker, ApiKey.STOP_REPLICA, m.StopReplicaRequest(topic_states=topics), len(stops),
-                        self.stop_replica_answered)
+        topics = [
+            m.StopReplicaRequest.StopReplicaTopicState(topic_name=topic, partition_states=parts)
+            for topic, parts in _by_topic(stops).items()
+        ]
+        self._hand_over(
+            broker,
+            ApiKey.STOP_REPLICA,
+            m.StopReplicaRequest(topic_states=topics),
+            len(stops),
+            self.stop_replica_answered,
+        )
 
     def _hand_over(self, broker: int, api: ApiKey, body: Any, partitions: int, answered: Answered | None) -> None:
         body.controller_id = self.controller_id

@@ -20,7 +20,11 @@ from broker_core.wire.rpc import RpcClient
 
 RETRY_BACKOFF_US = 100_000
 VERSIONS = {ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8}
-NAMES = {ApiKey.LEADER_AND_ISR: "LeaderAndIsr", ApiKey.STOP_REPLICA: "StopReplica", ApiKey.UPDATE_METADATA: "UpdateMetadata"}
+NAMES = {
+    ApiKey.LEADER_AND_ISR: "LeaderAndIsr",
+    ApiKey.STOP_REPLICA: "StopReplica",
+    ApiKey.UPDATE_METADATA: "UpdateMetadata",
+}
 
 Answered = Callable[[int, Any, Any], None]  # broker, request, response
 
@@ -80,10 +84,22 @@ class ControllerChannels:
             return
         channel.busy = True
         request = channel.queue[0]
-        self.node.emit(events.CONTROL_REQUEST, api=NAMES[request.api], to=channel.broker, partitions=request.partitions,
-                       epoch=request.body.controller_epoch)
-        self.rpc.call(f"broker-{channel.broker}", request.api, VERSIONS[request.api], request.body, self.timeout_us,
-                      self._done, channel)
+        self.node.emit(
+            events.CONTROL_REQUEST,
+            api=NAMES[request.api],
+            to=channel.broker,
+            partitions=request.partitions,
+            epoch=request.body.controller_epoch,
+        )
+        self.rpc.call(
+            f"broker-{channel.broker}",
+            request.api,
+            VERSIONS[request.api],
+            request.body,
+            self.timeout_us,
+            self._done,
+            channel,
+        )
 
     def _done(self, channel: Channel, response: Any) -> None:
         channel.busy = False

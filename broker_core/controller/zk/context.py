@@ -69,15 +69,23 @@ class ControllerContext:
         return [(topic, number) for number in self.assignments.get(topic, {})]
 
     def replicas_of(self, topic: str) -> list[Replica]:
-        return [(topic, number, broker) for number, each in self.assignments.get(topic, {}).items()
-                for broker in each.replicas]
+        return [
+            (topic, number, broker)
+            for number, each in self.assignments.get(topic, {}).items()
+            for broker in each.replicas
+        ]
 
     def partitions_on(self, broker: int) -> list[TopicPartition]:
         return [partition for partition in self.partitions() if broker in self.replicas(partition)]
 
     def replicas_on(self, brokers: list[int]) -> list[Replica]:
-        return [(topic, number, broker) for topic, parts in self.assignments.items()
-                for number, each in parts.items() for broker in each.replicas if broker in brokers]
+        return [
+            (topic, number, broker)
+            for topic, parts in self.assignments.items()
+            for number, each in parts.items()
+            for broker in each.replicas
+            if broker in brokers
+        ]
 
     def partitions_in(self, *states: PartitionState) -> list[TopicPartition]:
         return [partition for partition, state in self.partition_states.items() if state in states]
@@ -87,12 +95,19 @@ class ControllerContext:
 
     def with_offline_leader(self) -> list[TopicPartition]:
         """Partitions whose leader cannot work, those being deleted left out."""
-        return [partition for partition, state in self.leadership.items()
-                if not self.is_online(state.leader, partition) and partition[0] not in self.deleting]
+        return [
+            partition
+            for partition, state in self.leadership.items()
+            if not self.is_online(state.leader, partition) and partition[0] not in self.deleting
+        ]
 
     def reassigning(self) -> list[TopicPartition]:
-        return [(topic, number) for topic, parts in self.assignments.items()
-                for number, each in parts.items() if each.being_reassigned]
+        return [
+            (topic, number)
+            for topic, parts in self.assignments.items()
+            for number, each in parts.items()
+            if each.being_reassigned
+        ]
 
     def remove_topic(self, topic: str) -> None:
         """Forget everything about a topic."""
@@ -111,7 +126,11 @@ class ControllerContext:
         assignment = self.assignment(partition)
         replicas = assignment.replicas
         return Situation(
-            state, replicas, [each for each in replicas if self.is_online(each, partition)],
+            state,
+            replicas,
+            [each for each in replicas if self.is_online(each, partition)],
             [each for each in replicas if self.is_online(each, partition, with_stopping=True)],
-            assignment.target, list(self.shutting_down), unclean_allowed,
+            assignment.target,
+            list(self.shutting_down),
+            unclean_allowed,
         )

@@ -72,11 +72,15 @@ class KafkaController:
         store = ControllerStore(self.thread, self.context, self._moved)
         timeout_ms = config.get("controller.socket.timeout.ms") or 30_000
         channels = ControllerChannels(self.node, rpc, timeout_ms * 1000)
-        batch = RequestBatch(self.broker_id, self.context, channels, self._leader_and_isr_answered, self._stop_replica_answered)
+        batch = RequestBatch(
+            self.broker_id, self.context, channels, self._leader_and_isr_answered, self._stop_replica_answered
+        )
         unclean = bool(config.get("unclean.leader.election.enable") or False)
         partitions = PartitionStateMachine(self.node, self.context, store, batch, unclean)
         replicas = ReplicaStateMachine(self.node, self.context, store, batch)
-        return ControllerCore(self.node, self.zk, config, self.context, self.thread, store, channels, batch, partitions, replicas)
+        return ControllerCore(
+            self.node, self.zk, config, self.context, self.thread, store, channels, batch, partitions, replicas
+        )
 
     def _make_parts(self) -> None:
         core = self.core
@@ -90,8 +94,9 @@ class KafkaController:
         self.controlled_shutdown = ControlledShutdown(core)
         self.producer_ids = ProducerIds(core)
         self.reassign_requests = ReassignRequests(core, self.reassignment)
-        self.failover = Failover(core, self.membership, self.topics, self.deletion, self.reassignment, self.leadership,
-                                 self.notifications)
+        self.failover = Failover(
+            core, self.membership, self.topics, self.deletion, self.reassignment, self.leadership, self.notifications
+        )
 
     @property
     def epoch(self) -> int:
@@ -138,8 +143,12 @@ class KafkaController:
             return
         epoch = int(results[0].data) + 1
         me = znodes.encode_controller(self.broker_id, self.node.wall_ms())
-        both = p.Multi([p.Create(znodes.CONTROLLER, me, ephemeral=True),
-                        p.SetData(znodes.CONTROLLER_EPOCH, b"%d" % epoch, stat.version)])
+        both = p.Multi(
+            [
+                p.Create(znodes.CONTROLLER, me, ephemeral=True),
+                p.SetData(znodes.CONTROLLER_EPOCH, b"%d" % epoch, stat.version),
+            ]
+        )
         self.thread.request([both], self._tried, epoch)
 
     def _epoch_created(self, results: list[p.Result]) -> None:
@@ -197,8 +206,15 @@ class KafkaController:
             return
         self.is_active = False
         self.node.emit(events.CONTROLLER_RESIGNED, broker=self.broker_id, epoch=self.epoch, reason=reason)
-        for path in (znodes.BROKER_IDS, znodes.TOPICS, znodes.DELETE_TOPICS, znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS,
-                     znodes.PREFERRED_ELECTION, *(znodes.topic_path(topic) for topic in self.context.assignments)):
+        for path in (
+            znodes.BROKER_IDS,
+            znodes.TOPICS,
+            znodes.DELETE_TOPICS,
+            znodes.ISR_CHANGES,
+            znodes.LOG_DIR_EVENTS,
+            znodes.PREFERRED_ELECTION,
+            *(znodes.topic_path(topic) for topic in self.context.assignments),
+        ):
             self.zk.forget(path)
         self.leadership.stop_checks()
         self.core.channels.close()
@@ -251,7 +267,9 @@ class KafkaController:
         self.thread.put(self._serve, "AlterPartitionResponse", self.alter_partition.handle, request, done, context)
 
     def handle_controlled_shutdown(self, request: m.ControlledShutdownRequest, done: Done, context: Any = None) -> None:
-        self.thread.put(self._serve, "ControlledShutdownResponse", self.controlled_shutdown.handle, request, done, context)
+        self.thread.put(
+            self._serve, "ControlledShutdownResponse", self.controlled_shutdown.handle, request, done, context
+        )
 
     def elect_leaders(self, request: m.ElectLeadersRequest, done: Done, context: Any = None) -> None:
         self.thread.put(self._serve, "ElectLeadersResponse", self.leadership.handle, request, done, context)
@@ -262,12 +280,16 @@ class KafkaController:
     def alter_partition_reassignments(
         self, request: m.AlterPartitionReassignmentsRequest, done: Done, context: Any = None
     ) -> None:
-        self.thread.put(self._serve, "AlterPartitionReassignmentsResponse", self.reassign_requests.alter, request, done, context)
+        self.thread.put(
+            self._serve, "AlterPartitionReassignmentsResponse", self.reassign_requests.alter, request, done, context
+        )
 
     def list_partition_reassignments(
         self, request: m.ListPartitionReassignmentsRequest, done: Done, context: Any = None
     ) -> None:
-        self.thread.put(self._serve, "ListPartitionReassignmentsResponse", self.reassign_requests.list, request, done, context)
+        self.thread.put(
+            self._serve, "ListPartitionReassignmentsResponse", self.reassign_requests.list, request, done, context
+        )
 
     def _serve(self, kind: str, handler: Handler, request: Any, done: Done, context: Any) -> None:
         """Event: a request; whatever happens, it is answered once."""

@@ -69,7 +69,9 @@ class TopicDeletion:
         """Which of them have to wait: a replica is offline, or a reassignment is under way."""
         context = self.core.context
         for topic in topics:
-            offline = any(not context.is_online(broker, (topic, number)) for topic, number, broker in context.replicas_of(topic))
+            offline = any(
+                not context.is_online(broker, (topic, number)) for topic, number, broker in context.replicas_of(topic)
+            )
             moving = any(each.being_reassigned for each in context.assignments[topic].values())
             if offline or moving:
                 context.deletion_ineligible[topic] = None
@@ -144,8 +146,12 @@ class TopicDeletion:
         partitions = context.partitions_of(topic)
         paths = [znodes.state_path(*each) for each in partitions]
         paths += [znodes.partition_path(*each) for each in partitions]
-        paths += [znodes.partitions_path(topic), znodes.topic_path(topic), znodes.config_path("topics", topic),
-                  znodes.delete_topic_path(topic)]
+        paths += [
+            znodes.partitions_path(topic),
+            znodes.topic_path(topic),
+            znodes.config_path("topics", topic),
+            znodes.delete_topic_path(topic),
+        ]
         self.core.store.delete_all(paths)
         self.core.thread.call(self._forget, topic)
 
@@ -157,7 +163,11 @@ class TopicDeletion:
 def stop_replica_errors(request: Any, response: Any) -> dict[tuple[str, int], ErrorCode]:
     """Partition -> error for all that were to be deleted; an error of the whole answer stands for each."""
     whole = ErrorCode(response.error_code)
-    asked = [(topic.topic_name, each.partition_index) for topic in request.topic_states
-             for each in topic.partition_states if each.delete_partition]
+    asked = [
+        (topic.topic_name, each.partition_index)
+        for topic in request.topic_states
+        for each in topic.partition_states
+        if each.delete_partition
+    ]
     single = {(each.topic_name, each.partition_index): ErrorCode(each.error_code) for each in response.partition_errors}
     return {each: whole if whole is not ErrorCode.NONE else single.get(each, ErrorCode.NONE) for each in asked}

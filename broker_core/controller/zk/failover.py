@@ -30,8 +30,14 @@ class Failover:
     """The steps between winning the election and being the controller in fact."""
 
     def __init__(
-        self, core: ControllerCore, membership: Membership, topics: Topics, deletion: TopicDeletion,
-        reassignment: Reassignment, leadership: Leadership, notifications: Notifications,
+        self,
+        core: ControllerCore,
+        membership: Membership,
+        topics: Topics,
+        deletion: TopicDeletion,
+        reassignment: Reassignment,
+        leadership: Leadership,
+        notifications: Notifications,
     ) -> None:
         self.core = core
         self.membership = membership
@@ -76,11 +82,22 @@ class Failover:
 
     def _put_right(self) -> None:
         core, context = self.core, self.core.context
-        core.node.emit(events.CONTROLLER_LOADED, topics=len(context.assignments), partitions=len(context.partitions()),
-                       epoch=context.epoch)
+        core.node.emit(
+            events.CONTROLLER_LOADED,
+            topics=len(context.assignments),
+            partitions=len(context.partitions()),
+            epoch=context.epoch,
+        )
         core.update_metadata(context.live_or_stopping, [])
-        for step in (core.replicas.start, core.partitions.start, self._tell_all, self.reassignment.resume_all,
-                     self.deletion.try_deletions, self.leadership.election_wished, self.leadership.start_checks):
+        for step in (
+            core.replicas.start,
+            core.partitions.start,
+            self._tell_all,
+            self.reassignment.resume_all,
+            self.deletion.try_deletions,
+            self.leadership.election_wished,
+            self.leadership.start_checks,
+        ):
             core.thread.call(step)
 
     def _tell_all(self) -> None:

@@ -70,15 +70,17 @@ class Leadership:
         return None if needed else ErrorCode.ELECTION_NOT_NEEDED
 
     def _answer(self, errors: Errors, electable: list[TopicPartition], done: Any, context: Any) -> None:
-        outcome = {**{each: ErrorCode.NONE for each in electable}, **errors}
+        outcome = {**dict.fromkeys(electable, ErrorCode.NONE), **errors}
         topics: dict[str, list[Any]] = {}
         for (topic, number), code in outcome.items():
             result = m.ElectLeadersResponse.PartitionResult(
                 partition_id=number, error_code=code, error_message=None if code is ErrorCode.NONE else code.message
             )
             topics.setdefault(topic, []).append(result)
-        results = [m.ElectLeadersResponse.ReplicaElectionResult(topic=topic, partition_result=parts)
-                   for topic, parts in topics.items()]
+        results = [
+            m.ElectLeadersResponse.ReplicaElectionResult(topic=topic, partition_result=parts)
+            for topic, parts in topics.items()
+        ]
         done(context, m.ElectLeadersResponse(replica_election_results=results))
 
     # --- /admin/preferred_replica_election -------------------------------------------------------
@@ -127,8 +129,9 @@ class Leadership:
             if replicas and partition[0] not in context.deleting:
                 preferring.setdefault(replicas[0], []).append(partition)
         for broker, partitions in preferring.items():
-            elsewhere = [each for each in partitions
-                         if each in context.leadership and context.leadership[each].leader != broker]
+            elsewhere = [
+                each for each in partitions if each in context.leadership and context.leadership[each].leader != broker
+            ]
             if len(elsewhere) / len(partitions) > allowed and not context.reassigning():
                 self._prefer([each for each in elsewhere if self._could_lead(broker, each)])
 

@@ -41,8 +41,11 @@ class Membership:
         self.core.store.read([p.GetData(znodes.broker_path(broker)) for broker in ids], self._infos_read, ids, method)
 
     def _infos_read(self, ids: list[int], method: object, results: list[p.Result]) -> None:
-        infos = {broker: BrokerInfo.decode(broker, result.data, result.stat.czxid)
-                 for broker, result in zip(ids, results, strict=True) if result.ok and result.stat is not None}
+        infos = {
+            broker: BrokerInfo.decode(broker, result.data, result.stat.czxid)
+            for broker, result in zip(ids, results, strict=True)
+            if result.ok and result.stat is not None
+        }
         self.core.thread.call(method, infos)  # type: ignore[arg-type]
 
     # --- the event -------------------------------------------------------------------------------

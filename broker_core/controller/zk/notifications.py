@@ -75,6 +75,12 @@ def leader_and_isr_errors(request: Any, response: Any) -> dict[TopicPartition, E
     if response.error_code != ErrorCode.NONE:
         return {}
     names = {topic.topic_id: topic.topic_name for topic in request.topic_states}
-    errors = {(names[topic.topic_id], each.partition_index): ErrorCode(each.error_code)
-              for topic in response.topics if topic.topic_id in names for each in topic.partition_errors}
-    return errors | {(each.topic_name, each.partition_index): ErrorCode(each.error_code) for each in response.partition_errors}
+    errors = {
+        (names[topic.topic_id], each.partition_index): ErrorCode(each.error_code)
+        for topic in response.topics
+        if topic.topic_id in names
+        for each in topic.partition_errors
+    }
+    return errors | {
+        (each.topic_name, each.partition_index): ErrorCode(each.error_code) for each in response.partition_errors
+    }

@@ -62,7 +62,8 @@ class PartitionStateMachine:
     def bring_online(self, topic: str | None = None) -> None:
         """Try an election for all partitions that have no leader, those being deleted left out."""
         waiting = [
-            partition for partition in self.context.partitions_in(PartitionState.OFFLINE, PartitionState.NEW)
+            partition
+            for partition in self.context.partitions_in(PartitionState.OFFLINE, PartitionState.NEW)
             if partition[0] not in self.context.deleting and topic in (None, partition[0])
         ]
         self.change(waiting, PartitionState.ONLINE, Strategy.OFFLINE)
@@ -70,17 +71,23 @@ class PartitionStateMachine:
     # --- transitions -----------------------------------------------------------------------------
 
     def change(
-        self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy = Strategy.OFFLINE,
+        self,
+        partitions: list[TopicPartition],
+        target: PartitionState,
+        strategy: Strategy = Strategy.OFFLINE,
         errors: Errors | None = None,
     ) -> None:
         """Move partitions to `target`; failed elections are noted in `errors`."""
         if partitions:
             self.store.thread.call(self._change, partitions, target, strategy, {} if errors is None else errors)
 
-    def _change(self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy, errors: Errors) -> None:
+    def _change(
+        self, partitions: list[TopicPartition], target: PartitionState, strategy: Strategy, errors: Errors
+    ) -> None:
         states = self.context.partition_states
-        valid = [each for each in partitions
-                 if partition_may(states.setdefault(each, PartitionState.NON_EXISTENT), target)]
+        valid = [
+            each for each in partitions if partition_may(states.setdefault(each, PartitionState.NON_EXISTENT), target)
+        ]
         if target is PartitionState.ONLINE:
             self._initialize([each for each in valid if states[each] is PartitionState.NEW])
             self._elect([each for each in valid if states[each] is not PartitionState.NEW], strategy, errors)
@@ -96,8 +103,13 @@ class PartitionStateMachine:
         else:
             self.context.partition_states[partition] = after
         if before is not after:
-            self.node.emit(events.PARTITION_STATE, topic=partition[0], partition=partition[1], before=before.value,
-                           after=after.value)
+            self.node.emit(
+                events.PARTITION_STATE,
+                topic=partition[0],
+                partition=partition[1],
+                before=before.value,
+                after=after.value,
+            )
 
     # --- A: the first leader ---------------------------------------------------------------------
 
@@ -140,8 +152,11 @@ class PartitionStateMachine:
             if partition not in states or states[partition].controller_epoch > self.context.epoch:
                 errors[partition] = NOT_ELECTED.get(strategy, ErrorCode.UNKNOWN_SERVER_ERROR)
                 states.pop(partition, None)
-        hopeless = [each for each, state in states.items()
-                    if not any(self.context.is_online(replica, each) for replica in state.isr)]
+        hopeless = [
+            each
+            for each, state in states.items()
+            if not any(self.context.is_online(replica, each) for replica in state.isr)
+        ]
         topics = list(dict.fromkeys(topic for topic, _ in hopeless)) if strategy is Strategy.OFFLINE else []
         ops: list[p.Operation] = [p.GetData(znodes.config_path("topics", topic)) for topic in topics]
         self.store.read(ops, self._decide, states, strategy, errors, topics)
@@ -161,7 +176,11 @@ class PartitionStateMachine:
         self.store.write_states(written, self._elected, outcomes, strategy, errors)
 
     def _elected(
-        self, outcomes: dict[TopicPartition, Outcome], strategy: Strategy, errors: Errors, updated: States,
+        self,
+        outcomes: dict[TopicPartition, Outcome],
+        strategy: Strategy,
+        errors: Errors,
+        updated: States,
         refused: list[TopicPartition],
     ) -> None:
         for partition, state in updated.items():
@@ -169,8 +188,9 @@ class PartitionStateMachine:
             self.context.leadership[partition] = state
             self.batch.lead_or_follow(outcomes[partition].recipients, partition, state)
             self._set(partition, PartitionState.ONLINE)
-            self._announce(partition, previous.leader if previous else NO_LEADER, state,
-                           _reason(strategy, outcomes[partition]))
+            self._announce(
+                partition, previous.leader if previous else NO_LEADER, state, _reason(strategy, outcomes[partition])
+            )
         self._elect(refused, strategy, errors)
 
     def _unclean_allowed(self, result: p.Result) -> bool:
@@ -178,9 +198,17 @@ class PartitionStateMachine:
         return self.unclean_default if value is None else value.lower() == "true"
 
     def _announce(self, partition: TopicPartition, previous: int, state: LeaderAndIsr, reason: str) -> None:
-        self.node.emit(events.LEADER_ELECTED, topic=partition[0], partition=partition[1], leader=state.leader,
-                       previous=previous, leader_epoch=state.leader_epoch, isr=list(state.isr),
-                       replicas=list(self.context.replicas(partition)), reason=reason)
+        self.node.emit(
+            events.LEADER_ELECTED,
+            topic=partition[0],
+            partition=partition[1],
+            leader=state.leader,
+            previous=previous,
+            leader_epoch=state.leader_epoch,
+            isr=list(state.isr),
+            replicas=list(self.context.replicas(partition)),
+            reason=reason,
+        )
 
 
 def _reason(strategy: Strategy, outcome: Outcome) -> str:

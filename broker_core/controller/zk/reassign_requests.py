@@ -23,7 +23,8 @@ class ReassignRequests:
         responses = [
             m.AlterPartitionReassignmentsResponse.ReassignableTopicResponse(
                 name=topic.name, partitions=[self._propose(topic.name, each) for each in topic.partitions]
-            ) for topic in request.topics
+            )
+            for topic in request.topics
         ]
         self.core.thread.call(done, context, m.AlterPartitionReassignmentsResponse(responses=responses))
 
@@ -44,9 +45,16 @@ class ReassignRequests:
         topics: dict[str, list[Any]] = {}
         for topic, number in moving:
             each = self.core.context.assignment((topic, number))
-            topics.setdefault(topic, []).append(m.ListPartitionReassignmentsResponse.OngoingPartitionReassignment(
-                partition_index=number, replicas=each.replicas, adding_replicas=each.adding, removing_replicas=each.removing,
-            ))
-        found = [m.ListPartitionReassignmentsResponse.OngoingTopicReassignment(name=name, partitions=parts)
-                 for name, parts in topics.items()]
+            topics.setdefault(topic, []).append(
+                m.ListPartitionReassignmentsResponse.OngoingPartitionReassignment(
+                    partition_index=number,
+                    replicas=each.replicas,
+                    adding_replicas=each.adding,
+                    removing_replicas=each.removing,
+                )
+            )
+        found = [
+            m.ListPartitionReassignmentsResponse.OngoingTopicReassignment(name=name, partitions=parts)
+            for name, parts in topics.items()
+        ]
         done(context, m.ListPartitionReassignmentsResponse(error_code=ErrorCode.NONE, topics=found))

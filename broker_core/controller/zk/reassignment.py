@@ -67,7 +67,9 @@ class Reassignment:
             if not dead:
                 return
             live = sorted(self.core.context.live)
-            message = f"Replica assignment has brokers that are not alive. Replica list: {target}, live broker list: {live}"
+            message = (
+                f"Replica assignment has brokers that are not alive. Replica list: {target}, live broker list: {live}"
+            )
         raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
     # --- progress --------------------------------------------------------------------------------
@@ -139,8 +141,12 @@ class Reassignment:
 
     def _stop_replicas(self, partition: TopicPartition, brokers: list[int]) -> None:
         replicas = [(*partition, broker) for broker in brokers]
-        for state in (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL,
-                      ReplicaState.NON_EXISTENT):
+        for state in (
+            ReplicaState.OFFLINE,
+            ReplicaState.DELETION_STARTED,
+            ReplicaState.DELETION_SUCCESSFUL,
+            ReplicaState.NON_EXISTENT,
+        ):
             self.core.replicas.change(replicas, state)
 
     # --- a new leader epoch without an election --------------------------------------------------

@@ -68,8 +68,11 @@ class BrokerRegistration:
 
     def _paths_made(self, context: object, results: list[p.Result]) -> None:
         raw = base64.urlsafe_b64encode(self.node.uuid().bytes).rstrip(b"=").decode()
-        ops: list[p.Operation] = [p.Create("/cluster"), p.Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(raw)),
-                                  p.GetData(znodes.CLUSTER_ID)]
+        ops: list[p.Operation] = [
+            p.Create("/cluster"),
+            p.Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(raw)),
+            p.GetData(znodes.CLUSTER_ID),
+        ]
         self.zk.batch(ops, self._cluster_known)
 
     def _cluster_known(self, context: object, results: list[p.Result]) -> None:
@@ -128,7 +131,11 @@ class BrokerIdSource:
 
     def generate(self, done: Callable[[int], None]) -> None:
         """Later `done(broker id)`. The session must be open."""
-        ops: list[p.Operation] = [p.Create("/brokers"), p.Create(znodes.BROKER_SEQUENCE), p.SetData(znodes.BROKER_SEQUENCE, b"")]
+        ops: list[p.Operation] = [
+            p.Create("/brokers"),
+            p.Create(znodes.BROKER_SEQUENCE),
+            p.SetData(znodes.BROKER_SEQUENCE, b""),
+        ]
         self.zk.batch(ops, self._written, done)
 
     def _written(self, done: Callable[[int], None], results: list[p.Result]) -> None:

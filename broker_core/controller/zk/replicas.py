@@ -44,7 +44,9 @@ class ReplicaStateMachine:
         for topic, number in context.partitions():
             for broker in context.replicas((topic, number)):
                 is_online = context.is_online(broker, (topic, number))
-                context.replica_states[topic, number, broker] = ReplicaState.ONLINE if is_online else ReplicaState.OFFLINE
+                context.replica_states[topic, number, broker] = (
+                    ReplicaState.ONLINE if is_online else ReplicaState.OFFLINE
+                )
                 (online if is_online else offline).append((topic, number, broker))
         self.change(online, ReplicaState.ONLINE)
         self.change(offline, ReplicaState.OFFLINE)
@@ -62,8 +64,11 @@ class ReplicaStateMachine:
 
     def _change(self, broker: int, partitions: list[TopicPartition], target: ReplicaState) -> None:
         states = self.context.replica_states
-        valid = [each for each in partitions
-                 if replica_may(states.setdefault((*each, broker), ReplicaState.NON_EXISTENT), target)]
+        valid = [
+            each
+            for each in partitions
+            if replica_may(states.setdefault((*each, broker), ReplicaState.NON_EXISTENT), target)
+        ]
         match target:
             case ReplicaState.NEW:
                 self._become_new(broker, valid)
@@ -142,11 +147,24 @@ class ReplicaStateMachine:
         for partition, state in updated.items():
             old = before[partition]
             if broker not in state.isr:
-                self.node.emit(events.ISR_SHRUNK, topic=partition[0], partition=partition[1], isr=list(state.isr),
-                               removed=[broker], reason="broker gone", lag_ms={}, leader_epoch=state.leader_epoch)
+                self.node.emit(
+                    events.ISR_SHRUNK,
+                    topic=partition[0],
+                    partition=partition[1],
+                    isr=list(state.isr),
+                    removed=[broker],
+                    reason="broker gone",
+                    lag_ms={},
+                    leader_epoch=state.leader_epoch,
+                )
             if state.leader == NO_LEADER and old.leader != NO_LEADER:
-                self.node.emit(events.PARTITION_OFFLINE, topic=partition[0], partition=partition[1], isr=list(state.isr),
-                               leader_epoch=state.leader_epoch)
+                self.node.emit(
+                    events.PARTITION_OFFLINE,
+                    topic=partition[0],
+                    partition=partition[1],
+                    isr=list(state.isr),
+                    leader_epoch=state.leader_epoch,
+                )
             self._left(broker, partition, state)
         self._leave_isr(broker, refused)
 
@@ -166,5 +184,11 @@ class ReplicaStateMachine:
         else:
             self.context.replica_states[key] = after
         if before is not after:
-            self.node.emit(events.REPLICA_STATE, topic=partition[0], partition=partition[1], replica=broker,
-                           before=before.value, after=after.value)
+            self.node.emit(
+                events.REPLICA_STATE,
+                topic=partition[0],
+                partition=partition[1],
+                replica=broker,
+                before=before.value,
+                after=after.value,
+            )

@@ -47,7 +47,9 @@ class ControlledShutdown:
 
     def _has_others(self, partition: TopicPartition) -> bool:
         state = self.core.context
-        return len(state.replicas(partition)) > 1 and partition in state.leadership and partition[0] not in state.deleting
+        return (
+            len(state.replicas(partition)) > 1 and partition in state.leadership and partition[0] not in state.deleting
+        )
 
     def _stop_followers(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:

@@ -51,17 +51,20 @@ class ControllerStore:
         self.read(ops, self._states_read, partitions, method, args)
 
     def _states_read(
-        self, partitions: list[TopicPartition], method: Callable[..., Any], args: tuple[Any, ...], results: list[p.Result]
+        self,
+        partitions: list[TopicPartition],
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
+        results: list[p.Result],
     ) -> None:
         states = {
             partition: znodes.decode_state(result.data, result.stat.version)
-            for partition, result in zip(partitions, results, strict=True) if result.ok and result.stat is not None
+            for partition, result in zip(partitions, results, strict=True)
+            if result.ok and result.stat is not None
         }
         self.thread.call(method, *args, states)
 
-    def write_states(
-        self, states: dict[TopicPartition, LeaderAndIsr], method: Callable[..., Any], *args: Any
-    ) -> None:
+    def write_states(self, states: dict[TopicPartition, LeaderAndIsr], method: Callable[..., Any], *args: Any) -> None:
         """Compare-and-set partition states by their partition epoch (the znode's version).
 
         Then `method(*args, updated, refused)`: states with their new partition epoch, and the
@@ -77,7 +80,10 @@ class ControllerStore:
         self.write(ops, self._states_written, states, method, args)
 
     def _states_written(
-        self, states: dict[TopicPartition, LeaderAndIsr], method: Callable[..., Any], args: tuple[Any, ...],
+        self,
+        states: dict[TopicPartition, LeaderAndIsr],
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
         results: list[p.Result],
     ) -> None:
         updated: dict[TopicPartition, LeaderAndIsr] = {}

@@ -18,8 +18,10 @@ def initial_assignment(topic: Any, racks: dict[int, str | None], config: BrokerC
     """Replicas of a new topic: as given, or placed by Kafka's rule. Raises RequestError."""
     counts_given = topic.num_partitions != UNSET or topic.replication_factor != UNSET
     if topic.assignments and counts_given:
-        message = ("Both numPartitions or replicationFactor and replicasAssignments were set. "
-                   "Both cannot be used at the same time.")
+        message = (
+            "Both numPartitions or replicationFactor and replicasAssignments were set. "
+            "Both cannot be used at the same time."
+        )
         raise RequestError(ErrorCode.INVALID_REQUEST, message)
     if not topic.assignments:
         partitions = config["num.partitions"] if topic.num_partitions == UNSET else topic.num_partitions
@@ -66,7 +68,9 @@ def growth_of(topic: Any, info: TopicInfo, racks: dict[int, str | None]) -> Assi
 def _given_growth(topic: Any, now: int, factor: int, racks: dict[int, str | None]) -> Assignment:
     added = topic.count - now
     if len(topic.assignments) != added:
-        raise _wrong(f"Increasing the number of partitions by {added} but {len(topic.assignments)} assignments provided.")
+        raise _wrong(
+            f"Increasing the number of partitions by {added} but {len(topic.assignments)} assignments provided."
+        )
     given = {now + position: list(each.broker_ids) for position, each in enumerate(topic.assignments)}
     unknown = sorted(dict.fromkeys(broker for replicas in given.values() for broker in replicas if broker not in racks))
     if unknown:

@@ -51,7 +51,9 @@ class Topics:
         self.core.store.read(ops, self._topics_read, topics, method)
 
     def _topics_read(self, topics: list[str], method: object, results: list[p.Result]) -> None:
-        infos = {topic: TopicInfo.decode(result.data) for topic, result in zip(topics, results, strict=True) if result.ok}
+        infos = {
+            topic: TopicInfo.decode(result.data) for topic, result in zip(topics, results, strict=True) if result.ok
+        }
         self.core.thread.call(method, infos)  # type: ignore[arg-type]
 
     def _created(self, infos: dict[str, TopicInfo]) -> None:
