@@ -139,7 +139,7 @@ def is_valid_path(path: str) -> bool:
     if path == ROOT:
         return True
     parts = path.split("/")
-    return parts[0] == "" and all(part not in ("", ".", "..") for part in parts[1:]) and path.isprintable()
+    return path.startswith("/") and all(part not in ("", ".", "..") for part in parts[1:]) and path.isprintable()
 
 
 class DataTree:
