@@ -18,11 +18,13 @@ from typing import Any
 from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
+from broker_core.broker.identity import claim_disks
 from broker_core.broker.pipeline import RequestPipeline, StageCosts
 from broker_core.broker.ports import ControllerLink, OffsetsTopic, node_name
 from broker_core.broker.shutdown import ControlledShutdown
 from broker_core.broker.topic_creation import TopicCreation
 from broker_core.controller.zk.admin import TopicAdmin
+from broker_core.controller.zk.config_admin import ConfigAdmin
 from broker_core.controller.zk.controller import KafkaController
 from broker_core.controller.zk.registration import BrokerRegistration
 from broker_core.groups.coordinator import GroupCoordinator
@@ -104,6 +106,7 @@ class Broker:
         self.groups = GroupCoordinator(node, self.broker_id, config, OffsetsTopic(self))
         self.producer_ids = ProducerIds(node, self.link)
         self.topic_creation = TopicCreation(self)
+        self.config_admin = ConfigAdmin(node, self.zk, self.cache, config, self.broker_id)
         self.topic_admin = TopicAdmin(node, self.zk, self.cache, config, self.controller)
         self.stopping = ControlledShutdown(self)
         self.pipeline = RequestPipeline(node, config, self.handle, given.costs, given.through_codec)
@@ -151,6 +154,9 @@ class Broker:
 
     def _configs_loaded(self) -> None:
         if not self.ready:
+            if not claim_disks(self.node, log_dirs(self.config), self.broker_id, self.cluster_id or ""):
+                self.node.halt()
+                return
             self.load_logs()
             self.ready = True
             self.node.listen(self.host, self.port)
