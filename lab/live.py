@@ -27,7 +27,6 @@ import orjson
 
 from broker_core.drivers.files import DiskCaches, DiskStorage
 from broker_core.drivers.pump import LivePump
-from broker_core.drivers.recording import Recorder
 from broker_core.drivers.tcp import TcpServer
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED

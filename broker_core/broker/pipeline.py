@@ -112,7 +112,8 @@ class RequestPipeline:
 
     def _processor(self) -> int:
         self._next_processor += 1
-        return self._next_processor % max(1, self.config["num.network.threads"])
+        threads: int = self.config["num.network.threads"]
+        return self._next_processor % max(1, threads)
 
     def refuse(self, connection: Connection, reason: str) -> None:
         """Close a connection because of what it sent."""

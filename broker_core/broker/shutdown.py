@@ -43,7 +43,7 @@ class ControlledShutdown:
 
     def _answered(self, context: None, response: Any) -> None:
         moved = response is not None and response.error_code == ErrorCode.NONE
-        if moved and not response.remaining_partitions or self._tries_left <= 0:
+        if (moved and not response.remaining_partitions) or self._tries_left <= 0:
             self._end()
         else:
             backoff_ms = self.broker.config["controlled.shutdown.retry.backoff.ms"]

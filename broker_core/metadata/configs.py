@@ -113,7 +113,7 @@ def _same_id(static: dict[str, str]) -> None:
             static.setdefault(other, static[name])
 
 
-class BrokerConfig:
+class BrokerConfig(Mapping[str, Any]):
     """All settings of one broker.
 
     - a value that is present has passed its type, its check and the rules between settings
@@ -141,6 +141,12 @@ class BrokerConfig:
             setting = broker_setting(name, self.era)
             value = self._values[name] = setting.parse(self.raw(name), self.era)
             return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self.names())
 
     def get(self, name: str, default: Any = None) -> Any:
         """The typed value, or `default` where the setting does not exist or is not set."""
