@@ -202,6 +202,7 @@ class Fetcher:
         if not self._current(state):
             return
         if self.truncation.cut(state, diverging.epoch, diverging.end_offset):
+            state.partition.changed()
             self._enter(state, FETCHING)
             self.run()
         else:
@@ -254,6 +255,7 @@ class Fetcher:
 
     def _fetch_from_end(self, state: FollowerState) -> None:
         log = state.partition.log
+        state.partition.changed()
         state.fetch_offset = log.log_end_offset
         state.last_fetched_epoch = log.leader_epochs.latest_epoch
         self._enter(state, FETCHING)

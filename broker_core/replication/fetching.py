@@ -44,6 +44,9 @@ class Fetching:
         self.sessions = sessions
         self.purgatory = purgatory
         self.fetch_max_bytes = fetch_max_bytes
+        self._no_divergence = m.FetchResponse.EpochEndOffset()
+        self._no_leader = m.FetchResponse.LeaderIdAndEpoch()
+        self._no_snapshot = m.FetchResponse.SnapshotId()
 
     def fetch(self, request: Any, version: int, done: Done, context: Any) -> None:
         """Later, or before this returns, `done(context, FetchResponse)`."""
@@ -139,6 +142,9 @@ class Fetching:
             aborted_transactions=None,
             preferred_read_replica=reading.preferred_replica,
             records=reading.slices,
+            diverging_epoch=self._no_divergence,
+            current_leader=self._no_leader,
+            snapshot_id=self._no_snapshot,
         )
         if reading.diverging is not None:
             data.diverging_epoch = m.FetchResponse.EpochEndOffset(

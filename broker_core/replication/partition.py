@@ -153,7 +153,7 @@ class Partition:
         self.removing = list(state.removing_replicas)
 
     def changed(self) -> None:
-        """Leadership changed: everything parked on this partition looks again."""
+        """Leadership changed, or the log was cut: everything parked on this partition looks again."""
         host = self.host
         self._wake(self.follower_positions)
         self._wake(self.consumer_positions)
