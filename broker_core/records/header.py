@@ -59,6 +59,7 @@ DELETE_HORIZON = 0x40
 _OFFSET_AND_LENGTH = Struct(">qi")
 _LEGACY = Struct(">Ibb")
 _INT64 = Struct(">q")
+_new = tuple.__new__
 
 
 class BatchHeader(NamedTuple):
@@ -136,8 +137,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     try:
         magic = buffer[position + MAGIC_AT]
         if magic == 2:
-            header = BatchHeader._make(HEADER.unpack_from(buffer, position))
-            if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
+            header = _new(BatchHeader, HEADER.unpack_from(buffer, position))
+            if header[1] < HEADER_SIZE - LOG_OVERHEAD:
                 raise CorruptRecordError(f"length {header.batch_length} is too small", f"batch at byte {position}")
             return header
         return _read_legacy_header(buffer, position, magic)

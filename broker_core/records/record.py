@@ -91,9 +91,11 @@ def decode_body(
     position, end = 0, len(data)
     try:
         for index in range(count):
-            number = data[position]
+            number, second = data[position], data[position + 1]
             if number < 0x80:
                 length, position = (number >> 1) ^ -(number & 1), position + 2
+            elif second < 0x80 and not number & 1:
+                length, position = (number & 0x7F | second << 7) >> 1, position + 3
             else:
                 length, position = read_varint(data, position)
                 position += 1
@@ -105,9 +107,11 @@ def decode_body(
                 delta, position = (number >> 1) ^ -(number & 1), position + 1
             else:
                 delta, position = read_varint(data, position)
-            number = data[position]
+            number, second = data[position], data[position + 1]
             if number < 0x80:
                 offset_delta, position = (number >> 1) ^ -(number & 1), position + 1
+            elif second < 0x80 and not number & 1:
+                offset_delta, position = (number & 0x7F | second << 7) >> 1, position + 2
             else:
                 offset_delta, position = read_varint(data, position)
             if data[position] == 1:
@@ -135,12 +139,12 @@ def _field(data: bytes, position: int, stop: int, index: int) -> tuple[bytes | N
     size = data[position]
     if size < 0x80:
         size, position = (size >> 1) ^ -(size & 1), position + 1
+        if size < 0:
+            return None, position
     else:
         size, position = read_varint(data, position)
-    if size < 0:
-        return None, position
     end = position + size
-    if end > stop:
+    if end > stop or size < 0:
         raise CorruptRecordError(f"field of {size} bytes runs over the record", f"record {index}")
     return data[position:end], end
 
@@ -166,6 +170,8 @@ def walk(data: Buffer, position: int, count: int) -> None:
     10,000 equal records cost what 20 unequal ones do.
     """
     end = len(data)
+    if count == 1 and position + 1 < end and data[position] < 0x80 and data[position] == 2 * (end - position - 1):
+        return
     index = 0
     patience = 0
     while index < count:

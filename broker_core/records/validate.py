@@ -25,7 +25,7 @@ the batch another one, it is compressed anew. In both cases the result is a new 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -42,9 +42,14 @@ from broker_core.records.errors import (
     RecordTooLargeError,
     UnsupportedCompressionError,
 )
+from broker_core.records.header import LOG_APPEND_TIME as APPEND_TIME_BIT
 from broker_core.records.header import (
     ATTRIBUTES_AT,
+    COMPRESSION_MASK,
+    CONTROL,
     HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAGIC_AT,
     Batch,
     BatchHeader,
     ensure_valid,
@@ -73,11 +78,11 @@ class ValidationRules:
     compacted: bool = False
     compression: int | None = None
     decompressed_bound: int = DEFAULT_BOUND
+    per_record: bool = field(init=False)
+    """Whether a rule needs every record decoded."""
 
-    @property
-    def per_record(self) -> bool:
-        """Whether a rule needs every record decoded."""
-        return self.compacted or self.before_max_ms != LONG_MAX or self.after_max_ms != LONG_MAX
+    def __post_init__(self) -> None:
+        self.per_record = self.compacted or self.before_max_ms != LONG_MAX or self.after_max_ms != LONG_MAX
 
 
 class Validated(NamedTuple):
@@ -92,19 +97,19 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
     size = len(buffer)
     if size > rules.segment_bytes:
         raise RecordListTooLargeError(f"{size} bytes are more than segment.bytes {rules.segment_bytes}")
-    if size >= HEADER_SIZE and next_size(buffer, 0) == size:
-        batches = [Batch(read_header(buffer), buffer, 0)]
+    if size >= HEADER_SIZE and buffer[MAGIC_AT] == 2 and (header := read_header(buffer))[1] + LOG_OVERHEAD == size:
+        batches = [Batch(header, buffer, 0)]
     else:
         batches = _split(buffer)
-    converted = False
+    unfit = False
     for batch in batches:
-        header = batch.header
         _check_bytes(batch, rules, origin)
-        if header.magic == 2:
+        if batch.header.magic == 2:
             _check_batch(batch, rules, now_ms, origin)
-        if header.magic < 2 or (rules.compression is not None and header.compression != rules.compression):
-            converted = True
-    if converted:
+            if rules.compression is None or batch.header.compression == rules.compression:
+                continue
+        unfit = True
+    if unfit:
         return _convert(buffer, rules, now_ms, origin)
     return Validated([batch.header for batch in batches], buffer)
 
@@ -138,6 +143,7 @@ def _check_bytes(batch: Batch, rules: ValidationRules, origin: str) -> None:
 def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str) -> None:
     """Cases E to H."""
     header = batch.header
+    attributes = header.attributes
     place = f"batch at byte {batch.position}"
     if header.record_count <= 0:
         raise InvalidRecordError(f"Invalid reported count for record batch: {header.record_count}", place)
@@ -147,17 +153,17 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
             f"{header.record_count}",
             place,
         )
-    if header.attributes & 0x20 and origin == CLIENT:
+    if attributes & CONTROL and origin == CLIENT:
         raise InvalidRecordError("Clients are not allowed to write control records", place)
-    if header.producer_id >= 0 and header.base_sequence < 0 and not header.attributes & 0x20:
+    if header.producer_id >= 0 and header.base_sequence < 0 and not attributes & CONTROL:
         raise InvalidRecordError(
             f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}",
             place,
         )
-    codec = header.attributes & 7
+    codec = attributes & COMPRESSION_MASK
     if codec > ZSTD:
         raise UnsupportedCompressionError(f"Unknown compression type id: {codec}")
-    if header.attributes & 8:
+    if attributes & APPEND_TIME_BIT:
         raise InvalidTimestampError(
             "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", place
         )

@@ -55,6 +55,13 @@ def read_varint(data: bytes, position: int, longest: int = MAX_VARLONG_BYTES) ->
     folded = shift = 0
     start = position
     try:
+        byte, second = data[position], data[position + 1]
+        if byte >= 0x80 and second < 0x80:
+            folded = byte & 0x7F | second << 7
+            return (folded >> 1) ^ -(folded & 1), position + 2
+    except IndexError:
+        pass
+    try:
         while True:
             byte = data[position]
             position += 1
