@@ -64,6 +64,7 @@ class ConsumerMachine:
         self.in_poll = False
         self.read = 0
         self.closing = False
+        self._revoking = False
         self._next_auto_commit_us = 0
         self._auto_timer: Timer | None = None
         self._expel: Timer | None = None
@@ -85,7 +86,7 @@ class ConsumerMachine:
         if self.member is not None:
             self._auto_commit()
             self.member.poll()
-        found = self.fetcher.collect(self.settings.max_poll_records)
+        found = [] if self._revoking else self.fetcher.collect(self.settings.max_poll_records)
         if found:
             self.in_poll = False
             self._got(found)
@@ -157,7 +158,8 @@ class ConsumerMachine:
 
     # -- what the parts report --------------------------------------------------------------
     def revoked(self, done: Any) -> None:
-        """A rebalance begins: commit what was read, give everything up."""
+        """A rebalance begins: commit what was read, give everything up; nothing is read meanwhile."""
+        self._revoking = True
         offsets = self.positions.offsets()
         auto = self.load.commit == "auto" and self.settings.enable_auto_commit
         if self.offsets is not None and auto and offsets and self.member is not None and self.member.generation >= 0:
@@ -168,6 +170,7 @@ class ConsumerMachine:
 
     def give_up(self, done: Any) -> None:
         """Nothing is assigned any more."""
+        self._revoking = False
         self.positions.assign([], COMMITTED)
         self.fetcher.forget()
         done()

@@ -120,11 +120,11 @@ class ProducerMachine:
         self._base_us, self._base_sent = self.node.now_us(), self.sent
         self._timer = self.node.after(max(TICK_US, int(1_000_000 / self.load.rate)), self._tick)
 
-    def change(self, load: ProducerLoad) -> None:
-        """Another rate, size, ... from now on."""
-        self.load = load
+    def change(self, rate: float, size: int, keys: int) -> None:
+        """From now on, also for later lives of the process (which share the load)."""
+        self.load.rate, self.load.size, self.load.keys = rate, size, keys
+        self._key = None
         self._base_us, self._base_sent = self.node.now_us(), self.sent
-        self.producer.metadata.add_topic(load.topic)
         if self._blocked_since is None:
             if self._timer is not None:
                 self._timer.cancel()

@@ -13,6 +13,7 @@ from broker_core.kernel.node import Node
 from broker_core.kernel.world import World
 from broker_core.metadata import znodes
 from broker_core.zookeeper.server import ZooKeeperServer
+from lab.clusters import presets
 from lab.clusters.spec import RunSpec
 
 HIDDEN = ("/zookeeper",)
@@ -139,7 +140,7 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
     return {
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
         "controller_epoch": int(epoch.data) if epoch is not None and epoch.data else 0,
-        "preset": spec.cluster.preset, "seed": spec.seed, "settings": dict(spec.cluster.settings),
+        "preset": spec.cluster.preset, "seed": spec.seed, "settings": presets.BROKER[spec.cluster.preset] | spec.cluster.settings,
         "protections": dict(spec.cluster.protections),
     }  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.admin import AdminMachine
-from broker_core.clients.workload import ProducerLoad, ProducerMachine
+from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import PAUSED, STOPPED
@@ -204,8 +204,7 @@ class LabOperator:
         check_client_settings(client, ("set",))
         machine = node.machine
         if isinstance(machine, ProducerMachine):
-            load = machine.load
-            machine.change(ProducerLoad(load.topic, client.rate, client.size, client.keys, load.count, load.partition))
+            machine.change(client.rate, client.size, client.keys)
         if restart and node.state != STOPPED:
             world.crash(client.name)
             world.start_node(client.name)

@@ -1,0 +1,153 @@
+"""Runs of whole clusters: the three promises of acks, and the same journal wherever a run is executed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from broker_core.drivers.files import DiskStorage
+from lab.experiments import commands
+from lab.experiments.directory import DirectoryError, read_facts
+from lab.experiments.run import RunError, RunResult, run_scenario
+from lab.experiments.verify import verify
+from lab.scenarios import grammar
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = """\
+scenario: small
+cluster: {brokers: 3, preset: teaching, link_delay_ms: 0.5}
+seed: 11
+topics: [{name: orders, partitions: 3, replication_factor: 3}]
+clients:
+  - {name: producer-a, kind: producer, topic: orders, rate: 50, keys: 10, settings: {acks: all}}
+  - {name: reader, kind: consumer, topic: orders, settings: {group.id: billing, auto.offset.reset: earliest}}
+steps:
+  - {at: 1s, do: delay_link, between: [broker-1, broker-2], delay_ms: 5}
+  - {at: 2s, do: kill, leader_of: orders-0}
+  - {after: 100ms, do: produce, topic: orders, partition: 1, value: by hand}
+  - {when: {leader_of: orders-0, is: changed}, do: alter_config, topic: orders, set: {retention.ms: 1000000}}
+duration: 7s
+expect: {receipt.lost: 0, receipt.duplicated: 0}
+"""
+
+
+def _run(out: Path, source: str = SMALL, **more: object) -> RunResult:
+    return run_scenario(grammar.parse(source, "small.yaml"), out=out, **more)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return _run(tmp_path_factory.mktemp("run") / "small")
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("acks-0", 20, 200), ("acks-1", 20, 200), ("acks-all", 0, 0)])
+def test_a_leader_that_dies_before_replication_costs_what_acks_says(
+    name: str, least: int, most: int, tmp_path: Path
+) -> None:
+    result = run_scenario(name, out=tmp_path / "run")
+    assert result.passed and result.notes == []
+    assert least <= result.receipt.total.lost <= most
+    assert result.receipt.total.acked > 9000 and result.receipt.failed_read == 0
+
+
+def test_lost_records_of_acks_1_were_acked_at_offsets_that_others_have_now(tmp_path: Path) -> None:
+    result = run_scenario("acks-1", out=tmp_path / "run")
+    lost = result.receipt.places["lost"]
+    assert all(place["test"] == "lost-write" and place["offset"] >= 0 for place in lost)
+    assert result.receipt.inconsistent == len(lost) == result.receipt.lost_writes
+
+
+def test_nothing_is_lost_and_every_replica_comes_back(small: RunResult) -> None:
+    assert small.passed and small.notes == []
+    assert small.receipt.producers["operator"].acked == small.receipt.producers["operator"].read == 1
+
+
+def test_executing_a_run_again_gives_the_same_journal(small: RunResult) -> None:
+    verdict = verify(small.directory)
+    assert verdict.same and verdict.events > 1000
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_journal(small: RunResult, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    program = "import sys; from lab.experiments.run import run_scenario; run_scenario(sys.argv[1], out=sys.argv[2])"
+    environment = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "small.yaml"), str(tmp_path / "out")],
+        check=True, env=environment, cwd=tmp_path,
+    )  # fmt: skip
+    for name in ("journal.jsonl", "operations.jsonl", "inputs.bin"):
+        assert (tmp_path / "out" / name).read_bytes() == (small.directory / name).read_bytes()
+
+
+def test_storage_on_files_gives_the_same_journal(small: RunResult, tmp_path: Path) -> None:
+    on_files = _run(tmp_path / "out", storage_factory=partial(_disk, tmp_path))
+    assert (on_files.directory / "journal.jsonl").read_bytes() == (small.directory / "journal.jsonl").read_bytes()
+    for log in (small.directory / "broker-2" / "data").rglob("*.log"):
+        other = tmp_path / log.relative_to(small.directory)
+        assert other.read_bytes()[: log.stat().st_size] == log.read_bytes()
+
+
+def _disk(root: Path, node: str) -> DiskStorage:
+    return DiskStorage(root / node)
+
+
+def test_another_seed_gives_another_journal(small: RunResult, tmp_path: Path) -> None:
+    other = _run(tmp_path / "out", seed=12)
+    assert (other.directory / "journal.jsonl").read_bytes() != (small.directory / "journal.jsonl").read_bytes()
+    assert verify(other.directory).same
+
+
+def test_a_journal_that_was_touched_is_told_with_its_line(tmp_path: Path) -> None:
+    run = _run(tmp_path / "run", SMALL.replace("duration: 7s", "duration: 1s").split("steps:")[0] + "duration: 1s\n")
+    journal = run.directory / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[200] = lines[200].replace(b"broker", b"brocker", 1)
+    journal.write_bytes(b"".join(lines))
+    verdict = verify(run.directory)
+    assert not verdict.same and verdict.line == 201 and "brocker" in verdict.recorded
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DirectoryError, match=r"there is no run\.json"):
+        verify(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(DirectoryError, match="damaged"):
+        verify(tmp_path)
+
+
+def test_run_json_says_what_the_run_was(small: RunResult) -> None:
+    facts = read_facts(small.directory)
+    assert facts["seed"] == 11 and facts["passed"] and facts["receipt"]["lost"] == 0 and facts["kind"] == "simulated"
+    assert facts["scenario"]["steps"][1]["do"] == "kill"
+
+
+def test_a_condition_that_never_comes_true_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    step = "  - {when: {isr_of: orders-0, is: 9}, within: 2s, do: stop_all_faults}\nduration"
+    with pytest.raises(RunError, match=r"steps\[4\]: isr_of orders-0 == 9 did not come true within 2 s"):
+        _run(tmp_path / "run", SMALL.replace("duration", step, 1))
+
+
+def test_the_command_line_prints_one_json_object_and_the_exit_code_is_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = SMALL.split("steps:")[0] + "duration: 1s\nexpect: {receipt.lost: '%s'}\n"
+    good, bad, wrong = tmp_path / "good.yaml", tmp_path / "bad.yaml", tmp_path / "wrong.yaml"
+    good.write_text(short % "== 0")
+    bad.write_text(short % ">= 1")
+    wrong.write_text("seed: x\n")
+    assert commands.run(str(good), out=str(tmp_path / "g"), as_json=True) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["passed"] and set(printed["receipt"]) == {"acked", "read", "lost", "duplicated", "reordered"}
+    assert commands.run(str(bad), out=str(tmp_path / "b"), as_json=True) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+    assert commands.run(str(wrong)) == commands.validate(str(wrong)) == 2
+    assert "wrong.yaml:1: seed: expected a whole number" in capsys.readouterr().err
+    assert commands.verify(str(tmp_path / "g"), as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["same"] is True
+    assert commands.verify(str(tmp_path)) == 2
