@@ -5,9 +5,8 @@
     EXPIRED     the session is gone           handlers are told, then a new session is asked for
     CLOSED      asked for by `close`
 
-The times are those of ZooKeeper's `ClientCnxn`: a quiet client pings a second before a third of the
-session timeout has passed (18 s: after 5 s), and gives a server up that has been silent for two
-thirds. *Lost connection* is not *lost session*: only a server may say that a session has expired, so
+The times are those of ZooKeeper's `ClientCnxn`: a quiet client pings every third of the session
+timeout (18 s: after 6 s), and gives a server up that has been silent for two thirds. *Lost connection* is not *lost session*: only a server may say that a session has expired, so
 a client that is cut off cannot know it (Programmer's Guide, "ZooKeeper Sessions").
 
 Requests that were under way when the connection broke are sent again on the next one, as Kafka's
@@ -264,9 +263,8 @@ class ZkClient:
     # --- signs of life ---------------------------------------------------------------------------
 
     def _ping_after_us(self) -> int:
-        """`ClientCnxn`: a third of the timeout, a second earlier where there is room for it."""
-        third = self._timeout_ms * 1000 // 3
-        return third - 1_000_000 if third > 2_000_000 else min(third, 1_000_000)
+        """A third of the session timeout, at most ten seconds (`ClientCnxn.MAX_SEND_PING_INTERVAL`)."""
+        return min(self._timeout_ms * 1000 // 3, 10_000_000)
 
     def _arm_liveness(self) -> None:
         now = self.node.now_us()
