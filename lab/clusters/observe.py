@@ -137,10 +137,11 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
 
 def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
     epoch = tree(world).get(znodes.CONTROLLER_EPOCH)
+    settings = presets.BROKER[spec.cluster.preset] | spec.cluster.settings
     return {
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
         "controller_epoch": int(epoch.data) if epoch is not None and epoch.data else 0,
-        "preset": spec.cluster.preset, "seed": spec.seed, "settings": presets.BROKER[spec.cluster.preset] | spec.cluster.settings,
+        "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
         "protections": dict(spec.cluster.protections),
     }  # fmt: skip
 

@@ -58,7 +58,6 @@ class ClusterSpec:
     link_delay_ms: float = 0.0
     host: str = "127.0.0.1"
     port: int = 9092
-    listen: bool = False
 
     def listener_port(self, broker: BrokerSpec) -> int:
         """The cluster's port and the ones behind it, in order of the brokers; 0: any that is free."""
@@ -190,8 +189,6 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.host = text(data["host"], (*place, "host"))
     if "port" in data:
         cluster.port = integer(data["port"], (*place, "port"), 0, 65_535)
-    if "listen" in data:
-        cluster.listen = truth(data["listen"], (*place, "listen"))
     if "brokers" in data:
         cluster.brokers = _brokers(data["brokers"], (*place, "brokers"))
     _check_settings(cluster, place)

@@ -137,8 +137,9 @@ def test_who_does_not_poll_in_time_is_out_of_the_group_though_its_heart_beats() 
     lab.run(4)
     lab.start("quick", settings=settings)
     lab.run(8)
-    left = [row[5]["reason"] for row in lab.world.journal.tail if row[3] == "member_left" and "slow" in row[5]["member"]]
-    assert left and set(left) == {"left"}
+    left = [row[5] for row in lab.world.journal.tail if row[3] == "member_left"]
+    reasons = {row["reason"] for row in left if row["member"].startswith("slow")}
+    assert reasons and reasons <= {"left", "rebalance timeout"}
     rows = lab.world.operations.rows
     assert any(len(row["partitions"]) == 6 for row in rows if row["op"] == "assign" and row["process"] == "quick")
 
