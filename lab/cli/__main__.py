@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
-from lab.cli.parser import main
+gc.disable()  # until a command has loaded what it needs: nothing that is loaded goes away again
+
+from lab.cli.parser import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -20,6 +21,8 @@ def main(arguments: list[str]) -> int:
     chosen = build_parser().parse_args(arguments)
     module, function = chosen.command
     command: Command = getattr(importlib.import_module(f"lab.cli.{module}"), function)
+    if module != "up":
+        gc.enable()
     try:
         return command(chosen)
     except CommandError as error:

@@ -7,6 +7,7 @@ that comes early waits instead of being refused; Django is imported only when th
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import random
@@ -103,6 +104,7 @@ def _serve(lab: LiveLab, listener: socket.socket | None) -> None:
             listener.listen(128)
         announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
         if listener is None:
+            gc.enable()
             lab.stopped.wait()
         else:
             _serve_page(lab, listener)
@@ -119,6 +121,7 @@ def _serve_page(lab: LiveLab, listener: socket.socket) -> None:
     os.environ["BROKERLAB_DATA"] = str(lab.data)
     build: Callable[..., Any] = importlib.import_module("web.server").build
     server = build(lab, listener)
+    gc.enable()
     threading.Thread(target=_end_with, args=(lab, server), daemon=True).start()
     server.run(sockets=[listener])
 
