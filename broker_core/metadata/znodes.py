@@ -31,7 +31,6 @@ BROKER_IDS = "/brokers/ids"
 BROKER_SEQUENCE = "/brokers/seqid"
 TOPICS = "/brokers/topics"
 DELETE_TOPICS = "/admin/delete_topics"
-REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 PREFERRED_ELECTION = "/admin/preferred_replica_election"
 ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
@@ -257,8 +256,3 @@ def encode_partition_list(partitions: list[tuple[str, int]]) -> bytes:
 
 def decode_partition_list(data: bytes) -> list[tuple[str, int]]:
     return [(each["topic"], each["partition"]) for each in json.loads(data)["partitions"]]
-
-
-def decode_reassignment(data: bytes) -> dict[tuple[str, int], list[int]]:
-    """/admin/reassign_partitions: the target replicas."""
-    return {(each["topic"], each["partition"]): each["replicas"] for each in json.loads(data)["partitions"]}

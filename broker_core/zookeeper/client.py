@@ -6,8 +6,9 @@
     CLOSED      asked for by `close`
 
 The times are those of ZooKeeper's `ClientCnxn`: a quiet client pings every third of the session
-timeout (18 s: after 6 s), and gives a server up that has been silent for two thirds. *Lost connection* is not *lost session*: only a server may say that a session has expired, so
-a client that is cut off cannot know it (Programmer's Guide, "ZooKeeper Sessions").
+timeout (18 s: after 6 s), and gives a server up that has been silent for two thirds. *Lost
+connection* is not *lost session*: only a server may say that a session has expired, so a client that
+is cut off cannot know it (Programmer's Guide, "ZooKeeper Sessions").
 
 Requests that were under way when the connection broke are sent again on the next one, as Kafka's
 `retryRequestsUntilConnected` does; one of them may have been carried out already, and its repetition

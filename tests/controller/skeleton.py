@@ -125,7 +125,8 @@ class Cluster:
         self.world.run_until(self.world.now_us + int(seconds * SECOND))
 
     def broker(self, broker: int) -> SkeletonBroker:
-        machine: Any = self.world.nodes[f"broker-{broker}"].machine
+        machine = self.world.nodes[f"broker-{broker}"].machine
+        assert isinstance(machine, SkeletonBroker)
         return machine
 
     @property
@@ -134,11 +135,8 @@ class Cluster:
         return machine.tree
 
     def alive(self) -> list[SkeletonBroker]:
-        return [
-            node.machine
-            for name, node in self.world.nodes.items()
-            if name.startswith("broker") and node.machine is not None and node.state == "running"
-        ]  # type: ignore[misc]
+        machines = [node.machine for node in self.world.nodes.values() if node.state == "running"]
+        return [machine for machine in machines if isinstance(machine, SkeletonBroker)]
 
     @property
     def controller(self) -> SkeletonBroker:
@@ -178,6 +176,10 @@ class Cluster:
     def leader(self, topic: str, partition: int) -> Any:
         """What the controller believes."""
         return self.controller.controller.context.leadership[topic, partition]
+
+    def leader_at(self, broker: int, topic: str, partition: int) -> Any:
+        """What one controller believes, active or not."""
+        return self.broker(broker).controller.context.leadership[topic, partition]
 
     def events(self, name: str) -> list[Any]:
         return [row[5] for row in self.world.journal.tail if row[3] == name]

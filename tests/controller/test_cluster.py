@@ -7,6 +7,7 @@ import pickle
 from broker_core.metadata import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
+from broker_core.zookeeper import protocol as p
 
 from .skeleton import Cluster
 
@@ -358,3 +359,60 @@ def test_two_runs_of_one_seed_have_the_same_journal() -> None:
         cluster.run(12)
         journals.append([row[1:] for row in cluster.world.journal.tail])
     assert journals[0] == journals[1]
+
+
+def test_the_old_way_to_wish_for_preferred_leaders_works_more_than_once() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    for _ in range(2):
+        wish = p.Create(znodes.PREFERRED_ELECTION, znodes.encode_partition_list([("orders", 0)]))
+        cluster.broker(3).zk.submit(wish, cluster.broker(3).answered)
+        cluster.run(1)
+        assert cluster.broker(3).answers.pop().ok
+        assert znodes.PREFERRED_ELECTION not in cluster.tree.nodes
+
+
+def test_a_controller_that_is_cut_off_from_the_tree_is_replaced_and_comes_back_as_a_broker() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2, 3]])
+    for ends in (("broker-1", "zookeeper-1"), ("zookeeper-1", "broker-1")):
+        cluster.world.network.link(*ends).change(partitioned=True)
+    cluster.run(12)
+    assert sorted(each.id for each in cluster.alive() if each.controller.is_active) == [1, 2]
+    assert cluster.leader_at(2, "orders", 0).leader == 2
+    for ends in (("broker-1", "zookeeper-1"), ("zookeeper-1", "broker-1")):
+        cluster.world.network.link(*ends).reset()
+    cluster.run(10)
+    assert cluster.controller.id == 2
+    assert sorted(cluster.broker(3).cache.brokers) == [1, 2, 3]
+    assert cluster.broker(1).cache.controller_id == 2
+
+
+def test_a_lossy_link_to_the_tree_loses_nothing_but_time() -> None:
+    cluster = Cluster()
+    for broker in (1, 2, 3):
+        for ends in ((f"broker-{broker}", "zookeeper-1"), ("zookeeper-1", f"broker-{broker}")):
+            cluster.world.network.link(*ends).change(drop=0.05, duplicate=0.05)
+    cluster.create_topic("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    cluster.run(60)
+    for broker in (1, 2, 3):
+        for ends in ((f"broker-{broker}", "zookeeper-1"), ("zookeeper-1", f"broker-{broker}")):
+            cluster.world.network.link(*ends).reset()
+    cluster.run(30)
+    assert cluster.controller
+    context = cluster.controller.controller.context
+    for partition, state in context.leadership.items():
+        stored = cluster.tree.nodes[znodes.state_path(*partition)]
+        assert znodes.decode_state(stored.data, stored.version) == state
+    assert sorted(cluster.broker(2).cache.brokers) == [1, 2, 3]
+
+
+def test_what_a_failover_says_to_the_brokers() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1], [3, 1, 2]])
+    for broker in (1, 3):
+        cluster.broker(broker).requests.clear()
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    told = [kind for kind, _ in cluster.broker(3).requests]
+    assert told == ["LEADER_AND_ISR", "UPDATE_METADATA", "LEADER_AND_ISR", "UPDATE_METADATA"]

@@ -92,13 +92,9 @@ class Failover:
         for step in (
             core.replicas.start,
             core.partitions.start,
-            self._tell_all,
             self.reassignment.resume_all,
             self.deletion.try_deletions,
             self.leadership.election_wished,
             self.leadership.start_checks,
         ):
             core.thread.call(step)
-
-    def _tell_all(self) -> None:
-        self.core.update_metadata(self.core.context.live_or_stopping, list(self.core.context.leadership))

@@ -86,18 +86,19 @@ class Leadership:
     # --- /admin/preferred_replica_election -------------------------------------------------------
 
     def election_wished(self) -> None:
-        """Event: the old way to ask, a znode with a list of partitions; it is deleted when done."""
-        self.core.store.read([p.GetData(znodes.PREFERRED_ELECTION)], self._wish_read)
+        """Event: the old way to ask, a znode with a list of partitions; it is deleted when done.
+
+        Exists leaves the watch for the next wish, whether there is one now or not.
+        """
+        path = znodes.PREFERRED_ELECTION
+        self.core.store.read([p.Exists(path), p.GetData(path)], self._wish_read)
 
     def _wish_read(self, results: list[p.Result]) -> None:
-        if results[0].ok:
-            asked = znodes.decode_partition_list(results[0].data)
+        wish = results[1]
+        if wish.ok:
+            asked = znodes.decode_partition_list(wish.data)
             self._prefer([each for each in asked if self._refusal(each, Strategy.PREFERRED) is None])
             self.core.store.delete_all([znodes.PREFERRED_ELECTION])
-            self.core.store.read([p.Exists(znodes.PREFERRED_ELECTION)], self._watching)
-
-    def _watching(self, results: list[p.Result]) -> None:
-        """The watch for the next wish is set."""
 
     def _prefer(self, partitions: list[TopicPartition]) -> None:
         self.core.partitions.change(partitions, PartitionState.ONLINE, Strategy.PREFERRED)
