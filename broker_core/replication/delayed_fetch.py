@@ -83,9 +83,15 @@ class DelayedFetch(DelayedOperation):
         return self.positions
 
     def _settle(self, position: FetchPosition) -> None:
-        """It has nothing to say: not dirty any more, unless a limit kept it from being read or a mark just moved."""
-        partition, session = position.partition, position.session
+        """It has nothing to say: not dirty any more, unless
+
+        a limit kept it from being read, a mark has just moved, or it is a follower outside the ISR:
+        each of its fetches may be the one that brings it in.
+        """
+        partition, session, replica = position.partition, position.session, position.replica
         if partition is None or session is None:
+            return
+        if replica is not None and replica.broker_id not in partition.isr.committed:
             return
         log = partition.log
         end = log.log_end_offset if self.params.is_follower else log.high_watermark

@@ -124,9 +124,12 @@ class Fetching:
         fetch.done(fetch.context, response)
 
     def _said(self, session: FetchSession, reading: Reading) -> None:
-        """With records or an error there may be more: the position moves to the end of the line."""
+        """With records or an error there may be more: the position moves to the end of the line.
+
+        After an error or a divergence the marks are said again: the reader has not taken them over.
+        """
         position = reading.position
-        position.sent_high_watermark = reading.high_watermark
+        position.sent_high_watermark = -1 if reading.urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
         session.dirty.pop(position, None)
         if reading.size or reading.urgent:

@@ -213,7 +213,8 @@ class ReplicaManager:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _topic_name(self, topic_id: uuid.UUID) -> str | None:
-        return self.topic_name(topic_id)
+        """The metadata cache may learn of a topic after LeaderAndIsr did."""
+        return self.topic_name(topic_id) or self._topic_name_here(topic_id)
 
     def _topic_name_here(self, topic_id: uuid.UUID) -> str | None:
         for partition in self.partitions_by_name.values():

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from broker_core.kernel.node import Node
+from broker_core.kernel.storage import read_all
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from broker_core.log.config import LogConfig
@@ -18,6 +19,14 @@ from broker_core.replication.protections import Protections
 from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
+from broker_core.wire.codec import (
+    decode_request,
+    decode_request_header,
+    decode_response,
+    decode_response_header,
+    encode_request,
+    encode_response,
+)
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Request, Response, RpcClient
 
@@ -37,6 +46,7 @@ class Broker:
         self.id, self.cluster, self.node = broker_id, cluster, node
         self.logs = LogManager(node.storage, ["data"], LogConfig(), broker_id, node.emit)
         self.rpcs: dict[str, RpcClient] = {}
+        self.lost: dict[str, int] = {}
         self.replicas = ReplicaManager(
             node, broker_id, cluster.config, self.logs, self.connect, self, self.broker_epoch, self.name_of,
             cluster.protections,
@@ -63,14 +73,19 @@ class Broker:
         self.node.exit()
 
     def peer_down(self, peer: str) -> None:
+        self.lost[peer] = self.lost.get(peer, 0) + 1
         for rpc in self.rpcs.values():
             rpc.peer_down(peer)
 
     def receive(self, source: str, message: Any) -> None:
         if isinstance(message, Response):
-            self.rpcs[message.connection].receive(source, message)
+            if message.connection in self.rpcs:
+                self.rpcs[message.connection].receive(source, message)
             return
-        context, body = (source, message), message.body
+        context, body = (source, message, self.lost.get(source, 0)), message.body
+        if self.cluster.through_codec:
+            frame = read_all(encode_request(message.api_key, message.api_version, 1, "", body))
+            body = decode_request(message.api_key, message.api_version, decode_request_header(frame[4:]).body)
         if message.api_key == ApiKey.FETCH:
             self.replicas.fetch(body, message.api_version, self.respond, context)
         elif message.api_key == ApiKey.LIST_OFFSETS:
@@ -78,8 +93,15 @@ class Broker:
         else:
             self.respond(context, self.replicas.offsets_for_leader_epoch(body))
 
-    def respond(self, context: tuple[str, Request], response: Any) -> None:
-        source, request = context
+    def respond(self, context: tuple[str, Request, int], response: Any) -> None:
+        """Answer, unless the connection that the request came by was closed since."""
+        source, request, lost = context
+        if lost != self.lost.get(source, 0):
+            return
+        if self.cluster.through_codec:
+            frame = read_all(encode_response(request.api_key, request.api_version, 1, response))
+            header = decode_response_header(request.api_key, request.api_version, frame[4:])
+            response = decode_response(request.api_key, request.api_version, header.body)
         self.node.send(source, Response(request.connection, request.correlation_id, response))
 
     def alter_partition(self, request: Any, done: Any, context: Any) -> None:
@@ -99,6 +121,7 @@ class Cluster:
         self.topic_configs: dict[str, LogConfig] = {}
         self.truth: dict[tuple[str, int], dict[str, Any]] = {}
         self.controller_answers = True
+        self.through_codec = False
         self.refuse: ErrorCode | None = None
         self.asked: list[Any] = []
         self.world = World(seed=1, epoch_ms=EPOCH_MS, record_level="details", link_delay_us=link_delay_us)

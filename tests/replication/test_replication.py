@@ -196,3 +196,29 @@ def test_high_watermarks_survive_a_crash_by_their_checkpoint(cluster):
     cluster.world.pause("broker-1")
     cluster.assign(1, 1, to=[2])
     assert cluster.log(2).high_watermark == 2
+
+
+def _story(through_codec: bool) -> list[tuple]:
+    """Copy, lose a tail, truncate, delete; what happened to the logs."""
+    cluster = Cluster()
+    cluster.through_codec = through_codec
+    cluster.assign(1, 0, partitions=3)
+    assert cluster.produce(1, "a", index=1).result.error_code == 0
+    cluster.run(600)
+    cluster.world.pause("broker-2")
+    cluster.world.pause("broker-3")
+    cluster.produce(1, "lost", index=1, acks=1)
+    cluster.world.pause("broker-1")
+    cluster.world.resume("broker-2")
+    cluster.world.resume("broker-3")
+    cluster.assign(2, 1, isr=[2, 3], to=[2, 3], partitions=3)
+    assert cluster.produce(2, "b", index=1).result.error_code == 0
+    cluster.world.resume("broker-1")
+    cluster.assign(2, 2, isr=[2, 3], partitions=3)
+    cluster.run(1100)
+    assert [cluster.values(broker, index=1) for broker in (1, 2, 3)] == [["a", "b"]] * 3
+    return [row[:4] for row in cluster.world.journal.tail if row[3] in ("log_appended", "high_watermark", "truncated")]
+
+
+def test_followers_copy_commit_and_truncate_alike_by_reference_and_through_the_codec():
+    assert _story(through_codec=True) == _story(through_codec=False)
