@@ -3,6 +3,7 @@
  */
 import { App } from "./app.js";
 import { Catalogue } from "./i18n/catalogue.js";
+import { eventOf } from "./model/reduce.js";
 import { Story } from "./model/story.js";
 import { Feed } from "./net/feed.js";
 import { Socket } from "./net/socket.js";
@@ -20,6 +21,7 @@ const app = new App({ history, story, clock, words: new Catalogue(data("catalogu
 const feed = new Feed(history, story, clock);
 const screen = new Screen(app);
 
+data("earlier").forEach((row, index, rows) => story.add(eventOf(row, 0), index - rows.length));
 feed.apply([data("snapshot")], performance.now());
 const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live/`, () => feed.known());
 feed.resync = (last) => socket.resync(last);

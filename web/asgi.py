@@ -7,11 +7,11 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
 
-from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
-from django.conf import settings  # noqa: E402
-from django.core.asgi import get_asgi_application  # noqa: E402
-from django.urls import path  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.urls import path
 
 _pages = get_asgi_application()
 
@@ -26,8 +26,10 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await chosen(scope, receive, send)
 
 
-application = ProtocolTypeRouter({
-    "http": _http,
-    # A page of another origin may open a WebSocket to localhost: the browser does not stop it, this does.
-    "websocket": AllowedHostsOriginValidator(URLRouter([path("live/", LabConsumer.as_asgi())])),
-})
+application = ProtocolTypeRouter(
+    {
+        "http": _http,
+        # A page of another origin may open a WebSocket to localhost: the browser does not stop it, this does.
+        "websocket": AllowedHostsOriginValidator(URLRouter([path("live/", LabConsumer.as_asgi())])),
+    }
+)

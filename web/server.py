@@ -85,8 +85,13 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     options: dict[str, Any] = {
-        "ws": "websockets-sansio", "ws_max_size": 1 << 20, "lifespan": "off", "access_log": False,
-        "log_level": "warning", "server_header": False, "timeout_graceful_shutdown": 1,
+        "ws": "websockets-sansio",
+        "ws_max_size": 1 << 20,
+        "lifespan": "off",
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "timeout_graceful_shutdown": 1,
     }
     config = uvicorn.Config(application, **options)
     return LabServer(config, started, f"http://{shown}:{port}/")

@@ -84,8 +84,9 @@ export class Lanes {
     }
   }
 
-  #arrows({ arrows, lanes }, { x, y, palette, selected }) {
+  #arrows({ arrows, lanes }, frame) {
     const { context } = this;
+    const { x, y, palette, selected } = frame;
     const used = new Set();
     const labels = [];
     const crowded = arrows.length > 160;
@@ -97,19 +98,19 @@ export class Lanes {
       const broker = brokerOf(lanes[arrow.a]);
       context.strokeStyle = context.fillStyle = arrow.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
       context.lineWidth = arrow.position === selected ? 3 : 1.2;
-      context.globalAlpha = crowded ? 0.55 : 1;
+      context.globalAlpha = crowded && arrow.position !== selected ? 0.4 : 1;
       context.setLineDash(arrow.answer ? [3, 3] : []);
       context.beginPath();
       context.moveTo(ax, ay);
       context.lineTo(bx, by);
       context.stroke();
       context.setLineDash([]);
-      this.#head(ax, ay, bx, by);
+      if (!crowded || arrow.position === selected) this.#head(ax, ay, bx, by);
       context.globalAlpha = 1;
       this.hits.push({ x: (ax + bx) / 2, y: (ay + by) / 2, position: arrow.position, x1: ax, y1: ay, x2: bx, y2: by });
       if (arrow.label && !crowded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
     }
-    this.#labels(labels, palette);
+    this.#labels(labels, frame);
   }
 
   #head(ax, ay, bx, by) {
@@ -124,13 +125,14 @@ export class Lanes {
   }
 
   /** Labels that do not cover one another; the first come stay. */
-  #labels(labels, palette) {
+  #labels(labels, { palette, width: edge }) {
     const { context } = this;
     context.font = palette.font(11);
     context.lineJoin = "round";
     const taken = [];
-    for (const [text, left, base] of labels) {
+    for (const [text, wanted, base] of labels) {
       const width = context.measureText(text).width;
+      const left = Math.min(wanted, edge - width - 2);
       if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 12)) continue;
       taken.push({ left: left - 3, right: left + width + 3, base });
       context.lineWidth = 3;
@@ -141,7 +143,8 @@ export class Lanes {
     }
   }
 
-  #marks({ marks }, { x, y, palette, selected }) {
+  #marks({ marks }, frame) {
+    const { x, y, palette, selected } = frame;
     const labels = [];
     const used = new Set();
     const many = marks.filter((mark) => mark.kind === "hw").length > 8;
@@ -154,7 +157,7 @@ export class Lanes {
       this.hits.push({ x: at, y: lane, position: mark.position, near: true });
       if (mark.label && !(many && mark.kind === "hw")) labels.push([mark.label, at + 8, lane - 8]);
     }
-    this.#labels(labels, palette);
+    this.#labels(labels, frame);
   }
 
   #mark(kind, x, y, palette, chosen) {

@@ -32,7 +32,7 @@ export function laneNames(state, events) {
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
   }
-  return [...[...names].slice(0, 3), ...(outside ? ["outside"] : []), ...brokers.slice(0, 7), ...servers];
+  return [...[...names].sort().reverse().slice(0, 3), ...(outside ? ["outside"] : []), ...brokers.slice(0, 7), ...servers];
 }
 
 const laneOf = (lanes, node) => {

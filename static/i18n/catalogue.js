@@ -4,8 +4,11 @@
  * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
  * as one, `why_by` gives another reason by the value of a parameter:
  *
+ * `node_kind` (broker, server, producer, consumer) may stand for a parameter there.
+ *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
  */
+import { kindOf } from "../model/names.js";
 import { format } from "./format.js";
 
 /** English sentences begin with a capital; the name of a node may stand first. */
@@ -42,7 +45,8 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return "";
     let text = entry.why ?? "";
-    for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[event.params[name]] ?? text;
-    return capital(format(text, { ...event.params, node: event.node }, this.words));
+    const params = { ...event.params, node: event.node, node_kind: kindOf(event.node) };
+    for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
+    return capital(format(text, params, this.words));
   }
 }

@@ -8,7 +8,7 @@ export function brokerOf(node) {
 
 /** What kind of thing a node is: broker | server | producer | consumer | other. */
 export function kindOf(node) {
-  const found = /^(broker|zookeeper|producer|consumer)-/.exec(node ?? "");
+  const found = /^(broker|zookeeper|producer|consumer)(?:-|$)/.exec(node ?? "");
   if (!found) return "other";
   return found[1] === "zookeeper" ? "server" : found[1];
 }

@@ -1,12 +1,15 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
-import { brokerOf } from "./names.js";
+import { brokerOf, kindOf } from "./names.js";
 
 /** The entry of a node: a broker, a client, or a server of the coordination tree. */
 function process(draft, node) {
   const broker = brokerOf(node);
   if (broker !== null) return draft.make("brokers", broker);
-  if (draft.root.clients?.[node]) return draft.own("clients", node);
-  return draft.make("servers", node);
+  if (draft.root.clients[node]) return draft.own("clients", node);
+  const kind = kindOf(node);
+  if (kind !== "producer" && kind !== "consumer") return draft.make("servers", node);
+  const wanted = draft.root.wanted?.[node] ?? {};
+  return Object.assign(draft.make("clients", node), { kind, settings: wanted.settings ?? {}, acked: 0, failed: 0, read: 0 });
 }
 
 function forgetConnections(draft, broker) {
@@ -21,7 +24,20 @@ function changeLink(draft, { source, dest, delay_us, drop, partitioned }) {
   draft.root.links = differs ? [...others, { from: source, to: dest, delay_us, drop, partitioned: Boolean(partitioned) }] : others;
 }
 
+/** What was asked of a built-in client; it holds once the client's process starts. */
+function command(draft, { command: asked }) {
+  if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { settings: asked.settings ?? {} };
+  if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
+}
+
+/** A broker is registered as long as its ephemeral znode is there. */
+function register(draft, path, registered) {
+  const broker = /^\/brokers\/ids\/(\d+)$/.exec(path)?.[1];
+  if (broker !== undefined) Object.assign(draft.make("brokers", broker), { id: Number(broker), registered });
+}
+
 export const processes = {
+  command,
   process_started(draft, { incarnation }, { node }) {
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
     if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
@@ -53,12 +69,14 @@ export const processes = {
   },
   znode_created(draft, { path, ephemeral }) {
     draft.make("znodes")[path] = { version: 0, ephemeral: ephemeral ?? null };
+    register(draft, path, true);
   },
   znode_changed(draft, { path, version }) {
     draft.make("znodes", path).version = version;
   },
   znode_deleted(draft, { path }) {
     delete draft.make("znodes")[path];
+    register(draft, path, false);
     if (path === "/controller") draft.own("cluster").controller = null;
   },
   controller_elected(draft, { broker, epoch }) {

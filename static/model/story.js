@@ -14,7 +14,7 @@ const LOUD = new Set([
   "disk_fault", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
-  "isr_shrunk", "isr_expanded", "isr_change_refused", "replica_fenced", "log_recovered", "group_state",
+  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "group_state",
   "member_joined", "member_left", "send_failed", "client_software",
 ]);
 const BAD = new Set([
@@ -40,9 +40,11 @@ const MERGED = {
   became_leader: [], became_follower: ["leader"], log_loaded: [], log_recovered: ["reason"], truncated: ["reason"],
   znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
   group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
+  replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
   connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [],
 };
 const ONE_MOMENT_US = 300_000;
+const LONG = { replica_fenced: 20_000_000, client_software: 5_000_000 }; // the same again and again
 const LOOK_BACK = 12;
 
 function nameOf({ code, params }) {
@@ -78,10 +80,10 @@ export class Story {
     if (event.code in MERGED) {
       for (let back = 1; back <= LOOK_BACK; back += 1) {
         const item = this.items[this.items.length - back];
-        if (!item || event.t - item.first.t > ONE_MOMENT_US) break;
+        if (!item || event.t - item.first.t > (LONG[event.code] ?? ONE_MOMENT_US)) break;
         if (!same(item, event)) continue;
         item.positions.push(position);
-        item.names.push(nameOf(event));
+        if (!item.names.includes(nameOf(event))) item.names.push(nameOf(event));
         item.version += 1;
         return;
       }

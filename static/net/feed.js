@@ -44,7 +44,7 @@ export class Feed {
   #snap({ run, epoch, seq, t, state }, wall) {
     if (run !== this.run || epoch !== this.epoch) {
       this.history.reset();
-      this.story.items.length = 0;
+      if (this.run) this.story.items.length = 0; // what was told before the first snapshot stays
       this.clock.goLive();
       Object.assign(this, { run, epoch });
     } else if (seq > this.last + 1) this.gaps += 1;

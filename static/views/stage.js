@@ -187,7 +187,7 @@ function tree(view, { tree: box }) {
   const facts = [`/controller → ${controller ?? words.t("stage.nobody")}`, `/brokers/ids: ${ids.join(" ") || words.t("stage.nobody")}`];
   facts.push(words.t("stage.znodes", { n: Object.keys(state.znodes).length }));
   const places = [];
-  let x = box.x + 94;
+  let x = box.x + 104;
   for (const fact of facts) {
     const wide = fact.length * 6.9 + 14;
     if (x + wide > box.x + box.w) break;

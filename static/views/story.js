@@ -12,6 +12,7 @@ function manyOf(item, words) {
   if (item.positions.length < 2) return null;
   const names = item.names.slice(0, NAMED);
   const rest = item.names.length - names.length;
+  if (names.length === 1) return { n: item.positions.length, names: names[0] };
   const text = rest > 0 ? words.t("story.others", { names: names.join(", "), n: rest }) : names.join(", ");
   return { n: item.positions.length, names: text };
 }
@@ -23,9 +24,11 @@ export function sentence(item, words) {
 
 function causes(view, item) {
   const { history, words, story } = view;
-  const found = history.causes(item.positions[0]).map((position) => [position, history.at(position)]).filter(([, event]) => story.told(event) || event.code.startsWith("request"));
+  const chain = history.causes(item.positions[0], 12).map((position) => [position, history.at(position)]);
+  const told = chain.filter(([, event]) => story.told(event) && event.code !== item.code);
+  const found = told.length ? told : chain.slice(0, 1);
   if (!found.length) return null;
-  return h("ul", { class: "causes" }, found.slice(0, 4).map(([position, event]) => h("li", { key: position },
+  return h("ul", { class: "causes" }, found.slice(0, 3).map(([position, event]) => h("li", { key: position },
     h("button", { type: "button", class: "plain", onclick: (click) => { click.stopPropagation(); view.select(position); } },
       `↳ ${words.t("story.because")}: ${words.say(event)}`))));
 }

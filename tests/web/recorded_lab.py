@@ -37,27 +37,51 @@ def start_state(topics: dict[str, Any] | None = None, brokers: int = 3) -> dict[
     znodes |= {f"/brokers/ids/{i}": {"version": 0, "ephemeral": f"broker-{i}"} for i in ids}
     return {
         "cluster": {
-            "name": "lab", "controller_mode": "zookeeper", "controller": 2, "controller_epoch": 7, "preset": "default", "seed": 42,
+            "name": "lab",
+            "controller_mode": "zookeeper",
+            "controller": 2,
+            "controller_epoch": 7,
+            "preset": "default",
+            "seed": 42,
             "settings": {},
         },
         "time": {"t_us": 0, "speed": 1.0, "paused": False, "epoch_ms": 1_790_000_000_000},
         "brokers": {
             str(i): {
-                "id": i, "node": f"broker-{i}", "state": "running", "how": None, "registered": True, "host": "127.0.0.1",
-                "port": 9091 + i, "rack": None, "incarnation": 1,
-            } for i in ids
+                "id": i,
+                "node": f"broker-{i}",
+                "state": "running",
+                "how": None,
+                "registered": True,
+                "host": "127.0.0.1",
+                "port": 9091 + i,
+                "rack": None,
+                "incarnation": 1,
+            }
+            for i in ids
         },
-        "topics": topics or {}, "groups": {}, "clients": {}, "connections": {}, "znodes": znodes, "links": [],
+        "topics": topics or {},
+        "groups": {},
+        "clients": {},
+        "connections": {},
+        "znodes": znodes,
+        "links": [],
     }
 
 
 def topic_state(partitions: int, leo: int = 0, min_isr: int = 2) -> dict[str, Any]:
     """A topic on brokers 1, 2, 3 with `partitions` partitions that all replicas have up to `leo`."""
+
     def one(number: int) -> dict[str, Any]:
         replicas = [(number + i) % 3 + 1 for i in range(3)]
         logs = {str(i): {"leo": leo + number, "hw": leo + number, "start": 0} for i in replicas}
         return {
-            "leader": replicas[0], "leader_epoch": 5, "isr": sorted(replicas), "replicas": replicas, "min_isr": min_isr, "logs": logs,
+            "leader": replicas[0],
+            "leader_epoch": 5,
+            "isr": sorted(replicas),
+            "replicas": replicas,
+            "min_isr": min_isr,
+            "logs": logs,
         }
 
     configs = {"min.insync.replicas": str(min_isr)}
@@ -67,7 +91,9 @@ def topic_state(partitions: int, leo: int = 0, min_isr: int = 2) -> dict[str, An
 class RecordedLab:
     """Plays rows; thread-safe as far as the tests need it."""
 
-    def __init__(self, state: dict[str, Any] | None = None, answers: Callable[[RecordedLab, dict[str, Any]], None] | None = None) -> None:
+    def __init__(
+        self, state: dict[str, Any] | None = None, answers: Callable[[RecordedLab, dict[str, Any]], None] | None = None
+    ) -> None:
         self.run_id = "recorded"
         self.epoch = 1
         self.state = state or start_state()

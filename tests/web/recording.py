@@ -26,17 +26,30 @@ def answer(t: int, source: str, to: str, api: str, correlation: int, error: str 
 def appended(t: int, broker: int, partition: int, offset: int, role: str, records: int = 1) -> Row:
     crc = (offset * 2654435761 + partition * 40503) & 0xFFFFFFFF
     params = {
-        "topic": TOPIC, "partition": partition, "base_offset": offset, "last_offset": offset + records - 1, "bytes": 71 + 12 * records,
-        "role": role, "crc": crc,
+        "topic": TOPIC,
+        "partition": partition,
+        "base_offset": offset,
+        "last_offset": offset + records - 1,
+        "bytes": 71 + 12 * records,
+        "role": role,
+        "crc": crc,
     }
     return (t, f"broker-{broker}", "log_appended", -1, params)
 
 
 def watermark(t: int, broker: int, partition: int, before: int, after: int) -> Row:
-    return (t, f"broker-{broker}", "high_watermark", -1, {"topic": TOPIC, "partition": partition, "before": before, "after": after})
+    return (
+        t,
+        f"broker-{broker}",
+        "high_watermark",
+        -1,
+        {"topic": TOPIC, "partition": partition, "before": before, "after": after},
+    )
 
 
-def produced(t: int, partition: int, offset: int, leader: int, followers: list[int], correlation: int, commit: bool = True) -> list[Row]:
+def produced(
+    t: int, partition: int, offset: int, leader: int, followers: list[int], correlation: int, commit: bool = True
+) -> list[Row]:
     """One record with acks=all: append, fetches of the followers, high watermark, answer."""
     name = f"broker-{leader}"
     rows = request(t, "producer-orders", name, "Produce", correlation, 11)
@@ -51,11 +64,21 @@ def produced(t: int, partition: int, offset: int, leader: int, followers: list[i
         rows += answer(t + 9100, name, "producer-orders", "Produce", correlation)
         committed = {"group": "billing", "topic": TOPIC, "partition": partition, "offset": offset}
         rows.append((t + 9200, "broker-3", "offsets_committed", -1, committed))
-        rows += [watermark(t + 9500 + number, follower, partition, offset, offset + 1) for number, follower in enumerate(followers)]
+        rows += [
+            watermark(t + 9500 + number, follower, partition, offset, offset + 1)
+            for number, follower in enumerate(followers)
+        ]
     return rows
 
 
-def traffic(start: int, seconds: float, leaders: dict[int, int], offsets: dict[int, int], every: int = 120 * MS, alive: tuple[int, ...] = (1, 2, 3)) -> list[Row]:
+def traffic(
+    start: int,
+    seconds: float,
+    leaders: dict[int, int],
+    offsets: dict[int, int],
+    every: int = 120 * MS,
+    alive: tuple[int, ...] = (1, 2, 3),
+) -> list[Row]:
     """Records to each partition in turn; `offsets` is moved on."""
     rows: list[Row] = []
     t, turn = start, 0
@@ -76,7 +99,13 @@ def death(t: int, broker: int, leaders: dict[int, int], offsets: dict[int, int],
         (t, f"broker-{broker}", "process_ended", -1, {"how": how}),
         (gone, "zookeeper-1", "session_expired", 0, {"session": f"0x10{broker}", "owner": f"broker-{broker}"}),
         (gone, "zookeeper-1", "znode_deleted", -1, {"path": f"/brokers/ids/{broker}"}),
-        (gone + 400, "zookeeper-1", "watch_fired", -1, {"path": "/brokers/ids", "owner": "broker-2", "kind": "NodeChildrenChanged"}),
+        (
+            gone + 400,
+            "zookeeper-1",
+            "watch_fired",
+            -1,
+            {"path": "/brokers/ids", "owner": "broker-2", "kind": "NodeChildrenChanged"},
+        ),
         (gone + 900, "broker-2", "broker_gone", -1, {"broker": broker, "reason": "session expired"}),
     ]
     alive = [i for i in (1, 2, 3) if i != broker]
@@ -85,14 +114,32 @@ def death(t: int, broker: int, leaders: dict[int, int], offsets: dict[int, int],
         if leader == broker:
             leaders[partition] = alive[partition % 2]
             params: dict[str, Any] = {
-                "topic": TOPIC, "partition": partition, "leader": leaders[partition], "previous": broker, "leader_epoch": 6, "isr": alive,
+                "topic": TOPIC,
+                "partition": partition,
+                "leader": leaders[partition],
+                "previous": broker,
+                "leader_epoch": 6,
+                "isr": alive,
                 "reason": "broker gone",
             }
             rows.append((gone + 1500, "broker-2", "leader_elected", cause - len(rows), params))
-            became = {"topic": TOPIC, "partition": partition, "leader_epoch": 6, "leo": offsets[partition], "isr": alive}
+            became = {
+                "topic": TOPIC,
+                "partition": partition,
+                "leader_epoch": 6,
+                "leo": offsets[partition],
+                "isr": alive,
+            }
             rows.append((gone + 2500, f"broker-{leaders[partition]}", "became_leader", -1, became))
         else:
-            shrunk = {"topic": TOPIC, "partition": partition, "isr": alive, "removed": [broker], "reason": "broker gone", "leader_epoch": 5}
+            shrunk = {
+                "topic": TOPIC,
+                "partition": partition,
+                "isr": alive,
+                "removed": [broker],
+                "reason": "broker gone",
+                "leader_epoch": 5,
+            }
             rows.append((gone + 1900, "broker-2", "isr_shrunk", cause - len(rows), shrunk))
     return rows
 
@@ -101,12 +148,32 @@ def comeback(t: int, broker: int, offsets: dict[int, int]) -> list[Row]:
     """The process starts, registers, catches up and is in the ISR again."""
     rows: list[Row] = [
         (t, f"broker-{broker}", "process_started", -1, {"incarnation": 2}),
-        (t + 30_000, "zookeeper-1", "session_opened", -1, {"session": f"0x20{broker}", "owner": f"broker-{broker}", "timeout_ms": 18000}),
-        (t + 31_000, "zookeeper-1", "znode_created", -1, {"path": f"/brokers/ids/{broker}", "ephemeral": f"broker-{broker}"}),
+        (
+            t + 30_000,
+            "zookeeper-1",
+            "session_opened",
+            -1,
+            {"session": f"0x20{broker}", "owner": f"broker-{broker}", "timeout_ms": 18000},
+        ),
+        (
+            t + 31_000,
+            "zookeeper-1",
+            "znode_created",
+            -1,
+            {"path": f"/brokers/ids/{broker}", "ephemeral": f"broker-{broker}"},
+        ),
         (t + 32_000, "broker-2", "broker_registered", -1, {"broker": broker, "broker_epoch": 77}),
     ]
     for partition, offset in offsets.items():
-        rows.append((t + 60_000, f"broker-{broker}", "log_recovered", 0, {"topic": TOPIC, "partition": partition, "bytes_cut": 0, "reason": "scan", "end": offset}))
+        rows.append(
+            (
+                t + 60_000,
+                f"broker-{broker}",
+                "log_recovered",
+                0,
+                {"topic": TOPIC, "partition": partition, "bytes_cut": 0, "reason": "scan", "end": offset},
+            )
+        )
         back = {"topic": TOPIC, "partition": partition, "isr": [1, 2, 3], "added": [broker], "leader_epoch": 6}
         rows.append((t + 400_000, "broker-2", "isr_expanded", 0, back))
         rows.append(watermark(t + 400_500, broker, partition, 0, offset))
@@ -120,11 +187,25 @@ class Evening:
         from tests.web.recorded_lab import start_state, topic_state
 
         state = start_state({TOPIC: topic_state(partitions, leo)})
-        state["clients"] = {"producer-orders": {"kind": "producer", "state": "running", "settings": {"acks": "all"}, "acked": 0, "failed": 0, "read": 0}}
-        state["groups"] = {"billing": {
-            "state": "Stable", "generation": 3, "coordinator": 3, "offsets": {TOPIC: {str(n): leo for n in range(partitions)}},
-            "members": [{"id": "c-1", "client_id": "billing-1", "assignment": {TOPIC: list(range(partitions))}}],
-        }}
+        state["clients"] = {
+            "producer-orders": {
+                "kind": "producer",
+                "state": "running",
+                "settings": {"acks": "all"},
+                "acked": 0,
+                "failed": 0,
+                "read": 0,
+            }
+        }
+        state["groups"] = {
+            "billing": {
+                "state": "Stable",
+                "generation": 3,
+                "coordinator": 3,
+                "offsets": {TOPIC: {str(n): leo for n in range(partitions)}},
+                "members": [{"id": "c-1", "client_id": "billing-1", "assignment": {TOPIC: list(range(partitions))}}],
+            }
+        }
         self.offsets = {n: leo + n for n in range(partitions)}
         self.leaders = {n: n % 3 + 1 for n in range(partitions)}
         self.lab = RecordedLab(state, self.react)
@@ -140,4 +221,8 @@ class Evening:
             lab.play((lab.t + 1000, f"broker-{broker}", f"process_{command['do']}d", -1, {}))
 
     def traffic(self, seconds: float, alive: tuple[int, ...] = (1, 2, 3), every: int = 120 * MS) -> None:
-        self.lab.play(*sorted(traffic(self.lab.t + 1000, seconds, self.leaders, self.offsets, every, alive), key=lambda row: row[0]))
+        self.lab.play(
+            *sorted(
+                traffic(self.lab.t + 1000, seconds, self.leaders, self.offsets, every, alive), key=lambda row: row[0]
+            )
+        )

@@ -23,7 +23,9 @@ from web.live.hub import hub
 
 def problem(status: int, title: str, **more: Any) -> HttpResponse:
     """A problem detail."""
-    return JsonResponse({"title": title, "status": status, **more}, status=status, content_type="application/problem+json")
+    return JsonResponse(
+        {"title": title, "status": status, **more}, status=status, content_type="application/problem+json"
+    )
 
 
 def _json(text: str) -> HttpResponse:

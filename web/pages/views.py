@@ -17,9 +17,13 @@ from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
-from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
+from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
 from web.live.hub import hub
 from web.messages import LANGUAGES, catalogue, catalogue_text
+
+
+LOOK_BACK = 6000
+TOLD = 300
 
 
 @cache
@@ -36,11 +40,23 @@ def first_rows(state: dict[str, Any], limit: int = 40) -> list[dict[str, Any]]:
             continue
         for number, partition in sorted(state["topics"][topic]["partitions"].items(), key=lambda item: int(item[0])):
             log = partition["logs"].get(str(partition["leader"]), {})
-            rows.append({
-                "name": f"{topic}-{number}", "leader": partition["leader"], "isr": partition["isr"],
-                "hw": log.get("hw", ""), "leo": log.get("leo", ""),
-            })
+            rows.append(
+                {
+                    "name": f"{topic}-{number}",
+                    "leader": partition["leader"],
+                    "isr": partition["isr"],
+                    "hw": log.get("hw", ""),
+                    "leo": log.get("leo", ""),
+                }
+            )
     return rows[:limit]
+
+
+async def earlier(seq: int) -> str:
+    """JSON rows of the last state changes before `seq`: what the story tells a viewer who has just come."""
+    text = await asyncio.wrap_future(hub.lab.events_since(max(0, seq - LOOK_BACK)))
+    rows = [row for row in json.loads(text or "[]") if row[0] <= seq and row[2] in REGISTRY]
+    return json.dumps([row for row in rows if REGISTRY[row[2]].level == TRANSITION][-TOLD:])
 
 
 @require_GET
@@ -56,6 +72,7 @@ async def lab(request: HttpRequest) -> HttpResponse:
         "messages": catalogue_text(language),
         "snapshot": f'{{"v":1,"k":"snap","seq":{seq},{text[1:]}',
         "levels": levels(),
+        "earlier": await earlier(seq),
         "state": state,
         "rows": first_rows(state),
     }
