@@ -31,7 +31,9 @@ from broker_core.log.plain_files import PlainFile
 from broker_core.log.producer_snapshot import decode_snapshot
 from broker_core.log.producers import LARGEST_SEQUENCE, ProducerEntry
 from broker_core.log.scan import batches_from
+from broker_core.log.verify import verify_indexes
 from broker_core.records import control
+from broker_core.records.annotate import annotate
 from broker_core.records.batch import decode_records
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
@@ -41,6 +43,7 @@ from broker_core.records.record import Record
 
 Line = dict[str, Any]
 _EPOCHS = "leader-epoch-checkpoint"
+_HEX_BYTES = 16
 
 
 def dump(file: File, deep: bool = False, as_json: bool = False) -> Iterator[str]:
@@ -53,13 +56,37 @@ def dump(file: File, deep: bool = False, as_json: bool = False) -> Iterator[str]
         yield render(line)
 
 
-def dump_files(paths: list[str], deep: bool, as_json: bool) -> Iterator[str]:
-    """The lines of `dump` for each path. Raises OSError for a path that cannot be read."""
+def dump_files(paths: list[str], deep: bool, as_json: bool, annotated: bool = False) -> Iterator[str]:
+    """The lines of `dump` (or `hex_view`) for each path. Raises OSError for a path that cannot be read."""
     for path in paths:
         file = PlainFile(path)
         try:
-            yield from dump(file, deep, as_json)
+            yield from hex_view(file) if annotated else dump(file, deep, as_json)
         finally:
+            file.close()
+
+
+def hex_view(file: File) -> Iterator[str]:
+    """Each byte of a `.log` with its field: `position  bytes  field: value`."""
+    for batch in batches_from(file, 0, file.size):
+        yield f"batch at byte {batch.position}, offsets {batch.header.base_offset}..{batch.header.last_offset}"
+        data = bytes(batch.data)
+        for field in annotate(data):
+            shown = data[field.start : min(field.end, field.start + _HEX_BYTES)].hex(" ")
+            more = " .." if field.end - field.start > _HEX_BYTES else ""
+            yield f"{batch.position + field.start:8}  {shown + more:<50}  {field.name}: {field.value}"
+
+
+def verify_files(path: str) -> list[str]:
+    """What is wrong with the indexes of a `.log` file; [] when every entry is true. Raises OSError."""
+    stem, base = path.removesuffix(".log"), _base_offset(PurePath(path))
+    log, index, time = PlainFile(path), PlainFile(stem + ".index"), PlainFile(stem + ".timeindex")
+    try:
+        return verify_indexes(
+            log, offset_index.OffsetIndex(index, base, index.size), time_index.TimeIndex(time, base, time.size)
+        )
+    finally:
+        for file in (log, index, time):
             file.close()
 
 

@@ -5,27 +5,29 @@ The start-up check only looks at an index's own shape; this one reads the log's 
 
 from __future__ import annotations
 
+from broker_core.kernel.storage import File
+from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.scan import headers_from
-from broker_core.log.segment import INDEX, TIME_INDEX, LogSegment
+from broker_core.log.time_index import TimeIndex
 
 
-def verify_index(segment: LogSegment) -> list[str]:
+def verify_indexes(log: File, index: OffsetIndex, time_index: TimeIndex) -> list[str]:
     """What is wrong, one sentence each; [] when both indexes are right."""
     ends: dict[int, int] = {}
     latest: dict[int, int] = {}
     largest = -1
-    for position, header in headers_from(segment.log, 0, segment.log.size):
+    for position, header in headers_from(log, 0, log.size):
         largest = max(largest, header.max_timestamp)
         ends[header.last_offset] = position
         latest[header.last_offset] = largest
     faults = [
-        f"{segment.path}{INDEX}: offset {offset} is said to be at byte {position}, where no batch with that end begins"
-        for offset, position in segment.index.entries()
+        f"{index.file.path}: offset {offset} is said to be at byte {position}, where no batch with that end begins"
+        for offset, position in index.entries()
         if ends.get(offset) != position
     ]
     faults += [
-        f"{segment.path}{TIME_INDEX}: {timestamp} is not the latest time up to offset {offset}"
-        for timestamp, offset in segment.time_index.entries()
+        f"{time_index.file.path}: {timestamp} is not the latest time up to offset {offset}"
+        for timestamp, offset in time_index.entries()
         if latest.get(offset) != timestamp
     ]
     return faults

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from broker_core.kernel.storage_memory import MemoryStorage
-from broker_core.log.dump import dump, dump_files
-from broker_core.log.verify import verify_index
+from broker_core.log.dump import dump, dump_files, verify_files
+from broker_core.log.verify import verify_indexes
 from tests.log.logs import NOW, batch, open_log
 
 STEM = "data/orders-0/" + "0" * 20
@@ -54,10 +54,10 @@ def test_an_index_that_lies_is_found() -> None:
     log = open_log(storage, index_interval_bytes=0)
     for _ in range(4):
         log.append_as_leader(batch(), 0, NOW)
-    assert verify_index(log.active) == []
+    assert verify_indexes(log.active.log, log.active.index, log.active.time_index) == []
     log.active.index.reset()
     log.active.index.append(2, 7)
-    (fault,) = verify_index(log.active)
+    (fault,) = verify_indexes(log.active.log, log.active.index, log.active.time_index)
     assert fault == f"{STEM}.index: offset 2 is said to be at byte 7, where no batch with that end begins"
 
 
@@ -66,3 +66,18 @@ def test_files_of_a_real_directory_are_read_by_path(tmp_path) -> None:  # type: 
     path.write_bytes(bytes(batch(1, base_offset=50)))
     lines = list(dump_files([str(path)], False, False))
     assert lines[1] == "Log starting offset: 50" and lines[2].startswith("baseOffset: 50 lastOffset: 50")
+    annotated = list(dump_files([str(path)], False, False, annotated=True))
+    assert annotated[0] == "batch at byte 0, offsets 50..50"
+    assert annotated[1] == "       0  00 00 00 00 00 00 00 32" + " " * 29 + "baseOffset: 50"
+
+
+def test_indexes_of_a_real_directory_are_checked_by_path(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    storage = MemoryStorage()
+    log = open_log(storage, index_interval_bytes=0)
+    for _ in range(3):
+        log.append_as_leader(batch(), 0, NOW)
+    log.close()
+    for suffix in (".log", ".index", ".timeindex"):
+        file = storage.open(STEM + suffix)
+        (tmp_path / ("0" * 20 + suffix)).write_bytes(bytes(file.read(0, file.size)))
+    assert verify_files(str(tmp_path / ("0" * 20 + ".log"))) == []

@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import PartitionLog
-from broker_core.log.verify import verify_index
+from broker_core.log.verify import verify_indexes
 from broker_core.records import iterate_batches
 from tests.log.logs import NOW, Journal, batch, contents, offsets, open_log
 
@@ -34,7 +34,7 @@ def check_whole(log: PartitionLog) -> None:
     found = offsets(log)
     assert found == list(range(log.log_start_offset, log.log_end_offset))
     for segment in log.segments:
-        assert verify_index(segment) == []
+        assert verify_indexes(segment.log, segment.index, segment.time_index) == []
     assert all(start < max(log.log_end_offset, 1) for _, start in log.leader_epochs.entries)
 
 
