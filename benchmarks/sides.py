@@ -63,21 +63,28 @@ class Ours:
 
     def launch(self) -> None:
         """Begin to start; returns at once."""
-        command = [str(CHECKOUT / "brokerlab"), "up", "--data", str(self.directory), "--kafka-port", str(self.ports[0]),
+        command = [*self._front_door(), "up", "--data", str(self.directory), "--kafka-port", str(self.ports[0]),
                    "--port", str(self.page_port), "--brokers", str(BROKERS)]
         command += [] if self.web else ["--no-web"]
         for setting in self.settings:
             command += ["--set", setting]
         with open(self.directory / "output.log", "ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment())
+            environment = os.environ | {"BROKERLAB_VENV": sys.prefix, "PYTHONPATH": str(CHECKOUT)}
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
-    def _environment(self) -> dict[str, str]:
-        """The environment that runs this benchmark is the one that the start script is to take."""
-        return os.environ | {"BROKERLAB_VENV": os.environ.get("BROKERLAB_VENV", sys.prefix)}
+    def _front_door(self) -> list[str]:
+        """The start script, unless this benchmark runs in an environment that the script did not make."""
+        if (Path(sys.prefix) / "installed-run.txt").exists():
+            return [str(CHECKOUT / "brokerlab")]
+        return [sys.executable, "-P", "-m", "lab.cli"]
 
     def start(self) -> None:
         self.launch()
-        wait_for_ports(self.ports)
+        try:
+            wait_for_ports(self.ports, 30)
+        except RuntimeError as error:
+            said = (self.directory / "output.log").read_text().strip().splitlines()[-1:]
+            raise RuntimeError(f"{error}; the lab said: {''.join(said) or 'nothing'}") from None
 
     def launch_again(self) -> None:
         self.launch()

@@ -9,7 +9,8 @@ from typing import Any
 
 from benchmarks.results import Result, median
 from broker_core.kernel.inputs import Command
-from lab.clusters.build import add_client, build_world
+from lab.clusters.build import build_world
+from lab.clusters.clients import add_client
 from lab.clusters.spec import RunSpec, run_from_dict
 
 SECOND_US = 1_000_000

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +19,6 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
-
-# The web's settings put a secret key and a database into the data directory: a fresh one for each call of pytest.
-os.environ.setdefault("BROKERLAB_DATA", tempfile.mkdtemp(prefix="brokerlab-tests-"))
 
 
 def missing(what: str) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 
 from lab.cli.places import CHECKOUT
@@ -32,16 +33,18 @@ def test(arguments: argparse.Namespace) -> int:
 
 
 def _pytest(options: list[str]) -> tuple[int, Counter[str]]:
-    """Run pytest with its output passed on; its exit code and the counts of its last line."""
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
-    command = [sys.executable, "-m", "pytest", *options]
+    """Run pytest with a data directory of its own and its output passed on; exit code, counts of its last line."""
     last = ""
-    with subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True) as pytest:
+    command = [sys.executable, "-m", "pytest", *options]
+    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-") as data:
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": data}
+        pytest = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True)
         assert pytest.stdout is not None
         for line in pytest.stdout:
             print(line, end="", flush=True)
             if re.search(r"\d+ (passed|failed|skipped|deselected|errors?)\b.* in ", line):
                 last = line
+        code = pytest.wait()
     counts = Counter({("errors" if word == "error" else word): int(number)
                       for number, word in re.findall(r"(\d+) (\w+)", last) if word in _OUTCOMES})
-    return pytest.returncode, counts
+    return code, counts
