@@ -37,9 +37,13 @@ _LEFT_OVERS = (DELETED, ".cleaned")
 
 def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
     """Fill a fresh PartitionLog from its directory, or make the first segment."""
-    known = log.storage.exists(log.directory)
-    _remove_left_overs(log)
-    missing = _open_segments(log, now_ms)
+    names = log.storage.list(log.directory)
+    if not names:
+        log.add_segment(log.log_start_offset, now_ms)
+        log.recovery_point = log.log_start_offset
+        log.producers.clear(log.log_start_offset)
+        return
+    missing = _open_segments(log, _without_left_overs(log, names), now_ms)
     _check_indexes(log, missing, log.segment_of(log.recovery_point) if log.segments and not clean else None)
     if not clean:
         _recover(log)
@@ -54,22 +58,24 @@ def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
     log.leader_epochs.truncate_from_start(log.log_start_offset)
     remove_stray_snapshots(log.storage, log.directory, [segment.base_offset for segment in log.segments])
     rebuild_producers(log, now_ms)
-    if known:
-        log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=clean)
+    log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=clean)
 
 
-def _remove_left_overs(log: PartitionLog) -> None:
-    names = log.storage.list(log.directory)
+def _without_left_overs(log: PartitionLog, names: list[str]) -> list[str]:
+    """Delete what a deletion or cleaning has left, and indexes without a log; returns the other names."""
     logs = {name[:20]: True for name in names if name.endswith(LOG)}
+    kept: list[str] = []
     for name in names:
         orphan = name.endswith((INDEX, TIME_INDEX, TRANSACTION_INDEX)) and name[:20] not in logs
         if orphan or name.endswith(_LEFT_OVERS):
             log.storage.delete(f"{log.directory}/{name}")
+        else:
+            kept.append(name)
+    return kept
 
 
-def _open_segments(log: PartitionLog, now_ms: int) -> list[str]:
+def _open_segments(log: PartitionLog, names: list[str], now_ms: int) -> list[str]:
     """Open every segment; returns the names of index files that were not there."""
-    names = log.storage.list(log.directory)
     present = dict.fromkeys(names)
     missing: list[str] = []
     for name in names:
