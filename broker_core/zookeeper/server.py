@@ -17,6 +17,7 @@ here or at another server, goes on. Watches belong to the connection and die wit
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,7 +85,7 @@ class ZooKeeperServer:
         self.expiry = ExpiryQueue(self.config.limits.tick_ms)
         self.connections: dict[str, Connection] = {}
         self._proposed_zxid = self.tree.last_zxid
-        self._line: list[Pending] = []
+        self._line: deque[Pending] = deque()
         self._syncing = False
         self._expiry_timer: Timer | None = None
         self._next_session = 0
@@ -188,22 +189,25 @@ class ZooKeeperServer:
             pending.zxid, pending.time_ms, pending.txn = self._proposed_zxid, self.node.wall_ms(), txn
         self._line.append(pending)
         if not self._syncing:
-            self._syncing = True
-            if self.config.request_cost_us:
-                self.node.after(self.config.request_cost_us * len(self._line), self._sync)
-            else:
-                self.node.soon(self._sync)
+            self._arm_sync()
+
+    def _arm_sync(self) -> None:
+        self._syncing = True
+        self.node.after(self.config.request_cost_us, self._sync)
 
     def _sync(self) -> None:
-        """One append and one flush for the whole line; then all of it is committed."""
-        line, self._line = self._line, []
+        """One append and one flush for all that stand in line (for one of them where each costs time)."""
+        count = 1 if self.config.request_cost_us else len(self._line)
+        line = [self._line.popleft() for _ in range(count)]
         self._syncing = False
         lines = [encode_line(each.zxid, each.time_ms, each.txn) for each in line if each.txn is not None]
         if lines and not self._flushed(lines, next(each.zxid for each in line if each.zxid)):
             return
         for pending in line:
             self._commit(pending)
-        if not self._line:
+        if self._line:
+            self._arm_sync()
+        else:
             self.outlook.settle()
         self.log.maybe_snapshot(self.tree)
 

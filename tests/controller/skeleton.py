@@ -22,7 +22,7 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Request, Response, RpcClient
 from broker_core.zookeeper.client import ZkClient
-from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
 
 SECOND = 1_000_000
 
@@ -109,9 +109,10 @@ class SkeletonBroker:
 class Cluster:
     """A world with one coordination server and skeleton brokers 1..count."""
 
-    def __init__(self, count: int = 3, seed: int = 1, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, count: int = 3, seed: int = 1, settings: dict[str, str] | None = None, cost_us: int = 0) -> None:
         self.world = World(seed=seed)
-        self.world.add_node("zookeeper-1", MemoryStorage(), ZooKeeperServer)
+        tree = partial(ZooKeeperServer, config=ZooKeeperConfig(request_cost_us=cost_us))
+        self.world.add_node("zookeeper-1", MemoryStorage(), tree)
         self.world.start_node("zookeeper-1")
         self.run(0.01)
         for broker in range(1, count + 1):

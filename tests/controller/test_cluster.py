@@ -416,3 +416,16 @@ def test_what_a_failover_says_to_the_brokers() -> None:
     cluster.run(10)
     told = [kind for kind, _ in cluster.broker(3).requests]
     assert told == ["LEADER_AND_ISR", "UPDATE_METADATA", "LEADER_AND_ISR", "UPDATE_METADATA"]
+
+
+def test_a_failover_takes_longer_the_more_partitions_there_are() -> None:
+    durations = []
+    for partitions in (10, 100):
+        cluster = Cluster(cost_us=1000)
+        cluster.create_topic("orders", [[2, 3, 1]] * partitions)
+        cluster.run(2)
+        cluster.world.crash(cluster.controller.node.name)
+        cluster.run(12)
+        times = {row[3]: row[1] for row in cluster.world.journal.tail if row[3].startswith("controller_")}
+        durations.append(times["controller_loaded"] - times["controller_elected"])
+    assert durations[1] - durations[0] == 90 * 1000
