@@ -1,11 +1,14 @@
-"""A live lab: one world on a thread of its own, kept in step with the wall clock.
+"""A lab: a live world on a thread of its own, kept in step with the wall clock, and the branches forked from it.
 
-The thread runs an asyncio loop with the brokers' listeners and the pump; everybody else (web pages,
+The thread runs an asyncio loop with the brokers' listeners and the pumps; everybody else (web pages,
 REST, signals) talks to it through futures. What happened stands in the lab's directory:
 
     DIR/lock                 held while a lab runs here
     DIR/zookeeper-1, DIR/broker-N     their disks: what the next start finds
     DIR/runs/NNNN/run.json, journal.jsonl, inputs.bin, operations.jsonl
+    DIR/runs/NNNN-K          the K-th branch of run NNNN
+
+The live branch owns the ports. A branch lives in memory, from the recorded inputs of its past.
 """
 
 from __future__ import annotations
@@ -14,31 +17,34 @@ import asyncio
 import fcntl
 import gc
 import logging
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import orjson
-
 from broker_core.drivers.files import DiskCaches, DiskStorage
-from broker_core.drivers.pump import LivePump
 from broker_core.drivers.tcp import TcpServer
+from broker_core.kernel.errors import KernelError
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
+from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
-from lab.clusters.observe import observe, observe_marks
-from lab.clusters.spec import RunSpec
-from lab.experiments.directory import RunDirectory, next_run
-from lab.feed import JournalFeed, Subscriber
+from lab.clusters.checks import SpecError
+from lab.clusters.spec import RunSpec, run_from_dict
+from lab.experiments.directory import INPUTS, DirectoryError, RunDirectory, next_run, read_facts, start_storage
+from lab.feed import Subscriber
+from lab.reexecution import Reexecution
 
-FLUSH_S = 0.05
+SLICE_S = 0.02
 STOP_LIMIT_US = 30_000_000
+MAX_BRANCHES = 12
 _log = logging.getLogger("brokerlab.lab")
 T = TypeVar("T")
 
@@ -66,17 +72,13 @@ class LiveLab:
         self.data = Path(data)
         self.host = host
         self.speed = speed
-        self.epoch = 1
-        self.run_id = ""
         self.stopped = threading.Event()
+        self.branches: dict[str, Branch] = {}
         self._lock: Any = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._ready: Future[Addresses] = Future()
-        self._flush_armed = False
-        self._token_lock = threading.Lock()
-        self._last_token = 0
 
     # -- life -------------------------------------------------------------------------------
     def start(self, timeout_s: float = 30.0) -> Addresses:
@@ -138,8 +140,9 @@ class LiveLab:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self._build()
-        self.pump.start(self._loop)
+        self.main.pump.start(self._loop)
         await self._until_listening()
+        self.main.keep_keyframe()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         await self._stopping.wait()
@@ -148,22 +151,20 @@ class LiveLab:
     def _build(self) -> None:
         caches = DiskCaches()
         self._storages: dict[str, DiskStorage] = {}
-        run = next_run(self.data / "runs")
-        self.files = RunDirectory(run)
-        self.run_id = run.name
-        start = self.files.keep_start([self.data / name for name in self.spec.node_names()])
+        files = RunDirectory(next_run(self.data / "runs"))
+        start = files.keep_start([self.data / name for name in self.spec.node_names()])
         for name in self.spec.node_names():
             self._storages[name] = DiskStorage(self.data / name, caches)
-        self.world: World = build_world(self.spec, self._storage)
-        self.files.attach(self.world)
-        self.files.describe(kind="live", spec=self.spec.to_dict(), seed=self.spec.seed, start=start)
-        self.world.operations.keep = False
-        self.world.output = self.server
-        self.feed = JournalFeed(self.world.journal, self._marks)
-        self.pump = LivePump(self.world, self.files.recorder, self._after_pass)
-        self.pump.speed = self.speed
+        world = build_world(self.spec, self._storage)
+        files.attach(world)
+        files.describe(kind="live", spec=self.spec.to_dict(), seed=self.spec.seed, start=start)
+        world.operations.keep = False
+        world.output = self.server
         assert self._loop is not None
-        self.server.attach(self.pump, self._loop)
+        self.main = Branch(files.path.name, self.spec, world, files, self._loop, self.server.flush)
+        self.main.pump.speed = self.speed
+        self.branches[self.main.run_id] = self.main
+        self.server.attach(self.main.pump, self._loop)
 
     def _storage(self, name: str) -> DiskStorage:
         """A node's disks; nodes that are added later get theirs, too."""
@@ -172,21 +173,19 @@ class LiveLab:
             found = self._storages[name] = DiskStorage(self.data / name)
         return found
 
-    def _marks(self) -> dict[str, Any]:
-        return observe_marks(self.world)
-
     async def _until_listening(self) -> None:
-        wanted = len(self.spec.ports())
         deadline = time.monotonic() + 25
-        while len(self.server.listening) < wanted and time.monotonic() < deadline:
+        missing = list(self.spec.ports())
+        while missing and time.monotonic() < deadline:
             await asyncio.sleep(0.005)
-        if len(self.server.listening) < wanted:
             missing = [name for name in self.spec.ports() if name not in self.server.listening]
+        if missing:
             self._ready.set_exception(LabError(f"{', '.join(missing)} did not come up"))
             return
         ports = self.server.ports
-        kafka = [(int(name.rsplit("-", 1)[1]), self.host, port) for name, port in ports.items()]
-        self._ready.set_result(Addresses(kafka))
+        self._ready.set_result(
+            Addresses([(int(name.rsplit("-", 1)[1]), self.host, port) for name, port in ports.items()])
+        )
 
     def _ask_to_stop(self) -> None:
         if self._stopping is not None:
@@ -194,19 +193,24 @@ class LiveLab:
 
     def _shut_down(self) -> None:
         """All brokers at once, as fast as the world goes; then the coordination tree."""
-        pump, world = self.pump, self.world
+        for branch in list(self.branches.values()):
+            if branch is not self.main:
+                branch.end()
+        pump, world = self.main.pump, self.main.world
         pump.control({"do": "time", "speed": "play"})
         pump.stop()
-        for group in (self.spec.client_names(), self.spec.broker_names(), self.spec.tree_names()):
-            self._stop_nodes([name for name in group if name in world.nodes])
+        tree = self.spec.tree_names()
+        brokers = [name for name in world.nodes if name.startswith("broker-")]
+        for group in ([name for name in world.nodes if name not in (*tree, *brokers)], brokers, tree):
+            self._stop_nodes(group)
         self.server.flush()
         self.server.shut_down()
-        self.files.close(world)
+        self.main.end()
         for storage in self._storages.values():
             storage.close()
 
     def _stop_nodes(self, names: list[str]) -> None:
-        world = self.world
+        world = self.main.world
         for name in names:
             if world.nodes[name].state == STOPPED:
                 continue
@@ -219,73 +223,158 @@ class LiveLab:
 
     def _inject(self, command: dict[str, Any]) -> None:
         item = Command(command)
-        self.files.recorder.record(self.world, item)
-        self.world.inject(item)
-        self.world.run_due()
+        self.main.files.recorder.record(self.main.world, item)
+        self.main.world.inject(item)
+        self.main.world.run_due()
 
-    # -- the end of a pass ------------------------------------------------------------------
-    def _after_pass(self) -> None:
-        self.server.flush()
-        if not self._flush_armed and self._loop is not None:
-            self._flush_armed = True
-            self._loop.call_later(FLUSH_S, self._flush)
+    # -- branches ---------------------------------------------------------------------------
+    def branch(self, run_id: str | None = None) -> Branch:
+        """The branch of this name, the live one without a name. Raises BranchError."""
+        found = self.main if run_id is None else self.branches.get(run_id)
+        if found is None:
+            raise BranchError(f"there is no open run {run_id}; open are {', '.join(self.branches)}")
+        return found
 
-    def _flush(self) -> None:
-        self._flush_armed = False
-        if not self.stopped.is_set():
-            self.feed.flush(self.world.seq, self.world.now_us)
+    def fork(
+        self, run_id: str, seq: int | None = None, t_us: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Future[str]:  # fmt: skip
+        """A new branch that begins right behind event `seq` (or at `t_us`) of a run, paused there."""
+        answer: Future[str] = Future()
+        return self._begin(answer, self._fork, run_id, seq, t_us, answer, progress)
 
-    # -- for everybody else -----------------------------------------------------------------
+    def open_run(self, name: str, progress: Callable[[int], None] | None = None) -> Future[str]:
+        """A finished run of this lab, or any run directory, executed again to its end and paused there."""
+        answer: Future[str] = Future()
+        return self._begin(answer, self._open_run, name, answer, progress)
+
+    def close_branch(self, run_id: str) -> Future[None]:
+        """Forget a branch; its directory stays. The live one cannot be closed."""
+        return self._ask(self._close_branch, run_id)
+
+    def _begin(self, answer: Future[T], function: Callable[..., None], *arguments: Any) -> Future[T]:
+        if self._loop is None or self.stopped.is_set():
+            answer.set_exception(LabError("the lab is stopped"))
+            return answer
+        self._loop.call_soon_threadsafe(self._guarded, answer, function, arguments)
+        return answer
+
+    def _guarded(self, answer: Future[Any], function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        try:
+            function(*arguments)
+        except (BranchError, DirectoryError, SpecError, KernelError, OSError) as error:
+            answer.set_exception(error if isinstance(error, BranchError) else BranchError(str(error)))
+
+    def _fork(
+        self, run_id: str, seq: int | None, t_us: int | None, answer: Future[str],
+        progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        parent = self.branch(run_id)
+        parent.files.flush(parent.world)
+        if seq is not None and seq > parent.world.seq:
+            raise BranchError(f"run {run_id} has come to event {parent.world.seq} only")
+        root = parent.run_id.split("-", 1)[0]
+        number = 1
+        while (self.data / "runs" / f"{root}-{number}").exists():
+            number += 1
+        self._reexecute(parent.files.path, f"{root}-{number}", parent.run_id, seq, t_us, answer, progress)
+
+    def _open_run(self, name: str, answer: Future[str], progress: Callable[[int], None] | None) -> None:
+        if name in self.branches:
+            answer.set_result(name)
+            return
+        path = Path(name) if os.sep in name else self.data / "runs" / name
+        number = 1
+        while (self.data / "runs" / f"{path.name}-{number}").exists():
+            number += 1
+        self._reexecute(path, f"{path.name}-{number}", path.name, None, None, answer, progress)
+
+    def _reexecute(
+        self, source: Path, run_id: str, parent: str, seq: int | None, t_us: int | None, answer: Future[str],
+        progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        if len(self.branches) >= MAX_BRANCHES:
+            raise BranchError(f"{MAX_BRANCHES} runs are open; close one first")
+        facts = read_facts(source)
+        if facts.get("start") is False:
+            raise BranchError(f"run {source.name} began with disks that were too large to keep")
+        spec = run_from_dict(facts["spec"])
+        world = build_world(spec, partial(start_storage, source))
+        files = RunDirectory(self.data / "runs" / run_id)
+        files.keep_start([source / "start" / name for name in spec.node_names()])
+        files.attach(world)
+        files.describe(kind="fork", spec=facts["spec"], seed=spec.seed, start=facts.get("start"), parent=parent)
+        assert self._loop is not None
+        branch = Branch(run_id, spec, world, files, self._loop, parent=parent)
+        work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us)
+        self._continue(branch, work, answer, progress)
+
+    def _continue(
+        self, branch: Branch, work: Reexecution, answer: Future[str], progress: Callable[[int], None] | None
+    ) -> None:
+        """One slice of a re-execution, then back to the loop."""
+        try:
+            done = work.advance(SLICE_S)
+            branch.keep_keyframe()
+        except Exception as error:
+            branch.end()
+            answer.set_exception(error)
+            return
+        if progress is not None:
+            progress(branch.world.now_us)
+        assert self._loop is not None
+        if not done and not self.stopped.is_set():
+            self._loop.call_soon(self._continue, branch, work, answer, progress)
+            return
+        branch.forked_at_us = branch.world.now_us
+        branch.files.describe(forked_at_us=branch.world.now_us, forked_at_seq=branch.world.seq)
+        branch.pump.paused = True
+        branch.pump.start(self._loop)
+        self.branches[branch.run_id] = branch
+        answer.set_result(branch.run_id)
+
+    def _close_branch(self, run_id: str) -> None:
+        branch = self.branch(run_id)
+        if branch is self.main:
+            raise BranchError("the live run cannot be closed")
+        del self.branches[run_id]
+        branch.end()
+
     def _ask(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Call a function on the world's thread, between two events."""
         answer: Future[T] = Future()
         if self._loop is None or self.stopped.is_set():
             answer.set_exception(LabError("the lab is stopped"))
             return answer
-        self._loop.call_soon_threadsafe(self._answer, answer, function, arguments)
+        self._loop.call_soon_threadsafe(settle, answer, function, arguments)
         return answer
 
-    def _answer(self, answer: Future[T], function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
-        try:
-            answer.set_result(function(*arguments))
-        except Exception as error:
-            answer.set_exception(error)
+    # -- the live branch, for those who know no other -------------------------------------------
+    @property
+    def world(self) -> World:
+        return self.main.world
+
+    @property
+    def run_id(self) -> str:
+        return self.main.run_id
+
+    @property
+    def epoch(self) -> int:
+        return self.main.epoch
 
     def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
-        """Carry out a command; its result says `ok`, or `error` and `place`."""
-        return self._ask(self.pump.command, command)
+        return self.main.submit(command)
 
     def snapshot(self) -> Future[tuple[int, str]]:
-        """(sequence number, JSON text) of the state between two events."""
-        return self._ask(self._snapshot)
-
-    def _snapshot(self) -> tuple[int, str]:
-        self.feed.flush(self.world.seq, self.world.now_us)
-        state = observe(self.world, self.spec)
-        state["time"] = {
-            "t_us": self.world.now_us, "speed": self.pump.speed, "paused": self.pump.paused,
-            "epoch_ms": self.world.epoch_ms,
-        }  # fmt: skip
-        whole = {"run": self.run_id, "epoch": self.epoch, "t": self.world.now_us, "state": state}
-        return self.world.seq, orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
+        return self.main.snapshot()
 
     def clock(self) -> dict[str, Any]:
-        """Where the world's time stands and how fast it runs; read without asking the world's thread."""
-        pump, world = self.pump, self.world
-        return {"seq": world.seq, "t": world.now_us, "speed": pump.speed, "paused": pump.paused}
+        return self.main.clock()
 
     def subscribe(self, subscriber: Subscriber) -> int:
-        """Batches of events from now on, called on the world's thread; the token ends it."""
-        with self._token_lock:
-            self._last_token += 1
-            token = self._last_token
-        self._ask(self.feed.subscribe, token, subscriber)
-        return token
+        return self.main.subscribe(subscriber)
 
     def unsubscribe(self, token: int) -> None:
-        self._ask(self.feed.unsubscribe, token)
+        self.main.unsubscribe(token)
 
     def events_since(self, seq: int) -> Future[str | None]:
-        """Rows behind `seq` as JSON text, None when they are no longer in memory."""
-        return self._ask(self.feed.since, seq)
-
+        return self.main.events_since(seq)

@@ -23,7 +23,7 @@ from broker_core.kernel.events import LEVEL_NAMES, SUMMED_UP, TRANSITION, EventC
 
 Row = tuple[int, int, str, str, int, dict[str, Any]]
 BUDGET = 4000
-TAIL = 100_000
+TAIL = 40_000
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 
 

@@ -158,6 +158,7 @@ class World:
                     raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {timer.method}")
 
     def _execute(self, timer: Timer) -> None:
+        self.executed += 1
         node = timer.node
         if node is not None:
             if timer.incarnation != node.incarnation or node.state == STOPPED:
@@ -166,10 +167,9 @@ class World:
                 node.held.append(timer)
                 return
         method, args = timer.method, timer.args
-        timer.method = None
+        timer.method = None  # no longer active
         self._last_id = self.seq = self._last_id + 1
         self.cause = timer.cause
-        self.executed += 1
         if method is not None:
             method(*args)
 

@@ -75,6 +75,10 @@ class RunDirectory:
         world.journal.sink = self._write_journal
         world.operations.sink = self._write_operation
 
+    def journal_size(self) -> int:
+        """Bytes of journal written so far."""
+        return self._journal.tell()
+
     def _write_journal(self, lines: bytes) -> None:
         self._journal.write(lines)
 

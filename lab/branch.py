@@ -1,0 +1,215 @@
+"""A branch: one course that a world has taken, with the clock that drives it and what viewers see of it.
+
+    0001      live: sockets, real files, follows the wall clock
+    0001-1    forked from it at 12.4 s: memory only, goes on with other settings; 0001 stays as it is
+    0007      a finished run that was opened: executed again to its end, and paused there
+
+Every branch leaves a run directory that is complete in itself: the inputs of its past, then its own.
+
+History. Viewers scrub back by themselves as far as they have seen events. For what was before, a branch
+keeps *keyframes*: the state every few seconds with its place in the journal file; a viewer gets the
+keyframe before the moment that he wants, and the events behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from bisect import bisect_right
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import orjson
+
+from broker_core.drivers.pump import LivePump
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+from lab.clusters.observe import observe, observe_marks
+from lab.clusters.spec import RunSpec
+from lab.experiments.directory import JOURNAL, RunDirectory
+from lab.feed import JournalFeed, Subscriber, rows_text
+
+FLUSH_S = 0.05
+KEYFRAME_US = 5_000_000
+KEYFRAMES = 160
+HISTORY_ROWS = 20_000
+T = TypeVar("T")
+
+
+class BranchError(Exception):
+    """What was asked of a branch cannot be done; the text says why."""
+
+
+@dataclass(slots=True, frozen=True)
+class Keyframe:
+    """The state after event `seq`; `offset` is where the rows behind it begin in the journal file."""
+
+    seq: int
+    t_us: int
+    offset: int
+    text: str
+
+
+class Branch:
+    """One world and its clock. Methods that return a future may be called from any thread."""
+
+    def __init__(
+        self, run_id: str, spec: RunSpec, world: World, files: RunDirectory, loop: asyncio.AbstractEventLoop,
+        after_pass: Callable[[], None] | None = None, parent: str | None = None,
+    ) -> None:  # fmt: skip
+        self.run_id = run_id
+        self.epoch = 1
+        self.spec = spec
+        self.world = world
+        self.files = files
+        self.loop = loop
+        self.parent = parent
+        self.live = after_pass is not None
+        self.ended = False
+        self.forked_at_us = 0
+        self.feed = JournalFeed(world.journal, self._marks)
+        self.pump = LivePump(world, files.recorder, self._after_pass)
+        self._first_after_pass = after_pass
+        self._flush_armed = False
+        self._tokens = threading.Lock()
+        self._last_token = 0
+        self.keyframes: list[Keyframe] = []
+
+    # -- the world's thread -----------------------------------------------------------------
+    def _marks(self) -> dict[str, Any]:
+        return observe_marks(self.world)
+
+    def _after_pass(self) -> None:
+        if self._first_after_pass is not None:
+            self._first_after_pass()
+        if not self._flush_armed and not self.ended:
+            self._flush_armed = True
+            self.loop.call_later(FLUSH_S, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_armed = False
+        if not self.ended:
+            self.keep_keyframe()
+            self.feed.flush(self.world.seq, self.world.now_us)
+
+    def keep_keyframe(self) -> None:
+        """Note the state if something has happened for a while since the last time."""
+        world = self.world
+        if self.keyframes:
+            last = self.keyframes[-1]
+            if world.now_us - last.t_us < KEYFRAME_US or world.seq == last.seq:
+                return
+        self.files.flush(world)
+        text = self.snapshot_text()
+        self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), text))
+        if len(self.keyframes) > KEYFRAMES:
+            del self.keyframes[1 : KEYFRAMES // 2 : 2]
+
+    def snapshot_text(self) -> str:
+        """The state as JSON, between two events."""
+        world, pump = self.world, self.pump
+        state = observe(world, self.spec)
+        state["time"] = {
+            "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
+        }  # fmt: skip
+        whole = {"run": self.run_id, "epoch": self.epoch, "t": world.now_us, "state": state}
+        return orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
+
+    def end(self) -> None:
+        """No more events: close the run's files."""
+        if not self.ended:
+            self.ended = True
+            self.pump.stop()
+            self.feed.flush(self.world.seq, self.world.now_us)
+            self.files.close(self.world)
+
+    def view(self) -> dict[str, Any]:
+        """What a list of branches shows."""
+        world = self.world
+        return {
+            "run": self.run_id, "epoch": self.epoch, "parent": self.parent, "forked_at_us": self.forked_at_us,
+            "live": self.live, "ended": self.ended, "seed": self.spec.seed, "directory": self.files.path.name,
+            **self.clock(), "events": world.journal.count,
+        }  # fmt: skip
+
+    # -- from any thread --------------------------------------------------------------------
+    def ask(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Call a function on the world's thread, between two events."""
+        answer: Future[T] = Future()
+        if self.ended:
+            answer.set_exception(BranchError(f"run {self.run_id} has ended"))
+            return answer
+        self.loop.call_soon_threadsafe(settle, answer, function, arguments)
+        return answer
+
+    def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
+        """Carry out a command; its result says `ok`, or `error` and `place`."""
+        return self.ask(self.pump.command, command)
+
+    def snapshot(self) -> Future[tuple[int, str]]:
+        """(sequence number, JSON text) of the state between two events."""
+        return self.ask(self._snapshot)
+
+    def _snapshot(self) -> tuple[int, str]:
+        self.feed.flush(self.world.seq, self.world.now_us)
+        return self.world.seq, self.snapshot_text()
+
+    def clock(self) -> dict[str, Any]:
+        """Where the world's time stands and how fast it runs; read without asking the world's thread."""
+        pump, world = self.pump, self.world
+        return {"seq": world.seq, "t": world.now_us, "speed": pump.speed, "paused": pump.paused}
+
+    def subscribe(self, subscriber: Subscriber) -> int:
+        """Batches of events from now on, called on the world's thread; the token ends it."""
+        with self._tokens:
+            self._last_token += 1
+            token = self._last_token
+        self.ask(self.feed.subscribe, token, subscriber)
+        return token
+
+    def unsubscribe(self, token: int) -> None:
+        self.ask(self.feed.unsubscribe, token)
+
+    def events_since(self, seq: int) -> Future[str | None]:
+        """Rows behind `seq` as JSON text, None when they are no longer in memory."""
+        return self.ask(self.feed.since, seq)
+
+    def history(self, seq: int) -> Future[dict[str, Any]]:
+        """The keyframe at or before `seq` and the rows behind it, up to the next keyframe:
+        {"seq", "t", "snap": JSON text, "ev": JSON text of rows with absolute times, "last": seq of the last row}."""
+        return self.ask(self._history, seq)
+
+    def _history(self, seq: int) -> dict[str, Any]:
+        if not self.keyframes:
+            self.keep_keyframe()
+        index = max(0, bisect_right([frame.seq for frame in self.keyframes], seq) - 1)
+        frame = self.keyframes[index]
+        following = self.keyframes[index + 1].offset if index + 1 < len(self.keyframes) else None
+        self.files.flush(self.world)
+        rows = read_rows(self.files, frame.offset, following)
+        last = rows[-1][0] if rows else frame.seq
+        return {"seq": frame.seq, "t": frame.t_us, "snap": frame.text, "ev": rows_text(rows, 0), "last": last}
+
+
+def read_rows(files: RunDirectory, start: int, end: int | None) -> list[Row]:
+    """Rows of the journal file between two offsets, at most `HISTORY_ROWS`."""
+    rows: list[Row] = []
+    with open(files.path / JOURNAL, "rb") as file:
+        file.seek(start)
+        position = start
+        for line in file:
+            position += len(line)
+            rows.append(tuple(orjson.loads(line)))
+            if len(rows) >= HISTORY_ROWS or (end is not None and position >= end):
+                break
+    return rows
+
+
+def settle(answer: Future[T], function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
+    """Fill a future with what a function returns or raises."""
+    try:
+        answer.set_result(function(*arguments))
+    except Exception as error:
+        answer.set_exception(error)

@@ -1,0 +1,90 @@
+"""Executing a recorded run again, in slices, up to any moment: the way to a fork and to an opened run.
+
+Inputs are taken from the recording at their places in the order (`drivers.recording`). A target is an
+event number or a time; the world then stands right behind that event, or at the end of that instant.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from broker_core.drivers.recording import Recorder, read_recording
+from broker_core.kernel.inputs import Input
+from broker_core.kernel.world import World
+
+CHECK_EVERY = 256
+FOREVER_US = 1 << 62
+
+
+class Reexecution:
+    """Brings a new world to a target. `advance` does a slice of the work."""
+
+    def __init__(
+        self, world: World, inputs: Path, recorder: Recorder, target_seq: int | None = None,
+        target_us: int | None = None,
+    ) -> None:  # fmt: skip
+        self.world = world
+        self.recorder = recorder
+        self.target_seq = FOREVER_US if target_seq is None else target_seq
+        self.target_us = FOREVER_US if target_us is None else target_us
+        self.bounded = False
+        self._inputs: Iterator[tuple[dict[str, Any], Input | None]] = read_recording(inputs)
+        self._next: tuple[dict[str, Any], Input | None] | None = None
+        self._exhausted = False
+
+    def advance(self, budget_s: float) -> bool:
+        """Work for about `budget_s`; True when the target, or the end of the recording, is reached."""
+        deadline = time.monotonic() + budget_s
+        while time.monotonic() < deadline:
+            if self._slice():
+                return True
+        return False
+
+    def _slice(self) -> bool:
+        world = self.world
+        if self._next is None and not self._exhausted:
+            self._next = next(self._inputs, None)
+            self._exhausted = self._next is None
+        if self._next is None and self.target_us == self.target_seq == FOREVER_US:
+            return True
+        limit_us, limit_n = self._limits()
+        for _ in range(CHECK_EVERY):
+            if world.seq >= self.target_seq:
+                return True
+            if world.executed >= limit_n or not world.step(limit_us):
+                break
+        else:
+            return False
+        return self._arrived(limit_us)
+
+    def _limits(self) -> tuple[int, int]:
+        """Up to which time, and inside that instant up to which count of events, to run now."""
+        if self._next is None:
+            return min(self.target_us, FOREVER_US), 1 << 62
+        head = self._next[0]
+        if head["t"] > self.target_us:
+            return self.target_us, 1 << 62
+        return head["t"], head["n"]
+
+    def _arrived(self, limit_us: int) -> bool:
+        """Everything before the next input has run: inject it, or stop at the target."""
+        world = self.world
+        if self._next is None:
+            if limit_us < FOREVER_US:
+                world.move_clock(limit_us)
+            return True
+        head, item = self._next
+        if head["t"] > self.target_us:
+            world.move_clock(self.target_us)
+            return True
+        world.move_clock(head["t"])
+        self._next = None
+        if item is None:
+            self.bounded = head["kind"] == "bounded"
+            return True
+        self.recorder.record(world, item)
+        world.inject(item)
+        return False

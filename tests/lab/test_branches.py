@@ -1,0 +1,111 @@
+"""A live run can be forked at any moment; the fork goes its own way and is executed again byte for byte."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.branch import Branch, BranchError
+from lab.clusters.spec import run_from_dict
+from lab.experiments.verify import verify
+from lab.live import LiveLab
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` free ports in a row."""
+    for start in range(31000 + int(time.monotonic() * 1000) % 20000, 60000, count):
+        try:
+            for port in range(start, start + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return start
+    raise RuntimeError("no free ports")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[LiveLab]:
+    cluster = {"preset": "teaching", "port": free_ports(3)}
+    found = LiveLab(run_from_dict({"cluster": cluster, "seed": 3}), tmp_path / "data")
+    found.start()
+    yield found
+    found.stop()
+
+
+def done(branch: Branch, command: dict[str, Any]) -> dict[str, Any]:
+    answer = branch.submit(command).result(10)
+    assert answer.get("ok"), answer
+    return answer
+
+
+def state(branch: Branch) -> dict[str, Any]:
+    return json.loads(branch.snapshot().result(10)[1])["state"]
+
+
+def wait_for_leader(branch: Branch, topic: str, end: int = 0) -> dict[str, Any]:
+    """The first partition, once it has a leader whose log has come to `end`."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        partition = state(branch)["topics"].get(topic, {}).get("partitions", {}).get("0", {})
+        leader = str(partition.get("leader", -1))
+        if leader in partition.get("logs", {}) and partition["logs"][leader]["hw"] >= end:
+            return partition
+        time.sleep(0.02)
+    raise AssertionError("no leader")
+
+
+def test_a_fork_begins_before_the_kill_and_goes_on_without_it(lab: LiveLab, tmp_path: Path) -> None:
+    main = lab.main
+    done(main, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
+    leader = wait_for_leader(main, "orders")["leader"]
+    done(main, {"do": "produce", "topic": "orders", "value": "one"})
+    killed = done(main, {"do": "kill", "broker": leader})["seq"]
+    with pytest.raises(BranchError, match="there is no open run 9999"):
+        lab.fork("9999", seq=1).result(10)
+
+    fork = lab.branch(lab.fork(main.run_id, seq=killed - 1).result(20))
+    assert fork.clock()["paused"] and fork.clock()["seq"] == killed - 1
+    assert state(fork)["brokers"][str(leader)]["state"] == "running"
+    assert state(main)["brokers"][str(leader)]["state"] == "stopped"
+
+    other = leader % 3 + 1
+    done(fork, {"do": "kill", "broker": other})
+    done(fork, {"do": "time", "speed": 100})
+    done(fork, {"do": "time", "speed": "play"})
+    deadline = time.monotonic() + 10
+    while other in wait_for_leader(fork, "orders")["isr"] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert wait_for_leader(fork, "orders")["leader"] == leader
+    history = fork.history(5).result(10)
+    assert history["seq"] <= 5 or history["seq"] == fork.keyframes[0].seq
+    assert json.loads(history["snap"])["state"]["brokers"]
+    directory = fork.files.path
+    lab.close_branch(fork.run_id).result(10)
+    assert verify(directory).same
+
+    reopened = lab.branch(lab.open_run(directory.name).result(20))
+    assert state(reopened)["brokers"][str(other)]["state"] == "stopped"
+
+
+def test_the_live_run_is_executed_again_after_a_restart_on_its_own_disks(lab: LiveLab, tmp_path: Path) -> None:
+    done(lab.main, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
+    wait_for_leader(lab.main, "orders")
+    done(lab.main, {"do": "produce", "topic": "orders", "value": "one"})
+    wait_for_leader(lab.main, "orders", end=1)
+    lab.stop()
+    again = LiveLab(lab.spec, lab.data)
+    again.start()
+    try:
+        assert wait_for_leader(again.main, "orders")["logs"]["1"]["leo"] == 1
+    finally:
+        again.stop()
+    for run in ("0001", "0002"):
+        verdict = verify(lab.data / "runs" / run)
+        assert verdict.same, verdict
