@@ -63,7 +63,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     cluster = {"brokers": brokers, "controller": arguments.controller, "preset": arguments.preset, "settings": common,
-               "host": HOST, "port": arguments.kafka_port, "listen": True}
+               "host": HOST, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
     try:
         return run_from_dict({"cluster": cluster, "seed": seed, "epoch_ms": time.time_ns() // 1_000_000})
