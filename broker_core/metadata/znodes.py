@@ -37,6 +37,7 @@ LOG_DIR_EVENTS = "/log_dir_event_notification"
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
 CLUSTER_ID = "/cluster/id"
+FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 DEFAULT_ENTITY = "<default>"
 
@@ -165,10 +166,10 @@ class TopicInfo:
         moving = {str(number): each for number, each in self.partitions.items() if each.being_reassigned}
         return encode_json(
             {
-                "removing_replicas": {number: each.removing for number, each in moving.items()},
                 "partitions": {str(number): each.replicas for number, each in self.partitions.items()},
                 "topic_id": encode_uuid(self.topic_id),
                 "adding_replicas": {number: each.adding for number, each in moving.items()},
+                "removing_replicas": {number: each.removing for number, each in moving.items()},
                 "version": 3,
             }
         )
@@ -227,6 +228,11 @@ def decode_config_change(data: bytes) -> tuple[str, str]:
     """(entity type, name)."""
     entity_type, _, name = str(json.loads(data)["entity_path"]).partition("/")
     return entity_type, name
+
+
+def encode_features() -> bytes:
+    """No finalised features; status 1 = enabled (KIP-584)."""
+    return encode_json({"features": {}, "version": 2, "status": 1})
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:

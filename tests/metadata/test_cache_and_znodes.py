@@ -113,8 +113,8 @@ def test_znodes_read_as_kafka_writes_them() -> None:
     )
     topic = TopicInfo(uuid.UUID(int=1), {0: ReplicaAssignment([1, 2])})
     assert topic.encode() == (
-        b'{"removing_replicas":{},"partitions":{"0":[1,2]},"topic_id":"AAAAAAAAAAAAAAAAAAAAAQ",'
-        b'"adding_replicas":{},"version":3}'
+        b'{"partitions":{"0":[1,2]},"topic_id":"AAAAAAAAAAAAAAAAAAAAAQ",'
+        b'"adding_replicas":{},"removing_replicas":{},"version":3}'
     )
     state = LeaderAndIsr(1, [1, 2], 5, 9, 3)
     assert znodes.encode_state(state) == b'{"controller_epoch":3,"leader":1,"version":1,"leader_epoch":5,"isr":[1,2]}'

@@ -50,11 +50,15 @@ class Failover:
     def begin(self) -> None:
         """Step: read, tell, put right."""
         call = self.core.thread.call
+        self.core.store.write([p.Create(znodes.FEATURE, znodes.encode_features())], self._features_stand)
         call(self.notifications.take_down_all)
         call(self.membership.read_brokers, self._brokers_read)
         self.core.store.read([p.GetChildren(znodes.TOPICS)], self._topic_names_read)
         self.core.store.read([p.GetChildren(znodes.DELETE_TOPICS)], self._deletions_read)
         call(self._put_right)
+
+    def _features_stand(self, results: list[p.Result]) -> None:
+        """/feature was there already, or has been made by the first controller."""
 
     # --- read ------------------------------------------------------------------------------------
 
