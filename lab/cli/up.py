@@ -30,6 +30,9 @@ from lab.live import LabError, LiveLab
 
 HOST = "127.0.0.1"
 STOP_TIMEOUT_S = 30.0
+# Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
+REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
+              "transaction.state.log.replication.factor")
 
 
 class Stop(BaseException):
@@ -62,6 +65,8 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
     common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
+    copies = str(min(3, arguments.brokers))
+    common = {**{name: copies for name in REPLICATED}, **common}
     cluster = {"brokers": brokers, "controller": arguments.controller, "preset": arguments.preset, "settings": common,
                "host": HOST, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
