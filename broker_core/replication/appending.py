@@ -25,6 +25,11 @@ from broker_core.wire.errors import ErrorCode
 ALL, LEADER_ONLY, NO_ANSWER = -1, 1, 0
 VALID_ACKS = (NO_ANSWER, LEADER_ONLY, ALL)
 
+WHOLLY_UNFIT = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE, ErrorCode.KAFKA_STORAGE_ERROR,
+)  # fmt: skip
+
 Done = Callable[[Any, Any], None]
 
 
@@ -122,11 +127,12 @@ class Appending:
         return partition
 
     def _fail(self, result: PartitionProduceResult, partition: Partition, error: Exception) -> None:
+        """Kafka explains only the records that it refuses, and tells the log start unless the whole batch is unfit."""
         code = error_code(error)
-        result.fail(code, str(getattr(error, "reason", "") or error) or None)
-        result.log_start_offset = partition.log.log_start_offset
-        result.record_errors = [
-            (index, reason) for index, reason in getattr(error, "record_errors", ())
-        ]
+        faults = getattr(error, "faults", ())
+        result.fail(code, error.reason if faults and isinstance(error, RecordsError) else None)
+        result.record_errors = list(faults)
+        if code not in WHOLLY_UNFIT:
+            result.log_start_offset = partition.log.log_start_offset
         if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             result.leader_id, result.leader_epoch = partition.leader_id, partition.leader_epoch

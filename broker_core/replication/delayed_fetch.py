@@ -72,7 +72,7 @@ class DelayedFetch(DelayedOperation):
             if self.full or reading.news:
                 readings.append(reading)
             elif position.session is not None:
-                self._settle(position)
+                position.settle()
         self.readings = readings
         return urgent or size >= params.min_bytes
 
@@ -81,23 +81,6 @@ class DelayedFetch(DelayedOperation):
         if self.session is not None and not self.full:
             return list(self.session.dirty)
         return self.positions
-
-    def _settle(self, position: FetchPosition) -> None:
-        """It has nothing to say: not dirty any more, unless
-
-        a limit kept it from being read, a mark has just moved, or it is a follower outside the ISR:
-        each of its fetches may be the one that brings it in.
-        """
-        partition, session, replica = position.partition, position.session, position.replica
-        if partition is None or session is None:
-            return
-        if replica is not None and replica.broker_id not in partition.isr.committed:
-            return
-        log = partition.log
-        end = log.log_end_offset if self.params.is_follower else log.high_watermark
-        told = log.high_watermark == position.sent_high_watermark and log.log_start_offset == position.sent_log_start
-        if told and position.fetch_offset >= end:
-            session.dirty.pop(position, None)
 
     def try_complete(self) -> bool:
         if self.completed:

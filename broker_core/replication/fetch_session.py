@@ -58,15 +58,18 @@ class FetchPosition:
         self.session = session
         self.sent_high_watermark = -1
         self.sent_log_start = -1
+        self.leader_epoch: int = -1
         self.partition: Partition | None = None
         self.replica: Replica | None = None
         self.update(asked)
 
     def update(self, asked: Any) -> None:
-        """Take over what a request says (a FetchPartition)."""
+        """Take over what a request says (a FetchPartition); in a new epoch everything is said anew."""
+        if asked.current_leader_epoch != self.leader_epoch:
+            self.sent_high_watermark = self.sent_log_start = -1
         self.fetch_offset: int = asked.fetch_offset
         self.max_bytes: int = asked.partition_max_bytes
-        self.leader_epoch: int = asked.current_leader_epoch
+        self.leader_epoch = asked.current_leader_epoch
         self.last_fetched_epoch: int = asked.last_fetched_epoch
         self.log_start_offset: int = asked.log_start_offset
 
@@ -77,6 +80,26 @@ class FetchPosition:
             session.dirty[self] = None
             if self.replica is not None:
                 self.replica.freeze()
+
+    def settle(self) -> None:
+        """It has nothing to say: not dirty any more, unless
+
+        a limit kept it from being read, a mark has just moved, or it is a follower outside the ISR:
+        each of its fetches may be the one that brings it in.
+        """
+        partition, session, replica = self.partition, self.session, self.replica
+        if partition is None or session is None:
+            return
+        log = partition.log
+        if replica is None:
+            end = log.high_watermark
+        elif replica.broker_id in partition.isr.committed:
+            end = log.log_end_offset
+        else:
+            return
+        told = log.high_watermark == self.sent_high_watermark and log.log_start_offset == self.sent_log_start
+        if told and self.fetch_offset >= end:
+            session.dirty.pop(self, None)
 
     def link(self, partition: Partition, replica: Replica | None) -> None:
         """Be told from now on when this partition moves."""

@@ -131,9 +131,11 @@ class Fetching:
         position = reading.position
         position.sent_high_watermark = -1 if reading.urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
-        session.dirty.pop(position, None)
         if reading.size or reading.urgent:
+            session.dirty.pop(position, None)
             session.dirty[position] = None
+        else:
+            position.settle()
 
     def _partition_data(self, reading: Reading, params: FetchParams) -> Any:
         data = m.FetchResponse.PartitionData(

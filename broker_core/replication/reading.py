@@ -137,7 +137,7 @@ class Reader:
         reading = Reading(position)
         try:
             partition, replica = self._find(position, params)
-            if position.partition is None:
+            if position.partition is None or position.replica is not replica:
                 position.link(partition, replica)
             self._read(reading, partition, params, limit, min_one)
             if update and replica is not None:

@@ -78,7 +78,8 @@ class RpcClient:
         self.node = node
         self.connection = connection
         self.client_id = client_id
-        self._next_correlation = 0
+        # Answers to an earlier start of this process must not be taken for ours: each start counts elsewhere.
+        self._next_correlation = (node.incarnation - 1) % 2048 << 20
         self._peers: dict[str, _Peer] = {}
 
     def call(
