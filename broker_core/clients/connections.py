@@ -88,14 +88,14 @@ class Connections:
         """Send when the connection is ready; later `done(context, response or None)`, exactly once."""
         timeout_us = (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1000
         if self.is_ready(dest):
-            version = self.peers[dest].versions[api_key]
+            version = self.peers[dest].versions.get(api_key, 0)
             self.rpc.call(dest, api_key, version, body, timeout_us, done, context)
         else:
             self.peers[dest].waiting.append((api_key, body, timeout_us, done, context))
 
     def send_only(self, dest: str, api_key: int, body: Any) -> None:
         """A request without an answer, on a connection that is ready."""
-        self.rpc.send_only(dest, api_key, self.peers[dest].versions[api_key], body)
+        self.rpc.send_only(dest, api_key, self.peers[dest].versions.get(api_key, 0), body)
 
     def least_loaded(self, names: list[str]) -> str | None:
         """Where a question that any broker can answer goes: the connected one with the least in flight."""
@@ -141,7 +141,7 @@ class Connections:
         }
         waiting, peer.waiting = peer.waiting, []
         for api_key, body, timeout_us, done, context in waiting:
-            self.rpc.call(peer.name, api_key, peer.versions[api_key], body, timeout_us, done, context)
+            self.rpc.call(peer.name, api_key, peer.versions.get(api_key, 0), body, timeout_us, done, context)
         self.changed(peer.name, True)
 
     def _closed(self, peer: _Peer) -> None:

@@ -103,7 +103,7 @@ class Idempotence:
     def settle(self) -> bool:
         """Resolve what is settled and take the new epoch that was asked for; True: a new id is needed."""
         for queue in self.accumulator.queues.values():
-            if queue.unresolved is not None and not queue.in_flight:
+            if queue.unresolved is not None and not queue.in_flight and not _has_numbered(queue):
                 if queue.unresolved != _add(queue.last_acked_sequence, 1):
                     self.bump_requested[queue] = None
                 queue.unresolved = None
@@ -131,6 +131,11 @@ class Idempotence:
         queue.next_sequence = sequence
         queue.last_acked_sequence = -1
         queue.unresolved = None
+
+
+def _has_numbered(queue: PartitionQueue) -> bool:
+    """Whether a batch that was sent before waits to be sent again."""
+    return bool(queue.batches) and queue.batches[0].sequence != NO_SEQUENCE
 
 
 def _by_sequence(batch: Batch) -> int:

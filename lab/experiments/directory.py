@@ -140,7 +140,7 @@ def start_storage(path: Path, node: str) -> MemoryStorage:
         for file in sorted(root.rglob("*")):
             if file.is_file():
                 name = file.relative_to(root).as_posix()
-                storage.files[name] = MemoryFile(name, file.read_bytes())
+                storage.put(MemoryFile(name, file.read_bytes()))
     return storage
 
 

@@ -216,15 +216,24 @@ class Execution:
         self._inject({"do": "stop_all_faults"})
         for name in self._running_clients():
             self._inject({"do": "stop_client", "name": name}, must=False)
-        for _, node in observe.brokers(world):
-            if node.state == STOPPED:
-                self._inject({"do": "restart", "node": node.name})
-        if not self._wait(self._clients_ended, limit):
+        until = world.now_us + limit
+        while world.now_us < until and not (self._clients_ended() and self._at_rest()):
+            for name in self._stopped_brokers():
+                self._inject({"do": "restart", "node": name})
+            self._wait(self._may_be_settled, until - world.now_us)
+        if not self._clients_ended():
             self.notes.append(f"still running after {limit / 1e6:g} s: {', '.join(self._running_clients())}")
-        if not self._wait(self._all_led, limit):
+        if not self._all_led():
             self.notes.append("partitions without a leader at the end: what is in them cannot be read")
-        if not self._wait(self._at_rest, limit):
+        elif not self._at_rest():
             self.notes.append(f"not every replica came back into the ISR within {limit / 1e6:g} s")
+
+    def _stopped_brokers(self) -> list[str]:
+        return [node.name for _, node in observe.brokers(self.world) if node.state == STOPPED]
+
+    def _may_be_settled(self) -> bool:
+        """At rest, or a broker that was still shutting down has ended and wants to be started."""
+        return bool(self._stopped_brokers()) or (self._clients_ended() and self._at_rest())
 
     def _running_clients(self) -> list[str]:
         fixed = [OPERATOR, CHECKER, *self.spec.node_names()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,19 +14,7 @@ from lab.branch import Branch, BranchError
 from lab.clusters.spec import run_from_dict
 from lab.experiments.verify import verify
 from lab.live import LiveLab
-
-
-def free_ports(count: int) -> int:
-    """The first of `count` free ports in a row."""
-    for start in range(31000 + int(time.monotonic() * 1000) % 20000, 60000, count):
-        try:
-            for port in range(start, start + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return start
-    raise RuntimeError("no free ports")
+from tests.lab.ports import free_ports
 
 
 @pytest.fixture
