@@ -87,6 +87,7 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     options: dict[str, Any] = {
         "ws": "websockets-sansio",
         "ws_max_size": 1 << 20,
+        "ws_per_message_deflate": False,
         "lifespan": "off",
         "access_log": False,
         "log_level": "warning",

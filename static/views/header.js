@@ -31,6 +31,6 @@ export function mode({ clock, online, words }) {
 /** What holds for the whole run: a preset that is not Kafka's defaults, with the timeouts that it shortens. */
 export function banners({ state, words }) {
   if (state.cluster.preset !== "teaching") return [];
-  const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => key.endsWith(".ms"));
+  const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   return [h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`)))];
 }

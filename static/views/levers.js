@@ -71,7 +71,7 @@ function clientButton(view, kind) {
   const running = Object.entries(state.clients).find(([, client]) => client.kind === kind && client.state === "running");
   const command = running
     ? { do: "stop_client", name: running[0] }
-    : known in state.clients ? { do: "start_client", name: known } : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer" ? { rate: 5, settings: { acks: view.acks } } : {}) };
+    : known in state.clients ? { do: "start_client", name: known } : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer" ? { rate: 5, settings: { acks: view.acks } } : { settings: { "group.id": "readers" } }) };
   return h("button", {
     key: kind, type: "button", class: running ? "on" : "", disabled: !running && !topicName, "data-client": kind, onclick: () => view.command(command),
   }, icon(running ? "stop" : "play", 11), " ", h("span", { class: "unseen" }, words.t(`levers.${running ? "stop" : "start"}_${kind}`)), h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Catalogue } from "../../static/i18n/catalogue.js";
+import { FILTERS, format } from "../../static/i18n/format.js";
+
+const read = (part, language) => JSON.parse(readFileSync(new URL(`../../web/messages/${part}.${language}.json`, import.meta.url)));
+const catalogue = (language) => new Catalogue({ language, page: read("page", language), story: read("story", language) });
+const [en, ko] = [catalogue("en"), catalogue("ko")];
+const HOLE = /\{([^{}]+)\}/g;
+const names = (text) => new Set([...text.matchAll(HOLE)].map(([, hole]) => hole.split("|")[0]).filter((name) => !/[가-힣]/.test(name)));
+
+const elected = { code: "leader_elected", node: "broker-2", t: 0, params: { topic: "orders", partition: 0, leader: 3, leader_epoch: 6, isr: [2, 3], reason: "broker gone" } };
+
+test("one event is a sentence in each language", () => {
+  assert.equal(en.say(elected), "Broker 3 becomes leader of orders-0, leader epoch 6.");
+  assert.equal(ko.say(elected), "브로커 3이 orders-0의 리더가 되었습니다. 리더 에포크는 6입니다.");
+  assert.match(en.why(elected), /old leader is gone/);
+  assert.match(ko.why(elected), /이전 리더가 사라졌습니다/);
+});
+
+test("several like events are told as one", () => {
+  const many = { n: 17, names: "orders-0, orders-3" };
+  assert.equal(en.say(elected, many), "Broker 3 becomes leader of 17 partitions: orders-0, orders-3.");
+  assert.equal(ko.say(elected, many), "브로커 3이 파티션 17개의 리더가 되었습니다: orders-0, orders-3.");
+});
+
+test("the reason may depend on the kind of node", () => {
+  const start = (node) => ({ code: "process_started", node, params: { incarnation: 1 } });
+  assert.notEqual(en.why(start("broker-1")), en.why(start("producer-orders")));
+});
+
+test("both languages have the same keys", () => {
+  assert.deepEqual(Object.keys(ko.words).sort(), Object.keys(en.words).sort());
+  assert.deepEqual(Object.keys(ko.story).sort(), Object.keys(en.story).sort());
+  for (const [code, entry] of Object.entries(en.story)) {
+    assert.deepEqual(Object.keys(ko.story[code]).sort(), Object.keys(entry).sort(), code);
+    assert.deepEqual(Object.keys(ko.story[code].why_by ?? {}), Object.keys(entry.why_by ?? {}), code);
+  }
+});
+
+test("a sentence names the same parameters in both languages", () => {
+  for (const [key, text] of Object.entries(en.words)) assert.deepEqual(names(ko.words[key]), names(text), key);
+  for (const [code, entry] of Object.entries(en.story)) {
+    assert.deepEqual(names(ko.story[code].say), names(entry.say), code);
+    if (entry.many) assert.deepEqual(names(ko.story[code].many), names(entry.many), code);
+  }
+});
+
+test("every filter that a sentence uses exists", () => {
+  for (const { words, story } of [en, ko]) {
+    const texts = [...Object.values(words), ...Object.values(story).flatMap(({ say, many, why }) => [say, many ?? "", why ?? ""])];
+    for (const [, hole] of texts.join(" ").matchAll(HOLE)) {
+      const filter = hole.split("|")[1];
+      if (filter) assert.ok(filter in FILTERS, hole);
+    }
+  }
+});
+
+test("Korean texts leave no English words but names of settings, tools and protocol terms", () => {
+  const allowed = /^(acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|REST)$/i;
+  const all = [...Object.entries(ko.words), ...Object.entries(ko.story).flatMap(([code, { say, why, many }]) => [[code, say], [code, why ?? ""], [code, many ?? ""]])];
+  for (const [key, text] of all) {
+    for (const [word] of text.replaceAll(HOLE, " ").matchAll(/[A-Za-z]+/g)) assert.match(word, allowed, `${key}: ${text}`);
+  }
+});
+
+test("a particle stands after the text that a hole was filled with", () => {
+  assert.equal(format("{a}{이/가} {b}{을/를}", { a: 1, b: 2 }, {}), "1이 2를");
+});
+
+test("an event that nobody knows is shown with its parameters", () => {
+  assert.equal(en.say({ code: "new_thing", node: "broker-1", params: { a: 1 } }), 'new_thing {"a":1}');
+});

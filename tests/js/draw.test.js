@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { along, boxOf, layout, way } from "../../static/draw/layout.js";
+import { sketch, ticksOf } from "../../static/draw/sketch.js";
+import { flightOf } from "../../static/draw/dots.js";
+import { marksOf, speedText } from "../../static/views/timebar.js";
+import { shownPartitions, windowOf } from "../../static/views/stage.js";
+import { EMPTY } from "../../static/model/reduce.js";
+import { History } from "../../static/time/history.js";
+
+const brokers = (count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [index + 1, { id: index + 1, node: `broker-${index + 1}`, state: "running", registered: true }]));
+const state = { ...EMPTY, brokers: brokers(3), clients: { "producer-a": { kind: "producer", state: "running" }, "consumer-a": { kind: "consumer", state: "running" } } };
+
+test("no box leaves the stage and no broker covers another, at every size and number", () => {
+  for (const count of [1, 3, 4, 5, 9]) {
+    for (const [width, height] of [[520, 430], [820, 420], [1100, 600]]) {
+      const scene = layout({ ...state, brokers: brokers(count) }, width, height);
+      for (const box of [...scene.brokers, ...scene.left, ...scene.right, scene.tree]) {
+        assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.w <= width + 1 && box.y + box.h <= height + 1, `${count} ${width} ${JSON.stringify(box)}`);
+      }
+      for (const a of scene.brokers) for (const b of scene.brokers) {
+        if (a !== b) assert.ok(a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y);
+      }
+    }
+  }
+});
+
+test("requests and answers between brokers take different ways that begin and end at their boxes", () => {
+  const scene = layout(state, 820, 420);
+  const [one, two] = [boxOf(scene, "broker-1", state), boxOf(scene, "broker-2", state)];
+  const [there, back] = [way(scene, one, two, false), way(scene, two, one, true)];
+  assert.equal(along(there, 0).x, one.x);
+  assert.equal(along(back, 0).x, two.x + two.w);
+  assert.deepEqual(along(there, 1), there[2]);
+});
+
+test("a request and its arrival become one arrow between two lanes", () => {
+  const history = new History();
+  const request = { api: "Fetch", version: 17, correlation: 4 };
+  history.append([
+    { seq: 1, t: 1000, code: "request_sent", node: "broker-2", cause: 0, params: { ...request, to: "broker-1" } },
+    { seq: 2, t: 3000, code: "request_received", node: "broker-1", cause: 1, params: { ...request, source: "broker-2" } },
+    { seq: 3, t: 4000, code: "process_ended", node: "broker-1", cause: 0, params: { how: "crash" } },
+  ]);
+  const found = sketch(history, state, { position: history.end, time: 10_000, span: 10_000, axis: "time", chosen: null });
+  assert.deepEqual(found.arrows.map(({ a, b, x1, x2 }) => [found.lanes[a], found.lanes[b], x1, x2]), [["broker-2", "broker-1", 0.1, 0.3]]);
+  assert.deepEqual(found.marks.map(({ kind, lane }) => [kind, found.lanes[lane]]), [["death", "broker-1"]]);
+  assert.deepEqual(found.dead.map(({ lane, x1, x2 }) => [found.lanes[lane], x1, x2]), [["broker-1", 0.4, 1]]);
+});
+
+test("the order axis tells events of one instant apart", () => {
+  const history = new History();
+  history.append(Array.from({ length: 4 }, (_, n) => ({ seq: n + 1, t: 5, code: "process_paused", node: "broker-1", cause: 0, params: {} })));
+  const { marks } = sketch(history, state, { position: 4, time: 5, span: 1, axis: "order", chosen: null });
+  assert.equal(new Set(marks.map((mark) => mark.x)).size, 4);
+});
+
+test("ticks are round and few", () => {
+  assert.deepEqual(ticksOf(0, 10_000_000, 10_000_000).map((tick) => tick.text), ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]);
+  assert.ok(ticksOf(3, 60_000_003, 60_000_000).length <= 9);
+});
+
+test("an error answer flies loudly, a good one quietly, an inner event not at all", () => {
+  const answer = (error) => flightOf({ code: "response_sent", node: "broker-1", params: { to: "producer-a", api: "Produce", error } });
+  assert.deepEqual([answer("NONE").quiet, answer("NOT_LEADER_OR_FOLLOWER").label], [true, "NOT_LEADER_OR_FOLLOWER"]);
+  assert.equal(flightOf({ code: "high_watermark", node: "broker-1", params: {} }), null);
+});
+
+test("the scrubber shows the loudest thing of each stretch", () => {
+  const item = (t, tone) => ({ loud: true, tone, first: { t }, positions: [1] });
+  const marks = marksOf([item(0, "plain"), item(1, "bad"), item(1000, "turn")], 0, 1000, 80);
+  assert.deepEqual(marks.map(({ x, tone, n }) => [x, tone, n]), [[0, "bad", 2], [72, "turn", 1]]);
+});
+
+test("cells of one partition stand at the same place on every broker", () => {
+  assert.deepEqual(windowOf({ logs: { 1: { leo: 56 }, 2: { leo: 40 } } }, 8), { first: 48, end: 56 });
+  assert.deepEqual(windowOf({ logs: {} }, 8), { first: 0, end: 8 });
+});
+
+test("the chosen partition is among those that a card shows", () => {
+  const topic = { partitions: Object.fromEntries(Array.from({ length: 50 }, (_, n) => [n, {}])) };
+  assert.deepEqual(shownPartitions(topic, 3, "0"), ["0", "1", "2"]);
+  assert.ok(shownPartitions(topic, 3, "49").includes("49"));
+});
+
+test("speeds are written as fractions", () => {
+  assert.deepEqual([speedText(1), speedText(0.01)], ["1×", "1/100×"]);
+});

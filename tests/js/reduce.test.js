@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
+import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
+import { advice } from "../../static/model/coach.js";
+
+const event = (code, node, params = {}, t = 0) => ({ seq: 1, t, code, node, cause: 0, params });
+const freeze = (value) => {
+  if (value && typeof value === "object") Object.values(Object.freeze(value)).forEach(freeze);
+  return value;
+};
+const created = event("topic_created", "broker-1", { topic: "orders", assignment: { 0: [1, 2, 3], 1: [2, 3, 1] }, configs: { "min.insync.replicas": "2" } });
+const elected = (partition, leader, isr, leader_epoch = 0) => event("leader_elected", "broker-1", { topic: "orders", partition, leader, isr, leader_epoch, replicas: [1, 2, 3] });
+const started = [1, 2, 3].map((id) => event("process_started", `broker-${id}`, { incarnation: 1 }));
+const orders = (state, partition = 0) => state.topics.orders.partitions[partition];
+const cluster = freeze(reduce(EMPTY, [...started, created, elected(0, 1, [1, 2, 3]), elected(1, 2, [1, 2, 3])]));
+
+test("a row of the wire becomes an event with an absolute time", () => {
+  assert.deepEqual(eventOf([7, 250, "process_paused", "broker-1", 3, {}], 1000), { seq: 7, t: 1250, code: "process_paused", node: "broker-1", cause: 3, params: {} });
+});
+
+test("a reducer never changes the state it was given, and shares what it does not touch", () => {
+  const next = reduce(cluster, [event("high_watermark", "broker-1", { topic: "orders", partition: 0, before: 0, after: 5 })]);
+  assert.equal(orders(next).logs[1].hw, 5);
+  assert.deepEqual(orders(cluster).logs, {});
+  assert.equal(orders(next, 1), orders(cluster, 1));
+  assert.equal(next.brokers, cluster.brokers);
+});
+
+test("one batch gives what event by event gives", () => {
+  const events = [
+    event("log_appended", "broker-1", { topic: "orders", partition: 0, base_offset: 0, last_offset: 2, bytes: 90, crc: 5 }),
+    event("isr_shrunk", "broker-1", { topic: "orders", partition: 0, isr: [1, 2], removed: [3], leader_epoch: 0 }),
+    event("process_ended", "broker-3", { how: "crash" }), event("topic_grown", "broker-1", { topic: "orders", partitions: 3, assignment: { 2: [3, 1, 2] } }),
+  ];
+  let single = cluster;
+  for (const one of events) single = freeze(reduce(single, [one]));
+  assert.deepEqual(reduce(cluster, events), single);
+});
+
+test("an append moves the log end of that replica only and keeps the batch's checksum", () => {
+  const next = reduce(cluster, [event("log_appended", "broker-2", { topic: "orders", partition: 0, base_offset: 40, last_offset: 41, bytes: 120, crc: 0xabcd1234 })]);
+  assert.equal(orders(next).logs[2].leo, 42);
+  assert.equal(orders(next).logs[1], undefined);
+  assert.equal(shortCrc(orders(next).logs[2].tail[0][2]), "1234");
+});
+
+test("truncation cuts the log end, the high watermark and the batches", () => {
+  const rows = [0, 1, 2].map((offset) => event("log_appended", "broker-1", { topic: "orders", partition: 0, base_offset: offset, last_offset: offset, crc: offset }));
+  const next = reduce(cluster, [...rows, event("high_watermark", "broker-1", { topic: "orders", partition: 0, after: 3 }), event("truncated", "broker-1", { topic: "orders", partition: 0, before: 3, after: 1 })]);
+  assert.deepEqual({ ...orders(next).logs[1], tail: orders(next).logs[1].tail.length }, { leo: 1, hw: 1, start: 0, tail: 1 });
+});
+
+test("the lights count under-replicated, offline and below min ISR apart", () => {
+  assert.deepEqual(lights(cluster), { partitions: 2, underReplicated: 0, offline: 0, belowMinIsr: 0 });
+  const shrunk = reduce(cluster, [event("isr_shrunk", "broker-1", { topic: "orders", partition: 0, isr: [1], removed: [2, 3] }), event("partition_offline", "broker-1", { topic: "orders", partition: 1, isr: [2] })]);
+  assert.deepEqual(lights(shrunk), { partitions: 2, underReplicated: 1, offline: 1, belowMinIsr: 1 });
+});
+
+test("a changed min.insync.replicas holds for all partitions of the topic", () => {
+  const next = reduce(cluster, [event("config_changed", "broker-1", { resource: "topic", name: "orders", key: "min.insync.replicas", value: "3" })]);
+  assert.deepEqual([orders(next).min_isr, orders(next, 1).min_isr], [3, 3]);
+  assert.deepEqual([orders(cluster).min_isr, orders(cluster, 1).min_isr], [2, 2]);
+});
+
+test("registration follows the ephemeral znode, the controller follows /controller", () => {
+  const up = reduce(cluster, [event("znode_created", "zookeeper-1", { path: "/brokers/ids/3", ephemeral: "broker-3" }), event("controller_elected", "broker-3", { broker: 3, epoch: 4 })]);
+  assert.equal(up.brokers[3].registered, true);
+  const down = reduce(up, [event("znode_deleted", "zookeeper-1", { path: "/brokers/ids/3" }), event("znode_deleted", "zookeeper-1", { path: "/controller" })]);
+  assert.equal(down.brokers[3].registered, false);
+  assert.deepEqual([down.cluster.controller, down.cluster.controller_epoch], [null, 4]);
+});
+
+test("connections of a broker go with its process", () => {
+  const open = reduce(cluster, [event("connection_opened", "broker-2", { connection: 9, peer: "127.0.0.1:5000" }), event("client_software", "broker-2", { connection: 9, client_id: "rdkafka", software: "librdkafka 2" })]);
+  assert.equal(open.connections[9].software, "librdkafka 2");
+  assert.deepEqual(reduce(open, [event("process_ended", "broker-2", { how: "crash" })]).connections, {});
+});
+
+test("a built-in client is there once its process starts, with what it was asked to be", () => {
+  const command = { do: "start_client", name: "producer-orders", kind: "producer", settings: { acks: "1" } };
+  const asked = reduce(cluster, [event("command", "world", { command })]);
+  assert.deepEqual(asked.clients, {});
+  const running = reduce(asked, [event("process_started", "producer-orders", { incarnation: 1 })]);
+  assert.deepEqual([running.clients["producer-orders"].kind, running.clients["producer-orders"].settings.acks], ["producer", "1"]);
+});
+
+test("groups keep members, assignment and offsets, and know their lag", () => {
+  const state = reduce(cluster, [
+    event("log_appended", "broker-1", { topic: "orders", partition: 0, base_offset: 0, last_offset: 9 }), event("high_watermark", "broker-1", { topic: "orders", partition: 0, after: 10 }),
+    event("member_joined", "broker-2", { group: "billing", member: "m1", client_id: "c1" }), event("group_assigned", "broker-2", { group: "billing", generation: 1, assignment: { m1: { orders: [0, 1] } } }),
+    event("group_state", "broker-2", { group: "billing", before: "CompletingRebalance", after: "Stable", generation: 1 }), event("offsets_committed", "broker-2", { group: "billing", topic: "orders", partition: 0, offset: 4 }),
+  ]);
+  assert.deepEqual(state.groups.billing, { state: "Stable", generation: 1, coordinator: 2, members: [{ id: "m1", client_id: "c1", assignment: { orders: [0, 1] } }], offsets: { orders: { 0: 4 } } });
+  assert.equal(lag(state, state.groups.billing), 6);
+  assert.deepEqual(reduce(state, [event("group_state", "broker-2", { group: "billing", after: "Dead", generation: 1 })]).groups, {});
+});
+
+test("replicas whose batch at one offset has two checksums are shown as different", () => {
+  const append = (id, crc) => event("log_appended", `broker-${id}`, { topic: "orders", partition: 0, base_offset: 0, last_offset: 0, bytes: 71, crc });
+  const [line] = ledger(orders(reduce(cluster, [append(1, 10), append(2, 10), append(3, 11)])));
+  assert.deepEqual([line.differs, line.replicas], [true, { 1: 10, 2: 10, 3: 11 }]);
+});
+
+test("marks bring every replica up to date while events are summed up", () => {
+  const next = reduce(cluster, [event("marks", "world", { "orders-0": { 1: [70, 68, 2] } })]);
+  assert.deepEqual(orders(next).logs[1], { leo: 70, hw: 68, start: 2 });
+});
+
+test("a snapshot in the history replaces the state", () => {
+  const next = reduce(cluster, [snapshotEvent(50, 9, { ...EMPTY, topics: { a: { partitions: {} } } }), event("topic_deleted", "broker-1", { topic: "a" })]);
+  assert.deepEqual([next.topics, next.brokers], [{}, {}]);
+});
+
+test("events about topics and brokers that are not known do no harm", () => {
+  const strange = ["log_appended", "high_watermark", "leader_elected", "isr_shrunk", "truncated", "replica_stopped", "partition_offline"].map((code) => event(code, "broker-9", { topic: "ghost", partition: 3, isr: [] }));
+  assert.deepEqual(reduce(cluster, strange).topics, cluster.topics);
+});
+
+test("the next thing to try leads from a topic to a kill to a restart", () => {
+  const step = (state) => advice(state, Object.keys(state.topics)[0] ?? null, "0");
+  assert.equal(step(reduce(EMPTY, started)).command.do, "create_topic");
+  assert.equal(step(cluster).command.do, "start_client");
+  const busy = reduce(cluster, [event("log_appended", "broker-1", { topic: "orders", partition: 0, base_offset: 0, last_offset: 9 })]);
+  assert.deepEqual(step(busy).command, { do: "kill", broker: 1 });
+  const dead = reduce(busy, [event("process_ended", "broker-1", { how: "crash" })]);
+  assert.equal(step(dead).key, "coach.waiting");
+  const moved = reduce(dead, [elected(0, 2, [2, 3], 1)]);
+  assert.deepEqual(step(moved).command, { do: "restart", broker: 1 });
+  const offline = reduce(dead, [event("partition_offline", "broker-2", { topic: "orders", partition: 0, isr: [1], leader_epoch: 1 })]);
+  assert.equal(step(offline).key, "coach.offline");
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BLOCK, History } from "../../static/time/history.js";
+import { Clock } from "../../static/time/clock.js";
+import { EMPTY, reduce } from "../../static/model/reduce.js";
+import { Story } from "../../static/model/story.js";
+
+const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
+const topic = { seq: 1, t: 0, code: "topic_created", node: "broker-1", cause: 0, params: { topic: "t", assignment: { 0: [1] } } };
+const many = (count) => [topic, ...Array.from({ length: count }, (_, index) => mark(index + 1))];
+const hw = (state) => state.topics.t.partitions[0].logs[1]?.hw ?? 0;
+
+test("the state at every position is that of a reduction from the beginning", () => {
+  const history = new History();
+  const events = many(3 * BLOCK);
+  for (let from = 0; from < events.length; from += 100) history.append(events.slice(from, from + 100));
+  for (const position of [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, events.length]) {
+    assert.deepEqual(history.stateAt(position), reduce(EMPTY, events.slice(0, position)), `position ${position}`);
+  }
+});
+
+test("old blocks go, positions keep their meaning", () => {
+  const history = new History(2 * BLOCK);
+  history.append(many(5 * BLOCK));
+  assert.ok(history.end - history.begin <= 2 * BLOCK);
+  assert.equal(hw(history.stateAt(history.end)), 5 * BLOCK);
+  assert.equal(hw(history.stateAt(history.begin + 10)), history.begin + 9);
+  assert.equal(history.at(0), null);
+  assert.equal(history.positionOf(10), -1);
+});
+
+test("a moment is found by time and by sequence", () => {
+  const history = new History();
+  history.append(many(1000));
+  assert.equal(history.positionAtTime(500_500), 501);
+  assert.equal(history.at(history.positionOf(700 * 10)).t, 700_000);
+});
+
+test("causes are followed back, nearest first", () => {
+  const history = new History();
+  history.append(many(10));
+  assert.deepEqual(history.causes(history.positionOf(50), 3).map((position) => history.at(position).seq), [40, 30, 20]);
+});
+
+test("100,000 events are built and sought in well under a second", () => {
+  const history = new History();
+  const events = many(100_000);
+  const start = performance.now();
+  for (let from = 0; from < events.length; from += 500) history.append(events.slice(from, from + 500));
+  assert.ok(performance.now() - start < 3000);
+  const before = performance.now();
+  for (let n = 0; n < 100; n += 1) history.stateAt((n * 997) % history.end);
+  assert.ok((performance.now() - before) / 100 < 5);
+});
+
+test("stepping back leaves the live edge, stepping on comes back to it", () => {
+  const history = new History();
+  history.append(many(5));
+  const clock = new Clock(history);
+  clock.step(-1);
+  assert.deepEqual([clock.live, hw(clock.state)], [false, 4]);
+  history.append([mark(6)]);
+  assert.equal(hw(clock.state), 4);
+  clock.step(1);
+  clock.step(1);
+  assert.deepEqual([clock.live, hw(clock.state)], [true, 6]);
+});
+
+test("a replay moves with the wall clock at its own speed and ends live", () => {
+  const history = new History();
+  history.append(many(100));
+  const clock = new Clock(history);
+  clock.go(11);
+  clock.speed = 0.5;
+  clock.togglePlay();
+  clock.tick(1000);
+  clock.tick(1020);
+  assert.equal(hw(clock.state), 20);
+  for (let wall = 1200; wall < 3000; wall += 100) clock.tick(wall);
+  assert.equal(clock.live, true);
+});
+
+test("the cluster's time goes on between messages, and stands while it is paused", () => {
+  const clock = new Clock(new History());
+  clock.heard({ t: 1_000_000, speed: 0.1, paused: false }, 500);
+  clock.tick(700);
+  assert.equal(clock.clusterTime(), 1_020_000);
+  clock.heard({ t: 1_020_000, paused: true }, 700);
+  clock.tick(900);
+  assert.equal(clock.clusterTime(), 1_020_000);
+});
+
+const levels = { high_watermark: "messages", leader_elected: "transitions", znode_created: "transitions" };
+const elected = (partition, leader, t) => ({ seq: t, t, code: "leader_elected", node: "broker-1", cause: 0, params: { topic: "t", partition, leader, reason: "broker gone" } });
+
+test("like events of one moment become one item, others stay apart", () => {
+  const story = new Story(levels);
+  [elected(0, 2, 10), elected(1, 3, 11), elected(2, 2, 12), elected(3, 2, 900_000)].forEach((event, position) => story.add(event, position));
+  assert.deepEqual(story.items.map((item) => item.positions), [[0, 2], [1], [3]]);
+  assert.deepEqual(story.items[0].names, ["t-0", "t-2"]);
+});
+
+test("traffic is not told, quiet things only on demand, nothing from the future of the view", () => {
+  const story = new Story(levels);
+  story.add(mark(1), 0);
+  story.add({ ...elected(0, 2, 1), code: "znode_created", params: { path: "/a" } }, 1);
+  story.add(elected(0, 2, 2), 2);
+  assert.equal(story.before(9, 10, false).length, 1);
+  assert.equal(story.before(9, 10, true).length, 2);
+  assert.equal(story.before(2, 10, false).length, 0);
+});
