@@ -105,45 +105,74 @@ class MemoryFile:
 
 
 class MemoryStorage:
-    """A node's disks in memory."""
+    """A node's disks in memory. `children` names what lies in each directory that holds anything."""
 
     def __init__(self) -> None:
         self.files: dict[str, MemoryFile] = {}
+        self.children: dict[str, dict[str, None]] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        for file in state["files"].values():
+            self.put(file)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"files": self.files}
+
+    def put(self, file: MemoryFile) -> MemoryFile:
+        """Take a file in under its path, in place of one that is there."""
+        self.files[file.path] = file
+        path = file.path
+        while path:
+            parent, _, name = path.rpartition("/")
+            directory = self.children.get(parent)
+            if directory is None:
+                directory = self.children[parent] = {}
+            elif name in directory:
+                break
+            directory[name] = None
+            path = parent
+        return file
+
+    def _remove(self, path: str) -> MemoryFile:
+        file = self.files.pop(path)
+        while path and path not in self.children:
+            parent, _, name = path.rpartition("/")
+            del self.children[parent][name]
+            if self.children[parent]:
+                break
+            del self.children[parent]
+            path = parent
+        return file
+
+    def _below(self, path: str) -> list[str]:
+        """All files at or below a path."""
+        if path in self.files:
+            return [path]
+        return [found for name in self.children.get(path, {}) for found in self._below(f"{path}/{name}" if path else name)]
 
     def open(self, path: str) -> MemoryFile:
         file = self.files.get(path)
-        if file is None:
-            file = self.files[path] = MemoryFile(path)
-        return file
+        return file if file is not None else self.put(MemoryFile(path))
 
     def exists(self, path: str) -> bool:
-        return path in self.files or any(name.startswith(path + "/") for name in self.files)
+        return path in self.files or path in self.children
 
     def list(self, directory: str) -> list[str]:
-        prefix = directory.rstrip("/") + "/" if directory else ""
-        names = dict.fromkeys(
-            name[len(prefix) :].split("/", 1)[0] for name in self.files if name.startswith(prefix)
-        )
-        return sorted(names)
+        return sorted(self.children.get(directory.rstrip("/"), {}))
 
     def rename(self, old: str, new: str) -> None:
-        if old in self.files:
-            self._move(old, new)
-            return
-        moved = [name for name in self.files if name.startswith(old + "/")]
+        moved = self._below(old)
         if not moved:
             raise StorageError(old, "rename", "no such file or directory")
         for name in moved:
-            self._move(name, new + name[len(old) :])
-
-    def _move(self, old: str, new: str) -> None:
-        file = self.files.pop(old)
-        file.path = new
-        self.files[new] = file
+            file = self._remove(name)
+            file.path = new + name[len(old) :]
+            self.put(file)
 
     def delete(self, path: str) -> None:
-        for name in [name for name in self.files if name == path or name.startswith(path + "/")]:
-            del self.files[name]
+        for name in self._below(path):
+            self._remove(name)
 
     def read_text(self, path: str) -> str:
         if path not in self.files:
@@ -152,11 +181,8 @@ class MemoryStorage:
         return bytes(file.read(0, file.size)).decode()
 
     def write_text(self, path: str, text: str) -> None:
-        self.files[path] = MemoryFile(path, text.encode())
+        self.put(MemoryFile(path, text.encode()))
 
     def power_loss(self) -> None:
         for file in self.files.values():
             file.truncate(file.flushed)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"files": self.files}
