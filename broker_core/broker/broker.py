@@ -100,6 +100,7 @@ class Broker:
         )  # fmt: skip
         self.replicas.on_leadership = self.leadership_changed
         self.replicas.topic_known = self.cache.contains
+        self.replicas.isr_changes.broker_alive = self.cache.is_alive
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
         self.replicas.on_storage_error = self.storage_failed

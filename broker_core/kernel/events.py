@@ -99,7 +99,7 @@ PURGATORY_PARKED = _event(DETAIL, "purgatory_parked", "{operation} waits for {ke
     operation="Produce | Fetch | Rebalance | Heartbeat | DeleteRecords", keys="watched keys", timeout_ms="milliseconds")
 PURGATORY_COMPLETED = _event(DETAIL, "purgatory_completed", "{operation} on {keys} is complete",
     operation="as parked", keys="watched keys", waited_us="microseconds")
-PURGATORY_EXPIRED = _event(MESSAGE, "purgatory_expired", "{operation} on {keys} has expired",
+PURGATORY_EXPIRED = _event(DETAIL, "purgatory_expired", "{operation} on {keys} has expired",
     operation="as parked", keys="watched keys", waited_us="microseconds")
 
 # --- coordination tree -----------------------------------------------------------------------
