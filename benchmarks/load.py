@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 6
-CEILING = {"test.mock.num.brokers": 3, "log_level": 0}
+CEILING = {"test.mock.num.brokers": 3}
 
 
 class LoadError(RuntimeError):
@@ -40,7 +40,7 @@ def settle() -> None:
 
 def make_topic(bootstrap: str, topic: str, partitions: int = PARTITIONS, replicas: int = 3) -> None:
     """A topic that every broker knows when this returns."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(60)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -52,7 +52,8 @@ def make_topic(bootstrap: str, topic: str, partitions: int = PARTITIONS, replica
 
 
 def delete_topic(bootstrap: str, topic: str) -> None:
-    AdminClient({"bootstrap.servers": bootstrap}).delete_topics([topic])[topic].result(60)
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.delete_topics([topic])[topic].result(60)
 
 
 def payload(size: int) -> bytes:
@@ -68,7 +69,7 @@ def produce(bootstrap: str, topic: str, size: int, records: int, acks: str, **mo
         if error is not None:
             refused.append(str(error))
 
-    settings = {"bootstrap.servers": bootstrap, "acks": acks, "linger.ms": 5, "delivery.report.only.error": True,
+    settings = {"bootstrap.servers": bootstrap, "acks": acks, "log_level": 0, "linger.ms": 5, "delivery.report.only.error": True,
                 "queue.buffering.max.messages": 1_000_000, "queue.buffering.max.kbytes": 512 * 1024,
                 "on_delivery": delivered, **more}
     producer = Producer(settings)
