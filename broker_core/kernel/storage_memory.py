@@ -149,7 +149,8 @@ class MemoryStorage:
         """All files at or below a path."""
         if path in self.files:
             return [path]
-        return [found for name in self.children.get(path, {}) for found in self._below(f"{path}/{name}" if path else name)]
+        prefix = f"{path}/" if path else ""
+        return [found for name in self.children.get(path, {}) for found in self._below(prefix + name)]
 
     def open(self, path: str) -> MemoryFile:
         file = self.files.get(path)

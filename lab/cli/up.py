@@ -66,7 +66,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     copies = str(min(3, arguments.brokers))
-    common = {**{name: copies for name in REPLICATED}, **common}
+    common = {**dict.fromkeys(REPLICATED, copies), **common}
     cluster = {"brokers": brokers, "controller": arguments.controller, "preset": arguments.preset, "settings": common,
                "host": HOST, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed

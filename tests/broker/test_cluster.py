@@ -59,7 +59,7 @@ def test_requests_by_reference_and_through_the_codec_do_the_same() -> None:
         world.run_until(6 * S)
         do(world, {"do": "kill", "leader_of": "orders-0"})
         world.run_until(14 * S)
-        journals.append([row for row in world.journal.tail])
+        journals.append(list(world.journal.tail))
     assert len(journals[0]) > 1000
     assert journals[0] == journals[1]
 

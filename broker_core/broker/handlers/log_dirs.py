@@ -37,7 +37,7 @@ def _directory(log_dir: str, error: ErrorCode, logs: list[Any]) -> Any:
             m.DescribeLogDirsResponse.DescribeLogDirsPartition(
                 partition_index=log.partition, partition_size=log.size_bytes,
                 offset_lag=max(0, log.high_watermark - log.log_end_offset), is_future_key=False,
-            )  # fmt: skip
+            )
         )
     return m.DescribeLogDirsResponse.DescribeLogDirsResult(
         error_code=error, log_dir="/" + log_dir, total_bytes=UNKNOWN_BYTES, usable_bytes=UNKNOWN_BYTES,
