@@ -49,8 +49,8 @@ def consume(quick: bool) -> Iterator[Result]:
         for run in range(-1, 1 if quick else 3):
             for side in sides if run % 2 else sides[::-1]:
                 load.settle()
-                seconds = load.consume(side.bootstrap, "bench-consume", records)
+                rate = load.consume(side.bootstrap, "bench-consume", records)
                 if run >= 0:
-                    speeds.setdefault(side.name, []).append(records * size / seconds / 1e6)
+                    speeds.setdefault(side.name, []).append(rate * size / 1e6)
     ours, kafka = median(speeds["ours"]), speeds.get("Kafka")
     yield Result("consume", "1,000 B", "MB/s", ours, median(kafka) if kafka else None, True, 2.0)
