@@ -32,13 +32,16 @@ export class Feed {
     for (const message of messages) {
       if (message.k === "snap") changed = this.#snap(message, wall) || changed;
       else if (message.k === "d") changed = this.#delta(message, wall) || changed;
-      else if (message.k === "hb") this.#beat(message, wall);
+      else if (message.k === "hb") changed = this.#beat(message, wall) || changed;
     }
     return changed;
   }
 
+  /** Answers whether the cluster runs in another way than before. */
   #beat({ t, speed, paused }, wall) {
+    const before = this.clock.cluster;
     this.clock.heard({ t, speed, paused }, wall);
+    return before.speed !== this.clock.cluster.speed || before.paused !== this.clock.cluster.paused;
   }
 
   #snap({ run, epoch, seq, t, state }, wall) {

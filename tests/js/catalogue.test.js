@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Catalogue } from "../../static/i18n/catalogue.js";
 import { FILTERS, format } from "../../static/i18n/format.js";
@@ -58,7 +58,7 @@ test("every filter that a sentence uses exists", () => {
 });
 
 test("Korean texts leave no English words but names of settings, tools and protocol terms", () => {
-  const allowed = /^(acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|REST)$/i;
+  const allowed = /^(acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|orders)$/i;
   const all = [...Object.entries(ko.words), ...Object.entries(ko.story).flatMap(([code, { say, why, many }]) => [[code, say], [code, why ?? ""], [code, many ?? ""]])];
   for (const [key, text] of all) {
     for (const [word] of text.replaceAll(HOLE, " ").matchAll(/[A-Za-z]+/g)) assert.match(word, allowed, `${key}: ${text}`);
@@ -67,6 +67,17 @@ test("Korean texts leave no English words but names of settings, tools and proto
 
 test("a particle stands after the text that a hole was filled with", () => {
   assert.equal(format("{a}{이/가} {b}{을/를}", { a: 1, b: 2 }, {}), "1이 2를");
+});
+
+test("every label that a module or the page asks for is in the catalogue", () => {
+  const root = new URL("../../static/", import.meta.url);
+  const modules = readdirSync(root, { recursive: true }).filter((name) => name.endsWith(".js")).map((name) => readFileSync(new URL(name, root), "utf8"));
+  const asked = [...modules.join("\n").matchAll(/\.t\("([^"]+)"/g)].map(([, key]) => key);
+  const verbs = ["kill", "pause", "resume", "restart", "stop", "power_loss"].flatMap((verb) => [`tip.${verb}`, `lever.${verb}`, `do.${verb}`]);
+  const page = readFileSync(new URL("../../web/pages/templates/lab.html", import.meta.url), "utf8");
+  asked.push(...verbs, ...[...page.matchAll(/data-t(?:-\w+)?="([^"]+)"/g)].map(([, key]) => key));
+  assert.ok(asked.length > 80);
+  for (const key of asked) assert.ok(key in en.words, key);
 });
 
 test("an event that nobody knows is shown with its parameters", () => {

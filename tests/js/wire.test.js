@@ -51,6 +51,13 @@ test("a delta of another epoch is not applied: the lab was forked", () => {
   assert.deepEqual([one.last, one.asked], [10, [0]]);
 });
 
+test("a heartbeat that says the cluster stands asks for a new picture", () => {
+  const one = feed();
+  one.apply([snap(10)], 0);
+  assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true }], 5), true);
+  assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true }], 9), false);
+});
+
 class FakeWire {
   constructor() {
     this.readyState = 1;

@@ -1,0 +1,121 @@
+"""A real browser before a lab that plays recorded events: Debian's chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.conftest import Served, run_server
+from tests.web.recorded_lab import RecordedLab
+from tests.web.recording import Evening
+
+CHROMIUM = os.environ.get("BROKERLAB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here drives a browser."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in Path(item.path).parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium; without it the tests skip, in CI they fail."""
+    have = importlib.util.find_spec("playwright") is not None
+    if not have or CHROMIUM is None:
+        reason = "chromium (Debian: apt install chromium) and the Python package playwright are needed"
+        if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@dataclass
+class Visit:
+    """A page, the lab behind it, and everything that the browser complained about."""
+
+    page: Any
+    served: Served
+    complaints: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    @property
+    def lab(self) -> RecordedLab:
+        return self.served.lab
+
+    @property
+    def evening(self) -> Evening:
+        assert self.served.evening is not None
+        return self.served.evening
+
+    def wait(self, expression: str) -> None:
+        """Until an expression holds; the page's policy forbids Playwright's own way, which evaluates in the page."""
+        deadline = time.monotonic() + 8
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, f"did not come true: {expression}"
+            self.page.wait_for_timeout(25)
+
+    def caught_up(self) -> None:
+        """The page has drawn all that the lab has played."""
+        self.wait(f"lab.feed.last >= {self.lab.seq} && !lab.app.dirty && !lab.screen.stale.table")
+
+
+Open = Callable[..., Visit]
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Open]:
+    """`visit(language="ko", dark=True, width=800, lab=...)`: a page that is open and live."""
+    servers: list[Iterator[Served]] = []
+    contexts: list[Any] = []
+    visits: list[Visit] = []
+
+    def start(
+        language: str = "en", dark: bool = False, width: int = 1440, lab: RecordedLab | None = None, **more: Any
+    ) -> Visit:
+        evening = None if lab else Evening()
+        servers.append(run_server(lab or evening.lab, evening))  # type: ignore[union-attr]
+        served = next(servers[-1])
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            locale={"en": "en-US", "ko": "ko-KR"}[language],
+            color_scheme="dark" if dark else "light",
+            **more,
+        )
+        contexts.append(context)
+        made = Visit(context.new_page(), served)
+        visits.append(made)
+        made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
+        made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
+        made.page.on("request", lambda request: _note(made, request.url))
+        made.page.goto(served.url)
+        made.wait("globalThis.lab && lab.app.online && lab.feed.run")
+        return made
+
+    yield start
+    for context in contexts:
+        context.close()
+    for server in servers:
+        next(server, None)
+    for made in visits:
+        assert made.complaints == []
+        assert made.foreign == []
+
+
+def _note(made: Visit, url: str) -> None:
+    if not url.startswith((made.served.url, made.served.url.replace("http", "ws"))):
+        made.foreign.append(url)

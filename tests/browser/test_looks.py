@@ -1,0 +1,112 @@
+"""Languages, themes, sizes and access: nothing left in English, nothing that scrolls sideways, axe is content."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.browser.conftest import Visit
+
+Open = Callable[..., Visit]
+
+# Names that are the same in every language: settings, protocol terms, names of the lab's things, keys.
+NAMES = {
+    "acks", "all", "min", "insync", "replicas", "ISR", "HW", "LEO", "orders", "billing", "Fetch", "Produce", "English",
+    "controller", "brokers", "ids", "P", "L", "s", "x", "Esc", "K", "G", "znode", "NONE", "broker", "zookeeper",
+    "confluent", "kafka", "kcat", "b", "t", "echo", "hello", "X", "C", "o", "beginning", "sh", "console", "consumer",
+    "bootstrap", "server", "servers", "topic", "group", "demo", "Producer", "KIP", "e", "w", "REST", "c",
+}  # fmt: skip
+
+
+def words_of(text: str) -> set[str]:
+    return {word for word in re.findall(r"[A-Za-z]+", text) if not re.fullmatch(r"[0-9a-f]{4}", word)}
+
+
+def test_the_korean_page_leaves_no_english(visit: Open) -> None:
+    seen = visit("ko")
+    seen.evening.traffic(0.5)
+    seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.page.click('[data-segment="story:all"]')
+    seen.caught_up()
+    text = seen.page.inner_text("body")
+    assert "브로커 2가" in text
+    for tab in ("brokers", "groups", "tree"):
+        seen.page.click(f"[data-tab={tab}]")
+        seen.caught_up()
+        text += seen.page.inner_text("#tab-panel")
+    seen.page.click("#help-open")
+    text += seen.page.inner_text("#help")
+    text += seen.page.evaluate(
+        "[...document.querySelectorAll('[aria-label], [title]')].map((e) => (e.ariaLabel ?? '') + ' ' + e.title).join(' ')"
+    )
+    crcs = re.compile(r"#?[0-9a-f]{4}")
+    found = {word for word in words_of(crcs.sub(" ", text)) if word not in NAMES}
+    allowed = {"UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "Kafka", "kill"}
+    assert found - allowed == set()
+
+
+def test_the_language_changes_without_losing_the_moment(visit: Open) -> None:
+    seen = visit()
+    seen.evening.traffic(0.3)
+    seen.caught_up()
+    seen.page.keyboard.press("ArrowLeft")
+    position = seen.page.evaluate("lab.clock.viewed")
+    seen.page.select_option("#language", "ko")
+    seen.wait("document.querySelector('h1').innerText === '카프카 클러스터 실험실'")
+    assert seen.page.evaluate("[lab.clock.viewed, document.documentElement.lang]") == [position, "ko"]
+    seen.page.wait_for_timeout(200)
+    seen.page.reload()
+    seen.wait("globalThis.lab && lab.app.online")
+    assert seen.page.inner_text("h1") == "카프카 클러스터 실험실"
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [800, 1100, 1280, 1440])
+def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> None:
+    seen = visit(language, dark, width)
+    seen.evening.traffic(0.6)
+    seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.evening.traffic(0.6, alive=(2, 3))
+    seen.caught_up()
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    too_wide = """[...document.querySelectorAll('button, .chip, h1, h2, h3, th, td')].filter((e) =>
+        e.offsetParent && !e.matches('.unseen') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible'
+        && getComputedStyle(e).textOverflow !== 'ellipsis' && !e.querySelector('.unseen')).map((e) => e.outerHTML.slice(0, 120))"""
+    assert seen.page.evaluate(too_wide) == []
+    pictures = os.environ.get("BROKERLAB_PICTURES")
+    if pictures:
+        seen.page.wait_for_timeout(400)
+        Path(pictures).mkdir(parents=True, exist_ok=True)
+        name = f"{language}-{'dark' if dark else 'light'}-{width}.png"
+        seen.page.screenshot(path=Path(pictures) / name, full_page=width < 1080)
+
+
+@pytest.mark.parametrize("forced", ["none", "active"])
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_forced_colours_and_reduced_motion_work(visit: Open, forced: str, motion: str) -> None:
+    seen = visit(forced_colors=forced, reduced_motion=motion)
+    seen.evening.traffic(0.3)
+    seen.caught_up()
+    assert seen.page.locator("#scene-svg .broker").count() == 3
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("tab", ["partitions", "brokers", "groups", "tree", "attach"])
+def test_axe_finds_nothing(visit: Open, tab: str, dark: bool) -> None:
+    if importlib.util.find_spec("axe_playwright_python") is None:
+        pytest.skip("the Python package axe-playwright-python is not installed")
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen = visit(dark=dark, bypass_csp=True)
+    seen.evening.traffic(0.3)
+    seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.page.click(f"[data-tab={tab}]")
+    seen.caught_up()
+    seen.page.wait_for_timeout(200)
+    found = Axe().run(seen.page).response["violations"]
+    assert [(one["id"], [node["html"][:160] for node in one["nodes"][:4]]) for one in found] == []
