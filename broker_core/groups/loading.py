@@ -90,7 +90,7 @@ class PartitionLoader:
             self.rebalancer.unload(group)
             del registry.groups[group.group_id]
         if known:
-            self.node.emit(events.GROUP_UNLOADED, partition=partition)
+            self.node.emit(events.GROUP_PARTITION_UNLOADED, partition=partition)
 
     def _slice(self, loading: _Loading) -> None:
         registry = self.registry
@@ -131,7 +131,8 @@ class PartitionLoader:
             registry.groups[group_id] = group
             self.rebalancer.loaded(group)
         groups = len(loading.groups) + sum(one not in loading.groups for one in with_offsets)
-        self.node.emit(events.GROUP_LOADED, partition=loading.partition, groups=groups, offsets=count)
+        if groups or count:
+            self.node.emit(events.GROUP_PARTITION_LOADED, partition=loading.partition, groups=groups, offsets=count)
 
 
 def restored_group(group_id: str, stored: schema.StoredGroup | None, now_ms: int) -> Group:

@@ -194,9 +194,9 @@ LOG_START_MOVED = _event(TRANSITION, "log_start_moved", "{topic}-{partition}: lo
 FLUSHED = _event(DETAIL, "flushed", "{topic}-{partition} flushed up to {offset}", **_TP, offset="recovery point")
 
 # --- groups, producers -----------------------------------------------------------------------
-GROUP_LOADED = _event(TRANSITION, "group_partition_loaded", "coordinator loads __consumer_offsets-{partition}: {groups} groups",
+GROUP_PARTITION_LOADED = _event(TRANSITION, "group_partition_loaded", "coordinator loads __consumer_offsets-{partition}: {groups} groups",
     partition="partition number", groups="count", offsets="count")
-GROUP_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}",
+GROUP_PARTITION_UNLOADED = _event(TRANSITION, "group_partition_unloaded", "coordinator gives up __consumer_offsets-{partition}",
     partition="partition number")
 GROUP_RECORD_REFUSED = _event(TRANSITION, "group_record_refused",
     "__consumer_offsets-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
@@ -213,8 +213,8 @@ OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits 
     group="group id", **_TP, offset="next offset to read")
 PRODUCER_ID = _event(TRANSITION, "producer_id", "producer id {producer_id}, epoch {epoch} for {client_id}",
     producer_id="id", epoch="producer epoch", client_id="client.id")
-DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: batch {sequence} of producer {producer_id} is a duplicate",
-    **_TP, producer_id="id", sequence="base sequence")
+DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a batch that was sent again is there already, at {base_offset}..{last_offset}",
+    **_TP, base_offset="first offset of the batch in the log", last_offset="last offset")
 
 # --- built-in clients ------------------------------------------------------------------------
 METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",

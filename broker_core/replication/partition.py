@@ -210,7 +210,12 @@ class Partition:
             )
         host = self.host
         info = self.log.append_as_leader(records, self.leader_epoch, host.node.wall_ms(), origin=origin)
-        if not info.duplicate:
+        if info.duplicate:
+            host.node.emit(
+                events.DUPLICATE_BATCH, topic=self.topic, partition=self.index, base_offset=info.first_offset,
+                last_offset=info.last_offset,
+            )
+        else:
             self._appended(info, LEADER)
             self._wake(self.follower_positions)
             host.fetch_purgatory.check_soon(self)
