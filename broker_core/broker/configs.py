@@ -5,7 +5,9 @@
     /config/brokers/<default>  dynamic settings of all brokers -> BrokerConfig
     /config/changes/config_change_0000000007   "topics/orders has changed", a slip for all brokers
 
-Everything is read once after each registration; from then on the slips say what to read again.
+Everything is read once after each registration; from then on the slips say what to read again. A
+topic that is created with settings of its own has no slip: they are read when the controller gives this
+broker its first replica of the topic, before the log is made.
 A slip is taken down by whoever reads it 15 minutes later (Kafka's ZkNodeChangeNotificationListener).
 """
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 SLIP_LIFETIME_MS = 15 * 60 * 1000
 TOPICS, BROKERS = "topics", "brokers"
+Entity = tuple[str, str]  # kind, name
 LOG_SETTINGS = frozenset(one.name.replace("_", ".") for one in fields(LogConfig))
 
 
@@ -104,6 +107,21 @@ class ConfigStore:
 
     def _taken_down(self, context: object, result: p.Result) -> None:
         """Another broker may have been faster: no matter."""
+
+    # -- single topics ----------------------------------------------------------------------------
+    def read_topics(self, topics: list[str], done: Callable[[Any], None], context: Any) -> None:
+        """Read the settings of these topics as they stand now; then `done(context)`."""
+        if not topics:
+            done(context)
+            return
+        entities = [(TOPICS, topic) for topic in topics]
+        reads: list[p.Operation] = [p.GetData(znodes.config_path(*entity)) for entity in entities]
+        self.broker.zk.batch(reads, self._topics_read, (entities, done, context))
+
+    def _topics_read(self, state: tuple[list[Entity], Callable[[Any], None], Any], results: list[p.Result]) -> None:
+        entities, done, context = state
+        self._take(entities, results)
+        done(context)
 
     # -- taking over ----------------------------------------------------------------------------
     def _take(self, entities: list[tuple[str, str]], results: list[p.Result]) -> None:

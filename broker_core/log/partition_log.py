@@ -103,6 +103,7 @@ class PartitionLog:
     def config(self, config: LogConfig) -> None:
         self._config = config
         self.rules = config.validation_rules()
+        self.rules.partition = self.name
 
     @property
     def active(self) -> LogSegment:
@@ -220,10 +221,10 @@ class PartitionLog:
         self.producers.update(header, decode_records(batch))
 
     def _duplicate(self, batch: ProducedBatch) -> AppendInfo:
-        append_time = batch.timestamp if self.rules.timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
-        return AppendInfo(
-            batch.first_offset, batch.last_offset, batch.timestamp, append_time, self.log_start_offset, 0, 0, True, 0
-        )
+        """What was answered the first time; Kafka puts the batch's timestamp where the append time stands."""
+        start = self.log_start_offset
+        time = batch.timestamp
+        return AppendInfo(batch.first_offset, batch.last_offset, time, time, start, 0, 0, True, 0)
 
     # --- segments ----------------------------------------------------------------------------
 

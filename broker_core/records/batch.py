@@ -131,9 +131,12 @@ def records_bytes(batch: Batch, bound: int = DEFAULT_BOUND) -> bytes:
     return decompress(batch.header.attributes & h.COMPRESSION_MASK, memoryview(batch.data)[HEADER_SIZE:], bound)
 
 
-def check_record_lengths(batch: Batch) -> None:
-    """Walk over the lengths of an uncompressed batch: the count must be what the bytes hold."""
-    walk(batch.data, HEADER_SIZE, batch.header.record_count)
+def check_record_lengths(batch: Batch, bound: int = DEFAULT_BOUND) -> None:
+    """Walk over the lengths of the records: the count must be what the bytes hold."""
+    if batch.header.attributes & h.COMPRESSION_MASK:
+        walk(records_bytes(batch, bound), 0, batch.header.record_count)
+    else:
+        walk(batch.data, HEADER_SIZE, batch.header.record_count)
 
 
 def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:

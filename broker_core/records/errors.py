@@ -41,7 +41,12 @@ class CorruptRecordError(RecordsError):
 
 
 class DecompressionError(CorruptRecordError):
-    """A compressed part does not decompress, or decompresses to more than the bound."""
+    """A compressed part does not decompress, or decompresses to more than the bound.
+
+    Kafka has no error of its own for that: the client is told UNKNOWN_SERVER_ERROR.
+    """
+
+    kafka_error = "UNKNOWN_SERVER_ERROR"
 
 
 class InvalidRecordError(RecordsError):

@@ -139,7 +139,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         if magic == 2:
             header = _new(BatchHeader, HEADER.unpack_from(buffer, position))
             if header[1] < HEADER_SIZE - LOG_OVERHEAD:
-                raise CorruptRecordError(f"length {header.batch_length} is too small", f"batch at byte {position}")
+                reason = f"Record size {header.batch_length} is less than the minimum record overhead (49)"
+                raise CorruptRecordError(reason, f"batch at byte {position}")
             return header
         return _read_legacy_header(buffer, position, magic)
     except (IndexError, ValueError, StructError):
@@ -148,7 +149,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 def _read_legacy_header(buffer: Buffer, position: int, magic: int) -> BatchHeader:
     if magic > 2:
-        raise CorruptRecordError(f"unknown magic {magic if magic < 128 else magic - 256}", f"batch at byte {position}")
+        reason = f"Invalid magic found in record: {magic if magic < 128 else magic - 256}"
+        raise CorruptRecordError(reason, f"batch at byte {position}")
     offset, length = _OFFSET_AND_LENGTH.unpack_from(buffer, position)
     if length < SMALLEST_SIZE - LOG_OVERHEAD + 8 * magic:
         raise CorruptRecordError(f"length {length} is below the smallest message", f"message at byte {position}")
@@ -167,7 +169,10 @@ def next_size(buffer: Buffer, position: int) -> int | None:
         return None
     size: int = _OFFSET_AND_LENGTH.unpack_from(buffer, position)[1] + LOG_OVERHEAD
     if size < SMALLEST_SIZE:
-        raise CorruptRecordError(f"length {size - LOG_OVERHEAD} is too small", f"batch at byte {position}")
+        raise CorruptRecordError(
+            f"Record size {size - LOG_OVERHEAD} is less than the minimum record overhead (14)",
+            f"batch at byte {position}",
+        )
     return size if size <= remaining else None
 
 

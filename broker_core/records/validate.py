@@ -10,13 +10,13 @@ One pass over the headers; records are looked at only where a rule needs them.
 | D. checksum | CORRUPT_MESSAGE |
 | E. count > 0 and last offset delta = count - 1; a producer id needs a sequence | INVALID_RECORD |
 | E. no control batch from a client | INVALID_RECORD |
-| F. uncompressed: `count` record lengths lead exactly to the end | INVALID_RECORD |
+| F. it decompresses | UNKNOWN_SERVER_ERROR |
+| F. `count` record lengths lead exactly to the end | INVALID_RECORD |
 | G. a producer must not say LogAppendTime | INVALID_TIMESTAMP |
 | H. a key in every record (compacted topics): decodes the batch | INVALID_RECORD |
 | H. timestamps within `message.timestamp.before.max.ms` / `after.max.ms` (when set): decodes, too | INVALID_TIMESTAMP |
 
-What is left out on purpose: a compressed batch on a topic without such rules is not decompressed,
-so a lie inside it reaches the consumers. That is the price of storing bytes as they came.
+A compressed batch is decompressed for F and then stored as it came.
 
 Batches of magic 0 and 1 are converted up; where the topic has a `compression.type` of its own and
 the batch another one, it is compressed anew. In both cases the result is a new buffer.
@@ -36,6 +36,7 @@ from broker_core.records.compression import DEFAULT_BOUND, ZSTD
 from broker_core.records.conversion import new_records, recompress, up_convert
 from broker_core.records.errors import (
     CorruptRecordError,
+    DecompressionError,
     InvalidRecordError,
     InvalidTimestampError,
     RecordListTooLargeError,
@@ -68,7 +69,7 @@ _FIRST_ZSTD_PRODUCE = 7
 
 @dataclass(slots=True)
 class ValidationRules:
-    """The topic's settings, as numbers. `compression` None: keep the producer's."""
+    """The topic's settings, as numbers. `compression` None: keep the producer's. `partition`: as shown in errors."""
 
     max_message_bytes: int = 1048588
     segment_bytes: int = 1 << 30
@@ -77,6 +78,7 @@ class ValidationRules:
     after_max_ms: int = LONG_MAX
     compacted: bool = False
     compression: int | None = None
+    partition: str = ""
     decompressed_bound: int = DEFAULT_BOUND
     per_record: bool = field(init=False)
     """Whether a rule needs every record decoded."""
@@ -162,15 +164,15 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
         )
     codec = attributes & COMPRESSION_MASK
     if codec > ZSTD:
-        raise UnsupportedCompressionError(f"Unknown compression type id: {codec}")
+        raise DecompressionError(f"Unknown compression type id: {codec}")
     if attributes & APPEND_TIME_BIT:
         raise InvalidTimestampError(
             "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", place
         )
     if rules.per_record:
         _check_records(batch, rules, now_ms)
-    elif codec == 0:
-        check_record_lengths(batch)
+    else:
+        check_record_lengths(batch, rules.decompressed_bound)
 
 
 def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
@@ -184,7 +186,8 @@ def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
         if record.offset != header.base_offset + index:
             raise InvalidRecordError(f"offset delta of record {index} is {record.offset - header.base_offset}")
         if rules.compacted and record.key is None and not header.is_control:
-            faults.append((index, "Compacted topic cannot accept message without key."))
+            reason = f"Compacted topic cannot accept message without key in topic partition {rules.partition}"
+            faults.append((index, reason))
         elif check_time and record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
             bad_timestamp = True
             reason = (
@@ -195,9 +198,12 @@ def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
     if bad_timestamp:
         raise InvalidTimestampError("One or more records have been rejected due to invalid timestamp", faults=faults)
     if faults:
+        shown = ", ".join(
+            f"RecordError(batchIndex={index}, message='{reason}')" for index, reason in faults[:_MOST_SHOWN_ERRORS]
+        )
         raise InvalidRecordError(
             f"One or more records have been rejected due to {len(faults)} record errors in total, "
-            f"and only showing the first three errors at most: {faults[:_MOST_SHOWN_ERRORS]}",
+            f"and only showing the first three errors at most: [{shown}]",
             faults=faults,
         )
 
@@ -227,7 +233,7 @@ def _renumbered(batch: Batch) -> Batch:
 def check_produce_payload(buffer: Buffer, api_version: int) -> None:
     """What a Produce request itself demands, before any topic's rules (ProduceRequest.validateRecords).
 
-    From version 3: exactly one batch, of magic 2; zstd from version 7.
+    From version 3: exactly one batch, of magic 2; zstd from version 7. `buffer` None holds no batch.
     """
     if api_version < 3:
         return

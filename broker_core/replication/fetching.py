@@ -24,7 +24,7 @@ from broker_core.replication.fetch_session import (
     FetchSessionCache,
     apply_changes,
 )
-from broker_core.replication.reading import FetchParams, Reader, Reading
+from broker_core.replication.reading import READ_COMMITTED, FetchParams, Reader, Reading
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -144,7 +144,7 @@ class Fetching:
             high_watermark=reading.high_watermark,
             last_stable_offset=reading.last_stable_offset,
             log_start_offset=reading.log_start_offset,
-            aborted_transactions=None,
+            aborted_transactions=[] if self._has_list(reading, params) else None,
             preferred_read_replica=reading.preferred_replica,
             records=reading.slices,
             diverging_epoch=self._no_divergence,
@@ -158,6 +158,12 @@ class Fetching:
         if reading.error and params.version >= LEADER_HINT_VERSION:
             self._hint(data, reading.position)
         return data
+
+    def _has_list(self, reading: Reading, params: FetchParams) -> bool:
+        """Whether aborted transactions are told, if only that there are none: also for an unknown partition."""
+        if reading.error:
+            return reading.error in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+        return params.isolation == READ_COMMITTED
 
     def _hint(self, data: Any, position: FetchPosition) -> None:
         """With NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH: who leads now (KIP-951)."""

@@ -8,6 +8,7 @@ ListOffsets timestamps below zero are names:
 | -2        | the log start                                                                |
 | -3        | the record with the largest timestamp (KIP-734)                              |
 | -4        | the local log start (KIP-405; the log start without tiered storage)          |
+| -5        | the last offset in remote storage (KIP-1005): none                            |
 | t >= 0    | the first record with a timestamp >= t; -1 when there is none below the end  |
 
 Right after an election the new leader's high watermark may lie before the start of its epoch. A
@@ -27,7 +28,8 @@ from broker_core.replication.reading import READ_COMMITTED
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+FIRST_VERSIONS = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 CONSUMER, DEBUGGING = -1, -2
 HIGH_WATERMARK = -1  # DeleteRecords: "everything below the high watermark"
 FIRST_ERROR_VERSION_OF_OFFSET_NOT_AVAILABLE = 5
@@ -61,17 +63,31 @@ class Offsets:
     def list_offsets(self, request: Any, version: int) -> Any:
         """ListOffsetsRequest -> ListOffsetsResponse."""
         topics = []
+        times: dict[tuple[str, int], int] = {}
         for topic in request.topics:
-            answers = [self._list_one(topic.name, asked, request, version) for asked in topic.partitions]
+            for asked in topic.partitions:
+                times[topic.name, asked.partition_index] = times.get((topic.name, asked.partition_index), 0) + 1
+        for topic in request.topics:
+            answers = [
+                self._list_one(topic.name, asked, request, version, times[topic.name, asked.partition_index] > 1)
+                for asked in topic.partitions
+            ]
             topics.append(m.ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
         return m.ListOffsetsResponse(topics=topics)
 
-    def _list_one(self, topic: str, asked: Any, request: Any, version: int) -> Any:
+    def _list_one(self, topic: str, asked: Any, request: Any, version: int, twice: bool) -> Any:
         answer = m.ListOffsetsResponse.ListOffsetsPartitionResponse(partition_index=asked.partition_index)
         answer.timestamp = answer.offset = answer.leader_epoch = -1
         try:
+            if twice:
+                raise ReplicaError(ErrorCode.INVALID_REQUEST)
             debugging = request.replica_id == DEBUGGING
             partition = self._partition(topic, asked.partition_index, asked.current_leader_epoch, not debugging)
+            if asked.timestamp < EARLIEST and version < FIRST_VERSIONS.get(asked.timestamp, version + 1):
+                raise ReplicaError(ErrorCode.UNSUPPORTED_VERSION)
+            if version == 0:
+                answer.old_style_offsets = self._segments_before(partition, asked, request.replica_id)
+                return answer
             found = self.find(partition, asked.timestamp, request.replica_id, request.isolation_level)
         except (ReplicaError, LogError) as error:
             answer.error_code = error_code(error)
@@ -81,9 +97,21 @@ class Offsets:
             return answer
         if found is not None:
             answer.offset, answer.timestamp, answer.leader_epoch = found
-        if version == 0:
-            answer.old_style_offsets = [answer.offset] if answer.offset >= 0 else []
         return answer
+
+    def _segments_before(self, partition: Partition, asked: Any, replica_id: int) -> list[int]:
+        """Version 0: where segments begin, newest first, led by the end when that is asked for.
+
+        For a moment it went by the times of the files, which are not kept here: no file is older.
+        """
+        log = partition.log
+        if asked.timestamp == EARLIEST:
+            return [log.log_start_offset][: asked.max_num_offsets]
+        if asked.timestamp != LATEST:
+            return []
+        end = self._visible_end(partition, replica_id, 0)
+        bases = [segment.base_offset for segment in reversed(log.segments) if segment.base_offset < end]
+        return [end, *bases][: asked.max_num_offsets]
 
     def find(self, partition: Partition, timestamp: int, replica_id: int, isolation: int) -> Found | None:
         """(offset, timestamp, leader epoch) for one of the table's timestamps. Raises ReplicaError."""
@@ -92,6 +120,8 @@ class Offsets:
         if timestamp == LATEST:
             self._check_end_known(partition, replica_id, end)
             return end, -1, partition.leader_epoch
+        if timestamp == LATEST_TIERED:
+            return None
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
             return log.log_start_offset, -1, log.leader_epochs.epoch_for_offset(log.log_start_offset)
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)

@@ -49,7 +49,7 @@ def test_lists_grow_and_shrink() -> None:
     assert settings_of(cluster, "topics", "orders") == {"cleanup.policy": "compact"}
     alter(cluster, 2, "orders", ("cleanup.policy", DELETE, None))
     assert settings_of(cluster, "topics", "orders") == {}
-    assert alter(cluster, 2, "orders", ("retention.ms", APPEND, "1")).error_code == ErrorCode.INVALID_REQUEST
+    assert alter(cluster, 2, "orders", ("retention.ms", APPEND, "1")).error_code == ErrorCode.INVALID_CONFIG
 
 
 def test_wrong_settings_are_refused_in_kafkas_words() -> None:
@@ -59,7 +59,7 @@ def test_wrong_settings_are_refused_in_kafkas_words() -> None:
     assert unknown.error_code == ErrorCode.INVALID_CONFIG
     assert "retention.ms" in unknown.error_message
     text = alter(cluster, 2, "orders", ("retention.ms", SET, "soon"))
-    assert text.error_code == ErrorCode.INVALID_REQUEST
+    assert text.error_code == ErrorCode.INVALID_CONFIG
     assert "ConfigResource(type=TOPIC, name='orders')" in text.error_message
     assert alter(cluster, 2, "nowhere").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert alter(cluster, 4, "9").error_code == ErrorCode.INVALID_REQUEST

@@ -7,6 +7,7 @@ and ports by words, moments of now by NOW; fields that hold their default are le
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import time
@@ -24,6 +25,7 @@ SILENCE = "no answer"
 SKIPPED = {"throttle_time", "throttle_time_ms", "cluster_id", "total_bytes", "usable_bytes"}
 PLACES = {"host", "port", "log_dir", "rack"}
 NUMBERED = {"producer_id": "producer", "session_id": "session"}
+LIMITS = re.compile(r"\[\d{13}, \d{13}\]")
 RECENT_MS = 1_750_000_000_000
 
 
@@ -152,11 +154,15 @@ class Script:
             return self.name("id", value)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value).hex()
+        if isinstance(value, str):
+            return said(value)
         return value
 
     def field(self, name: str, value: Any) -> Any:
         if name == "error_code":
             return ErrorCode(value).name
+        if name == "documentation" and value:
+            return "TEXT"
         if name == "records":
             return None if value is None else self.batches(bytes(value))
         if name in PLACES and value not in ("", -1, None):
@@ -168,25 +174,27 @@ class Script:
         return self.shown(value)
 
     def batches(self, data: bytes) -> list[Any]:
-        """Each batch: its header in words, its records."""
+        """Each whole batch (Kafka's answer may end inside of one): its header in words, its records."""
         found = []
-        end = 0
         for batch in iterate_batches(data):
             head = batch.header
-            end += head.size
             found.append({
                 "magic": head.magic, "base": head.base_offset, "epoch": head.leader_epoch,
                 "attributes": head.attributes, "sequence": head.base_sequence,
                 "records": [[one.offset, self.moment(one.timestamp), text(one.key), text(one.value)]
                             for one in decode_records(batch)],
             })  # fmt: skip
-        if end < len(data):
-            found.append({"part of a batch": len(data) - end})
         return found
 
     @staticmethod
     def moment(timestamp: int) -> Any:
         return "NOW" if timestamp > RECENT_MS else timestamp
+
+
+def said(message: str) -> str:
+    """A message without moments, and without the names that Scala's collections print."""
+    message = LIMITS.sub("[EARLIEST, LATEST]", message)
+    return re.sub(r"HashMap\((.*)\)", r"\1", re.sub(r"(?:ArrayBuffer|Set)\(([-\d, ]*)\)", r"[\1]", message))
 
 
 def text(value: Any) -> str | None:

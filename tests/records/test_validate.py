@@ -11,6 +11,7 @@ from broker_core.records import (
     RecordListTooLargeError,
     RecordsError,
     RecordTooLargeError,
+    DecompressionError,
     UnsupportedCompressionError,
     ValidationRules,
     check_produce_payload,
@@ -64,7 +65,7 @@ def test_several_batches_pass_in_order() -> None:
         (patched(batch(), 57, b"\xff\xff\xff\xff"), InvalidRecordError),
         (encode_batch([(NOW, b"\0\0\0\0", b"", ())], control=True), InvalidRecordError),
         (batch(producer_id=5, producer_epoch=0), InvalidRecordError),
-        (patched(batch(), 21, b"\x00\x05"), UnsupportedCompressionError),
+        (patched(batch(), 21, b"\x00\x05"), DecompressionError),
         (batch(timestamp_type=1), InvalidTimestampError),
     ],
 )

@@ -13,7 +13,7 @@ from broker_core.wire.errors import ErrorCode
 from tests.replication.harness import EPOCH_MS, Answers, Cluster
 
 
-def list_offset(cluster: Cluster, timestamp: int, *, replica_id: int = -1, epoch: int = -1, version: int = 7) -> Any:
+def list_offset(cluster: Cluster, timestamp: int, *, replica_id: int = -1, epoch: int = -1, version: int = 9) -> Any:
     asked = m.ListOffsetsRequest.ListOffsetsPartition(
         partition_index=0, current_leader_epoch=epoch, timestamp=timestamp
     )

@@ -24,11 +24,21 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, CLIENT_METRICS = 2, 4, 16
 
 
 def describe(broker: Broker, context: RequestContext) -> None:
-    """Values with where they come from, and on wish the chain of synonyms and the documentation."""
+    """Values with where they come from, and on wish the chain of synonyms and the documentation.
+
+    The settings of a topic are read from the coordination tree: this broker may have no replica of it.
+    """
+    asked = [one.resource_name for one in context.body.resources if one.resource_type == TOPIC]
+    known = [name for name in dict.fromkeys(asked) if broker.cache.contains(name)]
+    broker.configs.read_topics(known, _describe_all, (broker, context))
+
+
+def _describe_all(state: tuple[Broker, RequestContext]) -> None:
+    broker, context = state
     results = [_describe(broker, resource, context.body) for resource in context.body.resources]
     context.respond(m.DescribeConfigsResponse(results=results))
 
@@ -43,7 +53,7 @@ def _describe(broker: Broker, resource: Any, request: Any) -> Any:
         answer.error_code, answer.error_message = error.args
         return answer
     asked = resource.configuration_keys
-    answer.configs = [_shown(entry, request) for entry in entries if asked is None or entry.name in asked]
+    answer.configs = [_shown(entry, request) for entry in entries if not asked or entry.name in asked]
     return answer
 
 
@@ -54,13 +64,19 @@ def _entries(broker: Broker, resource: Any) -> list[ConfigEntry]:
         if problem_with(name) is not None:
             raise LookupError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem_with(name)}")
         if not broker.cache.contains(name):
-            raise LookupError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+            raise LookupError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         return describe_topic(broker.configs.overrides.get(name, {}), broker.config)
-    if resource.resource_type != BROKER:
-        message = f"Unsupported resource type: {resource.resource_type}"
+    if resource.resource_type == CLIENT_METRICS:
+        message = "Config type client-metrics is only supported on KRaft clusters"
+        if not name:
+            message = "Client metrics subscription name must not be empty"
         raise LookupError(ErrorCode.INVALID_REQUEST, message)
+    if resource.resource_type != BROKER:
+        raise LookupError(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
     if name == "":
         return [broker.config.describe(key) for key in broker.config.dynamic(all_brokers=True)]
+    if not name.lstrip("-").isdigit():
+        raise LookupError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if name != str(broker.broker_id):
         message = f"Unexpected broker id, expected {broker.broker_id} or empty string, but received {name}"
         raise LookupError(ErrorCode.INVALID_REQUEST, message)
@@ -79,7 +95,6 @@ def _shown(entry: ConfigEntry, request: Any) -> Any:
         value=entry.value,
         read_only=entry.read_only,
         config_source=int(entry.source),
-        is_default=entry.source.name == "DEFAULT",
         is_sensitive=entry.sensitive,
         synonyms=[
             synonym(name=one.name, value=one.value, source=int(one.source)) for one in entry.synonyms

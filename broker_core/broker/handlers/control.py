@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 
 def leader_and_isr(broker: Broker, context: RequestContext) -> None:
+    """New replicas are made with their topic's settings, which may have to be read first."""
+    request = context.body
+    states = [(topic.topic_name, state) for topic in request.topic_states for state in topic.partition_states]
+    states += [(state.topic_name, state) for state in request.ungrouped_partition_states]
+    hosted = broker.replicas.partitions_by_name
+    new = dict.fromkeys(name for name, state in states if (name, state.partition_index) not in hosted)
+    broker.configs.read_topics(list(new), _become_leader_or_follower, (broker, context))
+
+
+def _become_leader_or_follower(state: tuple[Broker, RequestContext]) -> None:
+    broker, context = state
     context.respond(broker.replicas.become_leader_or_follower(context.body))
 
 

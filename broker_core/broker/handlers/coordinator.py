@@ -15,7 +15,7 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
-GROUP, TRANSACTION = 0, 1
+GROUP, TRANSACTION, SHARE = 0, 1, 2
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
@@ -24,20 +24,21 @@ def handle(broker: Broker, context: RequestContext) -> None:
     request = context.body
     if context.api_version >= 4:
         found = [_find(broker, request.key_type, key) for key in request.coordinator_keys]
+        if request.key_type == SHARE:
+            found = [_no_share_groups(one.key, context.api_version) for one in found]
         context.respond(m.FindCoordinatorResponse(coordinators=found))
         return
     one = _find(broker, request.key_type, request.key)
+    message = one.error_message if one.error_code else ErrorCode.NONE.name
     context.respond(
         m.FindCoordinatorResponse(
-            error_code=one.error_code, error_message=one.error_message, node_id=one.node_id,
+            error_code=one.error_code, error_message=message, node_id=one.node_id,
             host=one.host, port=one.port,
         )
     )  # fmt: skip
 
 
 def _find(broker: Broker, key_type: int, key: str) -> m.FindCoordinatorResponse.Coordinator:
-    if key_type == GROUP and not key:
-        return _failed(key, ErrorCode.INVALID_GROUP_ID)
     if key_type == TRANSACTION:
         return _failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if key_type != GROUP:
@@ -52,6 +53,13 @@ def _find(broker: Broker, key_type: int, key: str) -> m.FindCoordinatorResponse.
     return m.FindCoordinatorResponse.Coordinator(
         key=key, node_id=leader, host=endpoint.host, port=endpoint.port, error_code=ErrorCode.NONE, error_message=""
     )
+
+
+def _no_share_groups(key: str, version: int) -> m.FindCoordinatorResponse.Coordinator:
+    """Version 6 knows share groups (KIP-932), which no broker with a coordination tree has."""
+    answer = _failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE if version >= 6 else ErrorCode.INVALID_REQUEST)
+    answer.error_message = ""
+    return answer
 
 
 def _failed(key: str, error: ErrorCode) -> m.FindCoordinatorResponse.Coordinator:

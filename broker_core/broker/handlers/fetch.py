@@ -5,16 +5,36 @@ Consumers and followers send the same Fetch; what differs is how far they may se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
+from broker_core.kernel.storage import read_all
+from broker_core.records.conversion import down_convert
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
+FIRST_FETCH_OF_BATCHES = 4
+
 
 def fetch(broker: Broker, context: RequestContext) -> None:
-    broker.replicas.fetch(context.body, context.api_version, respond, context)
+    """Clients from before 0.11 (to version 3) get the older formats that they can read."""
+    old = context.api_version < FIRST_FETCH_OF_BATCHES
+    broker.replicas.fetch(context.body, context.api_version, _fetched_by_an_old_client if old else respond, context)
+
+
+def _fetched_by_an_old_client(context: RequestContext, response: Any) -> None:
+    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1."""
+    magic = 0 if context.api_version < 2 else 1
+    offsets = {
+        (topic.topic, part.partition): part.fetch_offset for topic in context.body.topics for part in topic.partitions
+    }
+    for topic in response.responses:
+        for part in topic.partitions:
+            if part.records:
+                data = read_all(part.records) if isinstance(part.records, list) else part.records
+                part.records = down_convert(data, magic, offsets[topic.topic, part.partition_index])
+    context.respond(response)
 
 
 def list_offsets(broker: Broker, context: RequestContext) -> None:

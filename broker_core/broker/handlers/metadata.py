@@ -18,18 +18,25 @@ if TYPE_CHECKING:
 
 TOPIC_OPERATIONS = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
+BROKERS, CONTROLLERS = 1, 2
 NOT_ASKED = -(1 << 31)
 
 
 def handle(broker: Broker, context: RequestContext) -> None:
     """Answer a Metadata request of any version."""
     request, version = context.body, context.api_version
+    error = _refusal(request, version)
+    if error:
+        refused = [_failed(one.name or "", error, one.topic_id) for one in request.topics]
+        context.respond(m.MetadataResponse(topics=refused))
+        return
     everything = request.topics is None or (version == 0 and not request.topics)
     if everything:
         topics = [_known(broker, name, version, request) for name in list(broker.cache.topics)]
     else:
         auto = (version < 4 or request.allow_auto_topic_creation) and broker.config["auto.create.topics.enable"]
-        topics = [_asked(broker, one, version, request, auto) for one in request.topics]
+        once = {one.name if one.name is not None else one.topic_id: one for one in request.topics}
+        topics = [_asked(broker, one, version, request, auto) for one in once.values()]
     controller = broker.cache.controller_id
     operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     context.respond(
@@ -41,6 +48,16 @@ def handle(broker: Broker, context: RequestContext) -> None:
             cluster_authorized_operations=operations,
         )
     )
+
+
+def _refusal(request: Any, version: int) -> ErrorCode:
+    """Topics may be asked for by id from version 12 on, though the field is there from 10."""
+    topics = request.topics or ()
+    if version < 12 and any(one.name is None or one.topic_id.int for one in topics):
+        return ErrorCode.INVALID_REQUEST
+    if any(one.name is None and not one.topic_id.int for one in topics):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.NONE
 
 
 def _known(broker: Broker, name: str, version: int, request: Any) -> Any:
@@ -80,12 +97,12 @@ def _failed(name: str | None, error: ErrorCode, topic_id: Any = None) -> m.Metad
 def describe_cluster(broker: Broker, context: RequestContext) -> None:
     """Answer a DescribeCluster request."""
     request = context.body
-    if request.endpoint_type not in (0, 1):
-        context.respond(
-            m.DescribeClusterResponse(
-                error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, error_message="Unsupported endpoint type"
-            )
-        )
+    if context.api_version >= 1 and request.endpoint_type != BROKERS:
+        error, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"
+        if request.endpoint_type == CONTROLLERS:
+            error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+            message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        context.respond(m.DescribeClusterResponse(error_code=error, error_message=message, brokers=[]))
         return
     controller = broker.cache.controller_id
     brokers = [

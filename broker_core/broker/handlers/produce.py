@@ -1,7 +1,8 @@
 """Produce (0): append batches to the leaders' logs.
 
-In Kafka's order: valid acks, known partition, then the replica manager: enough ISR for acks=all
-(NOT_ENOUGH_REPLICAS), batch validation, append, and with acks=all the wait for the ISR.
+In Kafka's order: bytes that can be walked over, no transaction, known partition, one batch of the right
+format, then the replica manager: valid acks, enough ISR for acks=all (NOT_ENOUGH_REPLICAS), batch
+validation, append, and with acks=all the wait for the ISR.
 acks=0 gets no answer; when something was wrong its connection is closed, the only sign it can get.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
+from broker_core.records import RecordsError, check_produce_payload, read_headers
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -27,21 +29,43 @@ def handle(broker: Broker, context: RequestContext) -> None:
     if request.acks not in VALID_ACKS:
         _answer(context, _all(request, ErrorCode.INVALID_REQUIRED_ACKS))
         return
-    if request.transactional_id is not None and not broker.transactions_enabled:
+    try:
+        parts = [part for topic in request.topic_data for part in topic.partition_data]
+        transactional = any(_is_transactional(part.records) for part in parts)
+    except RecordsError as error:
+        _answer(context, _all(request, ErrorCode[error.kafka_error], error.reason))
+        return
+    if (transactional or request.transactional_id is not None) and not broker.transactions_enabled:
         _answer(context, _all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
         return
     known: list[tuple[str, int, Any]] = []
     failed: list[tuple[str, Any]] = []
     for topic in request.topic_data:
         for partition in topic.partition_data:
-            if broker.cache.contains(topic.name, partition.index):
-                known.append((topic.name, partition.index, partition.records))
+            refusal = _payload_error(broker, topic.name, partition, context.api_version)
+            if refusal:
+                failed.append((topic.name, _failure(partition.index, refusal)))
             else:
-                failed.append((topic.name, _failure(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+                known.append((topic.name, partition.index, partition.records))
     if not known:
         _answer(context, _response(failed))
         return
     broker.replicas.append(request.timeout, request.acks, known, _appended, (context, failed))
+
+
+def _is_transactional(records: Any) -> bool:
+    """Whether any batch belongs to a transaction. Raises RecordsError for bytes that are no batches."""
+    return records is not None and any(header.is_transactional for header in read_headers(records))
+
+
+def _payload_error(broker: Broker, topic: str, partition: Any, version: int) -> ErrorCode:
+    if not broker.cache.contains(topic, partition.index):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_produce_payload(b"" if partition.records is None else partition.records, version)
+    except RecordsError as error:
+        return ErrorCode[error.kafka_error]
+    return ErrorCode.NONE
 
 
 def _appended(state: tuple[RequestContext, list[tuple[str, Any]]], results: list[Any]) -> None:
@@ -65,15 +89,19 @@ def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
     )
 
 
-def _failure(index: int, error: ErrorCode) -> m.ProduceResponse.PartitionProduceResponse:
+def _failure(index: int, error: ErrorCode, message: str | None = None) -> m.ProduceResponse.PartitionProduceResponse:
     return m.ProduceResponse.PartitionProduceResponse(
-        index=index, error_code=error, base_offset=-1, log_append_time=-1, log_start_offset=-1
+        index=index, error_code=error, base_offset=-1, log_append_time=-1, log_start_offset=-1, error_message=message
     )
 
 
-def _all(request: Any, error: ErrorCode) -> m.ProduceResponse:
+def _all(request: Any, error: ErrorCode, message: str | None = None) -> m.ProduceResponse:
     return _response(
-        [(topic.name, _failure(part.index, error)) for topic in request.topic_data for part in topic.partition_data]
+        [
+            (topic.name, _failure(part.index, error, message))
+            for topic in request.topic_data
+            for part in topic.partition_data
+        ]
     )
 
 

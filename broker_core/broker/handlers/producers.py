@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 def init_producer_id(broker: Broker, context: RequestContext) -> None:
     request = context.body
+    if request.transactional_id == "":
+        context.respond(
+            m.InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
+        )
+        return
     if request.transactional_id is not None:
         context.respond(
             m.InitProducerIdResponse(
@@ -43,8 +48,9 @@ def _describe(broker: Broker, topic: str, index: int) -> Any:
     partition = broker.replicas.partition(topic, index)
     if partition is None or not partition.is_leader:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER if partition else broker.replicas.missing(topic, index)
+        known = topic in broker.cache.topics
         return m.DescribeProducersResponse.PartitionResponse(
-            partition_index=index, error_code=error, active_producers=[]
+            partition_index=index, error_code=error, error_message=None if known else error.message, active_producers=[]
         )
     states = [
         m.DescribeProducersResponse.ProducerState(

@@ -65,7 +65,7 @@ class TopicAdmin:
                 if names.count(topic.name) > 1:
                     raise RequestError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
                 infos[topic.name] = self._planned(topic)
-                results[topic.name] = self._created_result(topic.name, *infos[topic.name])
+                results[topic.name] = self._created_result(topic.name, *infos[topic.name], request.validate_only)
             except RequestError as error:
                 results[topic.name] = _create_error(topic.name, error)
         response = m.CreateTopicsResponse(topics=list(results.values()))
@@ -98,7 +98,7 @@ class TopicAdmin:
     def _new_topic_id(self) -> uuid.UUID:
         return self.node.uuid()
 
-    def _created_result(self, name: str, info: TopicInfo, configs: dict[str, str]) -> Any:
+    def _created_result(self, name: str, info: TopicInfo, configs: dict[str, str], validate_only: bool) -> Any:
         described = [
             m.CreateTopicsResponse.CreatableTopicConfigs(
                 name=entry.name,
@@ -111,7 +111,8 @@ class TopicAdmin:
         ]
         return m.CreateTopicsResponse.CreatableTopicResult(
             name=name,
-            topic_id=info.topic_id,
+            topic_id=NO_ID if validate_only else info.topic_id,
+            error_message=None,
             num_partitions=len(info.partitions),
             replication_factor=len(info.partitions[0].replicas),
             configs=described,
@@ -180,7 +181,9 @@ class TopicAdmin:
         results: dict[str, Any] = {}
         grown: dict[str, tuple[TopicInfo, dict[int, list[int]], int]] = {}
         for topic, result in zip(request.topics, found, strict=True):
-            answer = results[topic.name] = m.CreatePartitionsResponse.CreatePartitionsTopicResult(name=topic.name)
+            answer = results[topic.name] = m.CreatePartitionsResponse.CreatePartitionsTopicResult(
+                name=topic.name, error_message=None
+            )
             try:
                 self._expect_active()
                 if names.count(topic.name) > 1:
@@ -230,10 +233,11 @@ class TopicAdmin:
         results: dict[str, Any] = {}
         for name, topic_id in asked:
             known = name if name is not None else self.cache.topic_names.get(topic_id)
-            shown_id = topic_id if topic_id != NO_ID else self.cache.topic_ids.get(name, NO_ID)
-            answer = m.DeleteTopicsResponse.DeletableTopicResult(name=known, topic_id=shown_id)
+            answer = m.DeleteTopicsResponse.DeletableTopicResult(name=known, topic_id=topic_id, error_message=None)
             answers.append(answer)
             try:
+                if name is not None and topic_id != NO_ID:
+                    raise RequestError(ErrorCode.INVALID_REQUEST)
                 self._check_deletion(known)
                 results[str(known)] = answer
             except RequestError as error:
@@ -247,10 +251,9 @@ class TopicAdmin:
         if not self.config["delete.topic.enable"]:
             raise RequestError(ErrorCode.TOPIC_DELETION_DISABLED, ErrorCode.TOPIC_DELETION_DISABLED.message)
         if name is None:
-            raise RequestError(ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_ID.message)
+            raise RequestError(ErrorCode.UNKNOWN_TOPIC_ID)
         if not self.cache.contains(name) and name not in self.controller.context.assignments:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            raise RequestError(code, code.message)
+            raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def _deletion_written(self, context: Any, written: list[p.Result]) -> None:
         results, timeout_ms, response, done, caller = context

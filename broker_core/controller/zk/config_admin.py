@@ -24,7 +24,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
-from broker_core.metadata import topic_names, znodes
+from broker_core.metadata import znodes
 from broker_core.metadata.cache import MetadataCache
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
@@ -82,7 +82,9 @@ class ConfigAdmin:
 
     def _begin(self, request: Any, kind: Any, done: Done, context: Any) -> None:
         answers = [
-            kind.AlterConfigsResourceResponse(resource_type=each.resource_type, resource_name=each.resource_name)
+            kind.AlterConfigsResourceResponse(
+                resource_type=each.resource_type, resource_name=each.resource_name, error_message=None
+            )
             for each in request.resources
         ]
         alteration = _Alteration(request, answers, kind(responses=answers), done, context)
@@ -104,16 +106,14 @@ class ConfigAdmin:
         keys = [each.name for each in resource.configs]
         twice = [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
         if twice:
-            raise RequestError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
+            raise RequestError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
         if resource.resource_type == TOPIC:
-            topic_names.validate(name)
             if not self.cache.contains(name):
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         elif resource.resource_type != BROKER:
-            message = (
-                f"AlterConfigs is only supported for topics and brokers, but resource type is {resource.resource_type}"
-            )
-            raise RequestError(ErrorCode.INVALID_REQUEST, message)
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+        elif name and not name.lstrip("-").isdigit():
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         elif name not in ("", str(self.broker_id)):
             message = f"Unexpected broker id, expected {self.broker_id}, but received {name}"
             raise RequestError(ErrorCode.INVALID_REQUEST, message)
@@ -165,9 +165,11 @@ class ConfigAdmin:
         except ConfigError as error:
             if error.message.startswith("Unknown topic config name"):
                 raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
+            if resource.resource_type == BROKER:
+                raise RequestError(ErrorCode.INVALID_REQUEST, error.message) from None
             described = f"ConfigResource(type={TYPE_NAMES[resource.resource_type]}, name='{resource.resource_name}')"
             message = f"Invalid config value for resource {described}: {error}"
-            raise RequestError(ErrorCode.INVALID_REQUEST, message) from None
+            raise RequestError(ErrorCode.INVALID_CONFIG, message) from None
 
     def _announce(self, resource: Any, before: Settings, after: Settings) -> None:
         entity, name = _entity(resource)
@@ -192,28 +194,34 @@ def _altered(resource: Any, before: Settings) -> Settings:
     """The settings after the request's operations. Raises RequestError."""
     incremental = isinstance(resource, m.IncrementalAlterConfigsRequest.AlterConfigsResource)
     after = dict(before) if incremental else {}
+    nulls = [
+        each.name for each in resource.configs
+        if each.value is None and not (incremental and each.config_operation == DELETE)
+    ]  # fmt: skip
+    if nulls:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     for config in resource.configs:
         operation = config.config_operation if incremental else SET
         if operation == DELETE:
             after.pop(config.name, None)
             continue
-        if config.value is None:
-            raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {config.name}")
         if operation == SET:
             after[config.name] = config.value
         elif operation in (APPEND, SUBTRACT):
             after[config.name] = _list_changed(resource, config, after, operation)
         else:
-            raise RequestError(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
+            raise RequestError(ErrorCode.UNKNOWN_SERVER_ERROR)
     return after
 
 
 def _list_changed(resource: Any, config: Any, settings: Settings, operation: int) -> str:
     known = (TOPIC_SETTINGS if resource.resource_type == TOPIC else BROKER_SETTINGS).get(config.name)
-    if known is None or known.type is not ConfigType.LIST:
+    if known is None:
+        raise RequestError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if known.type is not ConfigType.LIST:
         verb = "append" if operation == APPEND else "subtract"
         message = f"Config value {verb} is not allowed for config key: {config.name}"
-        raise RequestError(ErrorCode.INVALID_REQUEST, message)
+        raise RequestError(ErrorCode.INVALID_CONFIG, message)
     text = settings.get(config.name, known.default or "")
     old, given = [each for each in text.split(",") if each], config.value.split(",")
     if operation == APPEND:

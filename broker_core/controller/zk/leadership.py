@@ -74,7 +74,7 @@ class Leadership:
         topics: dict[str, list[Any]] = {}
         for (topic, number), code in outcome.items():
             result = m.ElectLeadersResponse.PartitionResult(
-                partition_id=number, error_code=code, error_message=None if code is ErrorCode.NONE else code.message
+                partition_id=number, error_code=code, error_message=_explained(code)
             )
             topics.setdefault(topic, []).append(result)
         results = [
@@ -139,3 +139,9 @@ class Leadership:
     def _could_lead(self, broker: int, partition: TopicPartition) -> bool:
         context = self.core.context
         return context.is_online(broker, partition) and broker in context.leadership[partition].isr
+
+
+def _explained(code: ErrorCode) -> str | None:
+    if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return "The partition does not exist."
+    return None if code is ErrorCode.NONE else code.message

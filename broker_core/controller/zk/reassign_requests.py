@@ -33,8 +33,9 @@ class ReassignRequests:
         try:
             self.reassignment.propose((topic, wanted.partition_index), wanted.replicas)
         except RequestError as error:
-            return answer(partition_index=wanted.partition_index, error_code=error.code, error_message=error.message)
-        return answer(partition_index=wanted.partition_index)
+            message = error.message or error.code.message
+            return answer(partition_index=wanted.partition_index, error_code=error.code, error_message=message)
+        return answer(partition_index=wanted.partition_index, error_message=None)
 
     def list(self, request: Any, done: Any, context: Any) -> None:
         """Event: the moves under way, of all partitions or of those asked for."""

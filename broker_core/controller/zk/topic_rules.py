@@ -72,6 +72,12 @@ def _given_growth(topic: Any, now: int, factor: int, racks: dict[int, str | None
             f"Increasing the number of partitions by {added} but {len(topic.assignments)} assignments provided."
         )
     given = {now + position: list(each.broker_ids) for position, each in enumerate(topic.assignments)}
+    for number, replicas in given.items():
+        if not replicas:
+            raise _wrong(f"Cannot have replication factor of 0 for partition id {number}.")
+        if len(dict.fromkeys(replicas)) != len(replicas):
+            shown = ", ".join(map(str, replicas))
+            raise _wrong(f"Duplicate brokers not allowed in replica assignment: {shown} for partition id {number}.")
     unknown = sorted(dict.fromkeys(broker for replicas in given.values() for broker in replicas if broker not in racks))
     if unknown:
         raise _wrong(f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.")

@@ -66,6 +66,10 @@ class MetadataWaits:
         if waiting.timer is not None:
             waiting.timer.cancel()
         for topic in self._pending(waiting):
+            fresh = type(waiting.results[topic])()
+            for name in fresh.FIELDS:
+                if name != "name":
+                    setattr(waiting.results[topic], name, getattr(fresh, name))
             waiting.results[topic].error_code = ErrorCode.REQUEST_TIMED_OUT
             waiting.results[topic].error_message = None
         waiting.done(waiting.context, waiting.response)

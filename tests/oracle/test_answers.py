@@ -1,0 +1,133 @@
+"""The same requests to Apache Kafka and to a lab get the same answers, field by field.
+
+What Kafka 3.9 with ZooKeeper answered stands in kafka_3_9_answers.json. With BROKERLAB_ASK_KAFKA=1 a real
+one is started and asked again, and BROKERLAB_RECORD=1 writes its answers down. `DIFFERENCES` lists
+every answer that is not the same, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.clusters.spec import run_from_dict
+from lab.live import LiveLab
+from tests.conftest import free_ports
+from tests.oracle import script_admin, script_records
+from tests.oracle.asking import Script
+
+RECORDED = Path(__file__).with_name("kafka_3_9_answers.json")
+SCRIPTS: dict[str, Callable[[Script], None]] = {
+    "producing": script_records.producing,
+    "producing wrongly": script_records.producing_wrongly,
+    "idempotence": script_records.idempotence,
+    "fetching": script_records.fetching,
+    "fetch sessions": script_records.fetch_sessions,
+    "offsets": script_records.offsets,
+    "large requests": script_records.large_request,
+    "versions": script_admin.versions,
+    "cluster": script_admin.cluster,
+    "topics": script_admin.topics,
+    "settings": script_admin.settings,
+    "other admin requests": script_admin.others,
+    "malformed": script_admin.malformed,
+}
+SETTINGS = {
+    "log.retention.ms": "-1", "offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "1",
+    "num.partitions": "3", "num.network.threads": "3", "num.io.threads": "8", "group.initial.rebalance.delay.ms": "0",
+    "default.replication.factor": "1",
+}  # fmt: skip
+NOT_IMPLEMENTED = {
+    "SASL_HANDSHAKE", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT",
+    "DESCRIBE_ACLS", "CREATE_ACLS", "DELETE_ACLS", "ALTER_REPLICA_LOG_DIRS", "SASL_AUTHENTICATE",
+    "CREATE_DELEGATION_TOKEN", "RENEW_DELEGATION_TOKEN", "EXPIRE_DELEGATION_TOKEN", "DESCRIBE_DELEGATION_TOKEN",
+    "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
+    "ALTER_USER_SCRAM_CREDENTIALS", "UPDATE_FEATURES", "ENVELOPE", "DESCRIBE_TRANSACTIONS", "LIST_TRANSACTIONS",
+    "CONSUMER_GROUP_HEARTBEAT", "CONSUMER_GROUP_DESCRIBE",
+}  # fmt: skip
+PARTS = "Kafka cuts messages that were converted for an old client at the size that they had before"
+DIFFERENCES = {
+    ("versions", "software 'a.b-c' '1.0-x' v3"): "APIs that are not there yet",
+    ("fetching", "from the start v2"): PARTS,
+    ("fetching", "from the start v3"): PARTS,
+    ("fetching", "800 bytes v2"): PARTS,
+    ("fetching", "1000 bytes v2"): PARTS,
+    ("topics", "one twice v5"): "Kafka repeats the refusal for each time that the topic was named",
+    ("topics", "delete: neither v6"): "Kafka takes a topic without name and id for one that is forbidden",
+    ("settings", "alter broker, unknown v2"): "Kafka keeps unknown broker settings, for plugins; there are none here",
+}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the one broker of a lab."""
+    cluster = {"brokers": 1, "port": free_ports(1), "settings": SETTINGS}
+    started = LiveLab(
+        run_from_dict({"cluster": cluster, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path_factory.mktemp("lab")
+    )
+    yield started.start().bootstrap
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the one broker of a real cluster."""
+    if not os.environ.get("BROKERLAB_ASK_KAFKA"):
+        pytest.skip("BROKERLAB_ASK_KAFKA is not set")
+    command = [sys.executable, str(request.getfixturevalue("require_oracle"))]
+    where = ["--dir", str(tmp_path_factory.mktemp("kafka") / "cluster")]
+    settings = [part for key, value in SETTINGS.items() if "factor" not in key for part in ("--set", f"{key}={value}")]
+    up = [*command, "up", "zookeeper", "--brokers", "1", "--port", str(free_ports(202)), *where, *settings]
+    started = json.loads(subprocess.run(up, check=True, capture_output=True, text=True, timeout=120).stdout)
+    yield started["bootstrap"]
+    subprocess.run([*command, "down", *where], check=True, capture_output=True, timeout=60)
+
+
+def answers(address: str, title: str) -> dict[str, Any]:
+    script = Script({1: address})
+    try:
+        SCRIPTS[title](script)
+    finally:
+        script.close()
+    answers: dict[str, Any] = json.loads(json.dumps(script.answers))
+    return answers
+
+
+def different(title: str, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Question -> both answers, where they are not the same."""
+    assert list(ours) == list(theirs)
+    found = {}
+    for question, their in theirs.items():
+        if question.startswith("offered "):
+            their = {api: versions for api, versions in their.items() if api not in NOT_IMPLEMENTED}
+        if ours[question] != their and (title, question) not in DIFFERENCES:
+            found[question] = {"ours": ours[question], "kafka": their}
+    return found
+
+
+@pytest.mark.parametrize("title", SCRIPTS)
+def test_every_answer_is_the_one_that_kafka_gave(lab: str, title: str) -> None:
+    assert different(title, answers(lab, title), json.loads(RECORDED.read_text())[title]) == {}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("title", SCRIPTS)
+def test_kafka_still_gives_the_recorded_answers(kafka: str, title: str) -> None:
+    theirs = answers(kafka, title)
+    recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    if os.environ.get("BROKERLAB_RECORD"):
+        recorded = {name: {**recorded, title: theirs}.get(name, {}) for name in SCRIPTS}
+        parts = []
+        for name, lines in recorded.items():
+            rows = [f"{json.dumps(q, ensure_ascii=False)}: {json.dumps(a, ensure_ascii=False)}" for q, a in lines.items()]
+            parts.append(json.dumps(name) + ": {\n" + ",\n".join(rows) + "\n}")
+        RECORDED.write_text("{" + ",\n".join(parts) + "}\n")
+    assert recorded[title] == theirs
