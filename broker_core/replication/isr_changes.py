@@ -117,6 +117,7 @@ class IsrChanges:
             return False
         partition.partition_epoch = data.partition_epoch
         partition.isr.commit(list(data.isr))
+        partition.look_at_outsiders()
         self._tell(change)
         partition.maybe_increment_high_watermark()
         return False

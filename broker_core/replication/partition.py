@@ -331,6 +331,12 @@ class Partition:
         for position in [*self.follower_positions, *self.consumer_positions]:
             position.touch()
 
+    def look_at_outsiders(self) -> None:
+        """From now on each fetch of a follower outside the ISR is looked at: it may be the one that brings it in."""
+        for position in self.follower_positions:
+            if position.replica is not None and position.replica.broker_id not in self.isr.committed:
+                position.touch()
+
     def _wake(self, positions: dict[FetchPosition, None]) -> None:
         """These have something new to read: once per session and instant its parked fetch looks."""
         check_soon = self.host.fetch_purgatory.check_soon

@@ -108,6 +108,8 @@ class Broker:
         """The port to the controller: the test's own rules, answered in the same instant."""
         if self.cluster.controller_answers:
             self.node.soon(done, context, self.cluster.alter_partition(request))
+        else:
+            self.cluster.unanswered.append((self.node, request, done, context))
 
 
 class Cluster:
@@ -121,6 +123,7 @@ class Cluster:
         self.topic_configs: dict[str, LogConfig] = {}
         self.truth: dict[tuple[str, int], dict[str, Any]] = {}
         self.controller_answers = True
+        self.unanswered: list[tuple[Node, Any, Any, Any]] = []
         self.through_codec = False
         self.refuse: ErrorCode | None = None
         self.asked: list[Any] = []
@@ -182,6 +185,14 @@ class Cluster:
                 answers[broker_id] = broker.replicas.become_leader_or_follower(request)
         self.run(0)
         return answers
+
+    def answer_late(self) -> None:
+        """Now the controller answers what it left unanswered."""
+        for node, request, done, context in self.unanswered:
+            node.soon(done, context, self.alter_partition(request))
+        self.unanswered.clear()
+        self.controller_answers = True
+        self.run(0)
 
     def alter_partition(self, request: Any) -> Any:
         self.asked.append(request)

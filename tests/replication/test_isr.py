@@ -65,6 +65,21 @@ def test_a_follower_that_fetches_but_never_reaches_the_end_leaves(cluster):
     assert event["reason"] == "never at the end"
 
 
+def test_a_follower_that_caught_up_while_its_removal_was_decided_comes_back_without_new_data(cluster):
+    cluster.controller_answers = False
+    cluster.world.pause("broker-3")
+    cluster.produce(1, "a")
+    cluster.run(60_000)
+    cluster.world.resume("broker-3")
+    cluster.run(5_000)
+    assert cluster.log(3).log_end_offset == 1
+    assert cluster.truth["orders", 0]["isr"] == [1, 2, 3], "not decided yet"
+    cluster.answer_late()
+    assert cluster.truth["orders", 0]["isr"] == [1, 2]
+    cluster.run(1_000)
+    assert cluster.truth["orders", 0]["isr"] == [1, 2, 3]
+
+
 def test_it_comes_back_when_it_has_caught_up(cluster):
     cluster.world.pause("broker-3")
     cluster.produce(1, "a")
