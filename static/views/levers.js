@@ -79,10 +79,16 @@ function clientButton(view, kind) {
 
 /** A producer and a consumer that need no machine of the learner's. */
 export function traffic(view) {
-  return h("div", { class: "pair" }, clientButton(view, "producer"), clientButton(view, "consumer"));
+  return h("div", { class: "pair", role: "group", "aria-label": view.words.t("levers.traffic") }, clientButton(view, "producer"), clientButton(view, "consumer"));
 }
 
-/** Options of the topic selectors. */
-export function topicOptions(names) {
-  return names.map((name) => h("option", { key: name, value: name }, name));
+/** What the topic selector offers. */
+export function topicOptions({ topicNames, words }) {
+  if (!topicNames.length) return [h("option", { key: "", value: "" }, words.t("stage.no_topic"))];
+  return topicNames.map((name) => h("option", { key: name, value: name }, name));
+}
+
+/** Where a record that is written by hand goes. */
+export function writeTitle({ topicName, words }) {
+  return topicName ? words.t("levers.write_to", { topic: topicName }) : words.t("levers.write");
 }

@@ -27,13 +27,14 @@ function notices(app) {
 
 function produce(app) {
   const form = $("produce");
-  $("produce-topic").addEventListener("change", () => {
-    $("produce-topic").dataset.own = "1";
-  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const { topic, key, value } = Object.fromEntries(new FormData(form));
-    if (!topic) return;
+    const { key, value } = Object.fromEntries(new FormData(form));
+    const topic = app.topicName;
+    if (!topic) {
+      $("topic-open").click();
+      return;
+    }
     const answer = await app.command({ do: "produce", topic, value: value || app.words.t("levers.value_hint"), acks: app.acks, ...(key ? { key } : {}) });
     if (!answer.ok) return;
     const known = answer.offset !== undefined && answer.partition !== undefined;

@@ -14,9 +14,9 @@ import { coach } from "./coach.js";
 import { banners, lightChips, mode } from "./header.js";
 import { panel, tabs } from "./inspector.js";
 import { ledgerBody, ledgerTitle } from "./ledger.js";
-import { acks, brokerLevers, minIsr, segments, topicOptions, traffic } from "./levers.js";
+import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
 import { legend, stage, stageText } from "./stage.js";
-import { patch, h } from "./patch.js";
+import { patch } from "./patch.js";
 import { sentence, storyFilter, storyList } from "./story.js";
 import { marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
@@ -125,7 +125,9 @@ export class Screen {
     patch($("acks"), acks(app));
     patch($("min-isr"), minIsr(app));
     patch($("traffic"), traffic(app));
-    this.#selects();
+    patch($("write-title"), [writeTitle(app)]);
+    patch($("stage-topic"), topicOptions(app));
+    $("stage-topic").value = app.topicName ?? "";
     app.tabHeight = $("inspector").clientHeight;
     patch($("tabs"), tabs(app));
     $("tab-panel").setAttribute("aria-labelledby", `tab-${app.tab}`);
@@ -134,15 +136,6 @@ export class Screen {
     patch($("story-list"), storyList(app));
     patch($("ledger-title"), [ledgerTitle(app)]);
     patch($("ledger-body"), ledgerBody(app));
-  }
-
-  #selects() {
-    const { app } = this;
-    for (const id of ["stage-topic", "produce-topic"]) {
-      const select = $(id);
-      patch(select, app.topicNames.length ? topicOptions(app.topicNames) : [h("option", { key: "", value: "" }, app.words.t("stage.no_topic"))]);
-      if (id === "stage-topic" || !select.dataset.own) select.value = app.topicName ?? "";
-    }
   }
 
   #slow(wall) {

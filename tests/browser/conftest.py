@@ -71,7 +71,7 @@ class Visit:
 
     def caught_up(self) -> None:
         """The page has drawn all that the lab has played."""
-        self.wait(f"lab.feed.last >= {self.lab.seq} && !lab.app.dirty && !lab.screen.stale.table")
+        self.wait(f"lab.feed.last >= {self.lab.seq} && !lab.app.dirty && !lab.screen.stale.table && !lab.screen.stale.stage")
 
 
 Open = Callable[..., Visit]

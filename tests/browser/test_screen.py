@@ -37,6 +37,7 @@ def test_the_kill_button_sends_the_command_and_the_page_shows_the_death(visit: O
     assert seen.page.locator('[data-do="restart"][data-broker="1"]').is_visible()
     seen.page.click('[data-do="restart"][data-broker="1"]')
     seen.wait("lab.app.state.topics.orders.partitions[0].isr.length === 3")
+    seen.caught_up()
     assert "Under-replicated: 0" in seen.page.inner_text("#lights")
 
 

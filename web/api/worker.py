@@ -1,0 +1,112 @@
+"""What takes long, in a process of its own: `python -P -m web.api.worker`.
+
+One line of JSON comes in on standard input, lines go out on standard output:
+
+```
+in   {"do": "scenario", "document": {...}, "name": "acks-1", "seed": 7, "live": false, "out": DIR}
+     {"do": "verify" | "receipt", "path": DIR}
+out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
+     {"result": {...}}  or  {"error": "...", "place": "...", "invalid": true}
+```
+Standard input stays open as long as somebody waits for the answer: its end ends the process. A scenario
+runs exactly as `./brokerlab run` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lab.checkers.receipt import make_receipt
+from lab.clusters.build import memory
+from lab.clusters.checks import SpecError, shown
+from lab.experiments.directory import DirectoryError, RunDirectory, read_operations
+from lab.experiments.run import Execution, RunError
+from lab.experiments.verify import verify
+from lab.scenarios import grammar
+
+EVERY_S = 0.2
+LOAD_SHARE = 0.85
+
+
+def say(**line: Any) -> None:
+    """One line for whoever waits."""
+    sys.stdout.buffer.write(orjson.dumps(line, default=str) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def end_with_parent() -> None:
+    """Nobody waits any more: end at once."""
+    sys.stdin.buffer.read()
+    os._exit(3)
+
+
+def tell_progress(execution: Execution) -> None:
+    """Watches the virtual clock of a run from beside it."""
+    while True:
+        time.sleep(EVERY_S)
+        phase, share = progress(execution)
+        say(progress=round(share, 3), phase=phase, t_us=execution.world.now_us)
+
+
+def progress(execution: Execution) -> tuple[str, float]:
+    """The phase, and about how much is done; forming and settling take as long as they take."""
+    began, now = execution.began_us, execution.world.now_us
+    if not began:
+        return "form", 0.0
+    share = (now - began) / max(1, execution.scenario.duration_us)
+    return ("load", share * LOAD_SHARE) if share < 1 else ("settle", LOAD_SHARE)
+
+
+def run_scenario(request: dict[str, Any]) -> dict[str, Any]:
+    """Run a document; the receipt stands in the run's directory."""
+    document = request["document"]
+    if request.get("seed") is not None:
+        document = {**document, "seed": request["seed"]}
+    scenario = grammar.from_dict(document, request["name"])
+    execution = Execution(scenario, RunDirectory(Path(request["out"])), bool(request.get("live")), memory)
+    threading.Thread(target=tell_progress, args=(execution,), daemon=True).start()
+    result = execution.run()
+    return {**result.to_dict(), "virtual_s": result.virtual_s, "wall_s": round(result.wall_s, 3)}
+
+
+def verify_run(request: dict[str, Any]) -> dict[str, Any]:
+    """Execute a run again."""
+    verdict = verify(Path(request["path"]))
+    return {"same": verdict.same, "events": verdict.events, "reason": verdict.reason, "line": verdict.line,
+            "recorded": verdict.recorded[:4000], "executed": verdict.executed[:4000]}  # fmt: skip
+
+
+def receipt_of(request: dict[str, Any]) -> dict[str, Any]:
+    """Judge the history that is there by now."""
+    return make_receipt(read_operations(Path(request["path"]))).to_dict()
+
+
+KINDS = {"scenario": run_scenario, "verify": verify_run, "receipt": receipt_of}
+
+
+def main() -> None:
+    """Read the request, do it, answer."""
+    request = orjson.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if not request.get("live"):
+        os.nice(5)
+    try:
+        result = KINDS[request["do"]](request)
+    except SpecError as error:
+        say(error=error.reason, place=shown(error.place), invalid=True)
+    except (RunError, DirectoryError) as error:
+        say(error=str(error))
+    else:
+        say(result=result)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
