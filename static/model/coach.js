@@ -25,7 +25,7 @@ function partitionAdvice(state, topicName, number, acks) {
     return null;
   }
   if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
-  if (dead) return { key: "coach.moved", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
+  if (dead) return { key: partition.unclean ? "coach.unclean" : "coach.moved", act: "coach.moved.do", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
   const known = `producer-${topicName}` in state.clients;
   const busy = Object.values(state.clients).some((client) => client.kind === "producer" && client.state === "running");
   if (!(leaderLog(partition)?.leo > 0) && !busy) {

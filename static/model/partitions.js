@@ -79,6 +79,7 @@ export const partitions = {
     const found = partitionOf(draft, params);
     if (!found) return;
     Object.assign(found, { leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
+    found.unclean = params.reason === "unclean"; // records may be missing since this election
     if (params.replicas) found.replicas = params.replicas;
   },
   partition_offline(draft, params) {
