@@ -159,7 +159,7 @@ class Branch:
     def clock(self) -> dict[str, Any]:
         """Where the world's time stands and how fast it runs; read without asking the world's thread."""
         pump, world = self.pump, self.world
-        return {"seq": world.seq, "t": world.now_us, "speed": pump.speed, "paused": pump.paused}
+        return {"seq": world.seq, "t": pump.shown_us(), "speed": pump.speed, "paused": pump.paused}
 
     def subscribe(self, subscriber: Subscriber) -> int:
         """Batches of events from now on, called on the world's thread; the token ends it."""

@@ -73,6 +73,10 @@ class LivePump:
         """Virtual time that the wall clock has reached."""
         return self._base_us + int((time.monotonic() - self._base_wall) * self.speed * 1_000_000)
 
+    def shown_us(self) -> int:
+        """Virtual time as a viewer sees it: it goes on between events, too."""
+        return self.world.now_us if self.paused or self.loop is None else max(self.world.now_us, self._due_us())
+
     def _catch_up(self) -> bool:
         """Run what is due by now, at most one pass; True when the world is up to date."""
         world = self.world
