@@ -61,14 +61,18 @@ PROCESS_RESUMED = _event(TRANSITION, "process_resumed", "process goes on")
 LINK_CHANGED = _event(TRANSITION, "link_changed",
     "link {source} -> {dest}: delay {delay_us} us, drop {drop}, partitioned {partitioned}",
     source="node", dest="node", delay_us="one-way delay, microseconds", drop="probability of loss",
-    partitioned="whether nothing passes")
+    partitioned="whether nothing passes", jitter_us="mean of the random share of the delay",
+    duplicate="probability of a second copy", reorder="probability of being overtaken",
+    bandwidth="bytes per second, 0 = no limit")
+CONNECTION_LOST = _event(MESSAGE, "connection_lost", "connection {source} - {dest} breaks: bytes were lost on it",
+    source="node", dest="node")
 COMMAND = _event(TRANSITION, "command", "command: {command}", command="the command object as it was given")
 COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {reason}",
     command="the command object", reason="what was wrong")
 DISK_FAULT = _event(TRANSITION, "disk_fault", "disk fault on {path}: {error}",
     path="file or directory", error="what the storage answered", operation="append | read | flush | ...")
 MESSAGE_DROPPED = _event(MESSAGE, "message_dropped", "message to {dest} is lost ({reason})",
-    dest="node", kind="what was lost", reason="partitioned | dropped")
+    dest="node", kind="what was lost", reason="partitioned | dropped | connection breaks | chosen")
 
 # --- connections and requests ----------------------------------------------------------------
 LISTENING = _event(TRANSITION, "listening", "listens on {host}:{port}", host="address", port="TCP port")

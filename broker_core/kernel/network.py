@@ -1,22 +1,49 @@
-"""Directed links between nodes.
+"""Directed links between nodes, and the connections that run over them.
 
 A message takes `delay_us` (plus an exponential share), may be dropped, duplicated or reordered,
 waits its turn when bandwidth is short, and is lost while the link is partitioned. Without a fault
 a link is a FIFO, as a TCP connection is. A link exists once it was used: that is what "connected"
 means when a process ends and its peers see their connections close.
+
+TCP sends lost bytes again, or it gives the connection up; it never leaves a gap. So a connection
+that lost bytes does not survive, and until it breaks nothing else passes in that direction:
+
+| what was lost, and how            | both ends see the connection close                |
+|-----------------------------------|---------------------------------------------------|
+| a message, `drop`                 | `BREAK_US` later                                  |
+| messages, while partitioned       | when both directions have healed                  |
+| the end of a process, partitioned | the same: what is sent again meets a stranger     |
+| one message, `lose_next`          | no: it is as if the receiver had not looked at it |
+
+`duplicate` and `reorder` are what TCP never does: they show what a protocol owes to it.
 """
 
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING, Any
+
+from broker_core.kernel import events
+
+if TYPE_CHECKING:
+    from broker_core.kernel.node import Node
+    from broker_core.kernel.world import World
+
+BREAK_US = 200_000  # the least retransmission timeout of Linux
+REORDER_US = 10_000
+SETTINGS = ("delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned")
 
 
 class Link:
-    """One direction between two nodes. All probabilities are in 0..1, times in microseconds."""
+    """One direction between two nodes. All probabilities are in 0..1, times in microseconds.
+
+    * gap: something was lost, and the connection has not been broken for it yet
+    * breaking: it will be, `BREAK_US` after the loss
+    """
 
     __slots__ = (
         "source", "dest", "delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned",
-        "default_delay_us", "last_delivery_us", "faulty",
+        "default_delay_us", "last_delivery_us", "faulty", "gap", "breaking", "lose",
     )  # fmt: skip
 
     def __init__(self, source: str, dest: str, delay_us: int) -> None:
@@ -24,6 +51,9 @@ class Link:
         self.dest = dest
         self.default_delay_us = delay_us
         self.last_delivery_us = 0
+        self.gap = False
+        self.breaking = False
+        self.lose: list[int] = []
         self.reset()
 
     def reset(self) -> None:
@@ -35,28 +65,51 @@ class Link:
         self.reorder = 0.0
         self.bandwidth = 0
         self.partitioned = False
-        self.faulty = False
+        self.lose.clear()
+        self._look()
 
     def change(self, **values: float) -> None:
-        """Set any of delay_us, jitter_us, drop, duplicate, reorder, bandwidth (bytes/s), partitioned."""
+        """Set any of `SETTINGS`; bandwidth is in bytes/s, 0 = as much as you like."""
         for name, value in values.items():
             setattr(self, name, value)
-        self.faulty = bool(
+        self._look()
+
+    def _look(self) -> None:
+        self.faulty = self.breaking or bool(
             self.jitter_us or self.drop or self.duplicate or self.reorder or self.bandwidth or self.partitioned
-        )
+            or self.lose
+        )  # fmt: skip
+
+    def lose_next(self, api_key: int) -> None:
+        """Lose the next message with this `api_key`, and nothing else."""
+        self.lose.append(api_key)
+        self._look()
 
     @property
     def changed(self) -> bool:
         """Whether the link differs from a healthy one."""
         return self.faulty or self.delay_us != self.default_delay_us
 
-    def lost(self, rng: Random) -> str | None:
+    def lost(self, message: Any, rng: Random) -> str | None:
         """Why this message is lost, or None."""
+        if self.lose and getattr(message, "api_key", None) in self.lose:
+            self.lose.remove(message.api_key)
+            self._look()
+            return "chosen"
         if self.partitioned:
+            self.gap = True
             return "partitioned"
+        if self.breaking:
+            return "connection breaks"
         if self.drop and rng.random() < self.drop:
+            self.gap = self.breaking = self.faulty = True
             return "dropped"
         return None
+
+    def close_gap(self) -> None:
+        """The connection is broken; a new one begins without a gap."""
+        self.gap = self.breaking = False
+        self._look()
 
     def delivery_us(self, now_us: int, size: int, rng: Random) -> int:
         """When a message of `size` bytes that is sent now arrives."""
@@ -66,7 +119,7 @@ class Link:
         if self.bandwidth:
             at = max(at, self.last_delivery_us) + size * 1_000_000 // self.bandwidth
         if self.reorder and rng.random() < self.reorder:
-            return at
+            return at + int(rng.expovariate(1.0) * max(self.delay_us, REORDER_US))
         if at < self.last_delivery_us:
             at = self.last_delivery_us
         self.last_delivery_us = at
@@ -76,9 +129,12 @@ class Link:
 class Network:
     """All links, made when first used."""
 
-    def __init__(self, delay_us: int) -> None:
+    def __init__(self, world: World, delay_us: int) -> None:
+        self.world = world
         self.delay_us = delay_us
         self.links: dict[tuple[str, str], Link] = {}
+        self.silent: dict[str, None] = {}
+        self.random = world.random_stream("network")
 
     def link(self, source: str, dest: str) -> Link:
         """The link from `source` to `dest`."""
@@ -92,3 +148,74 @@ class Network:
         """Nodes that have exchanged a message with `node`, in order of first contact."""
         found = {b if a == node else a: None for a, b in self.links if node in (a, b)}
         return list(found)
+
+    # -- faults -----------------------------------------------------------------------------
+    def change(self, source: str, dest: str, **values: float) -> None:
+        """Change one direction; without values it is healthy again. A healed gap breaks the connection."""
+        link = self.link(source, dest)
+        if values:
+            link.change(**values)
+        else:
+            link.reset()
+        shown = {name: getattr(link, name) for name in SETTINGS}
+        self.world.nodes[source].emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
+        if not link.partitioned:
+            self._healed(link)
+
+    def _healed(self, link: Link) -> None:
+        """With both directions open again, a connection that has a gap breaks."""
+        back = self.link(link.dest, link.source)
+        if (link.gap or back.gap) and not (link.partitioned or back.partitioned):
+            self._break(link.source, link.dest)
+
+    def _break(self, source: str, dest: str) -> None:
+        """Both ends see the connection close, when nothing is in their way (any more)."""
+        there, back = self.link(source, dest), self.link(dest, source)
+        if not (there.gap or back.gap) or there.partitioned or back.partitioned:
+            return
+        there.close_gap()
+        back.close_gap()
+        self.world.nodes[source].emit(events.CONNECTION_LOST, source=source, dest=dest)
+        self.tell_closed(source, dest)
+        self.tell_closed(dest, source)
+
+    def send(self, source: Node, link: Link, node: Node, message: Any, size: int) -> None:
+        """A message over a link with faults."""
+        world, rng = self.world, self.random
+        reason = link.lost(message, rng)
+        if reason is not None:
+            source.emit(events.MESSAGE_DROPPED, dest=node.name, kind=type(message).__name__, reason=reason)
+            if reason == "dropped":
+                world.schedule(BREAK_US, None, self._break, (link.source, link.dest))
+            return
+        if node.machine is None:
+            self.refuse(node.name, source.name)
+            return
+        copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
+        for _ in range(copies):
+            at = link.delivery_us(world.now_us, size, rng)
+            world.schedule(at - world.now_us, node, node.machine.receive, (source.name, message))
+
+    # -- ends of connections ----------------------------------------------------------------
+    def refuse(self, dest: str, source: str) -> None:
+        """Nobody listens at `dest`: its operating system says so, unless the whole machine is off."""
+        if dest not in self.silent:
+            self.tell_closed(dest, source)
+
+    def tell_peers(self, node: str) -> None:
+        """The process is over: its connections close."""
+        for peer in self.peers(node):
+            self.tell_closed(node, peer)
+
+    def tell_closed(self, gone: str, peer: str) -> None:
+        """`peer` sees its connection to `gone` close, behind all that was sent; a cut link keeps it from knowing."""
+        node = self.world.nodes.get(peer)
+        if node is None or node.machine is None:
+            return
+        link = self.link(gone, peer)
+        if link.partitioned:
+            link.gap = True
+            return
+        now_us = self.world.now_us
+        at = max(now_us + link.delay_us, link.last_delivery_us)
+        self.world.schedule(at - now_us, node, node.machine.peer_down, (gone,))

@@ -65,21 +65,20 @@ class World:
         self.cause = 0
         self.executed = 0
         self.nodes: dict[str, Node] = {}
-        self.network = Network(link_delay_us)
+        self.network = Network(self, link_delay_us)
         self.journal = Journal(record_level)
         self.operations = OperationLog()
         self.operator: Operator | None = None
         self.output: Output | None = None
         self.connections: dict[int, str] = {}
+        self.observers: list[Callable[[int], None]] = []
         self._last_seq = 0
         self._last_id = 0
         self._due: deque[Timer] = deque()
         self._later: list[tuple[int, int, Timer]] = []
-        self._network_random = self.random_stream("network")
-        self._silent: dict[str, None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "output": None}
+        return {**self.__dict__, "output": None, "observers": []}
 
     def random_stream(self, name: str) -> Random:
         """A stream of its own for `name`, fixed by the world's seed."""
@@ -139,8 +138,13 @@ class World:
         return later[0][0] if later else None
 
     def _advance(self) -> None:
-        """Move the clock to the next time in the heap, and what is due then to the deque."""
+        """Move the clock to the next time in the heap, and what is due then to the deque.
+
+        Observers are told the new time before: what they see then is the same in every execution of the run.
+        """
         later, due = self._later, self._due
+        for observer in self.observers:
+            observer(later[0][0])
         self.now_us = now = later[0][0]
         while later and later[0][0] == now:
             timer = heapq.heappop(later)[2]
@@ -152,10 +156,19 @@ class World:
         limit = self.executed + LIVELOCK
         while due:
             timer = due.popleft()
-            if timer.method is not None:
+            method, node = timer.method, timer.node
+            if method is None:
+                continue
+            if node is None or node.state != RUNNING or timer.incarnation != node.incarnation:
                 self._execute(timer)
-                if self.executed > limit:
-                    raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {timer.method}")
+                continue
+            self.executed += 1
+            timer.method = None
+            self._last_id = self.seq = self._last_id + 1
+            self.cause = timer.cause
+            method(*timer.args)
+            if self.executed > limit:
+                raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {method}")
 
     def _execute(self, timer: Timer) -> None:
         self.executed += 1
@@ -189,9 +202,9 @@ class World:
         node.incarnation += 1
         node.state = RUNNING
         node.how_stopped = None
-        if name in self._silent:
-            del self._silent[name]
-            self._tell_peers(node)
+        if name in self.network.silent:
+            del self.network.silent[name]
+            self.network.tell_peers(name)
         node.emit(events.PROCESS_STARTED, incarnation=node.incarnation)
         node.machine = node.factory(node)
         node.soon(node.machine.start)
@@ -203,7 +216,7 @@ class World:
     def power_loss(self, name: str) -> None:
         """The whole machine is gone, with all that was not flushed; its peers hear nothing."""
         node = self._alive(name)
-        self._silent[name] = None
+        self.network.silent[name] = None
         self.end_process(node, "power_loss")
         node.storage.power_loss()
 
@@ -254,20 +267,8 @@ class World:
             self.close_connection(connection, "process ended")
         if self.output is not None:
             self.output.stop_listening(node.name)
-        if node.name not in self._silent:
-            self._tell_peers(node)
-
-    def _tell_peers(self, node: Node) -> None:
-        for peer in self.network.peers(node.name):
-            self._tell_closed(node.name, peer)
-
-    def _tell_closed(self, gone: str, peer: str) -> None:
-        """`peer` sees its connection to `gone` close, unless the link back is cut."""
-        node = self.nodes.get(peer)
-        link = self.network.link(gone, peer)
-        if node is None or node.machine is None or link.partitioned:
-            return
-        self.schedule(link.delay_us, node, node.machine.peer_down, (gone,))
+        if node.name not in self.network.silent:
+            self.network.tell_peers(node.name)
 
     # -- messages ---------------------------------------------------------------------------
     def send(self, source: Node, dest: str, message: Any, size: int) -> None:
@@ -275,30 +276,18 @@ class World:
         link = self.network.links.get((source.name, dest)) or self.network.link(source.name, dest)
         node = self.nodes[dest]
         if link.faulty:
-            self._send_faulty(source, link, node, message, size)
+            self.network.send(source, link, node, message, size)
         elif node.machine is None:
-            if dest not in self._silent:
-                self._tell_closed(dest, source.name)
+            self.network.refuse(dest, source.name)
         elif link.delay_us:
-            at = link.delivery_us(self.now_us, size, self._network_random)
+            at = link.delivery_us(self.now_us, size, self.network.random)
             self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
         else:
             self.schedule(0, node, node.machine.receive, (source.name, message))
 
-    def _send_faulty(self, source: Node, link: Any, node: Node, message: Any, size: int) -> None:
-        rng = self._network_random
-        reason = link.lost(rng)
-        if reason is not None:
-            source.emit(events.MESSAGE_DROPPED, dest=node.name, kind=type(message).__name__, reason=reason)
-            return
-        if node.machine is None:
-            if node.name not in self._silent:
-                self._tell_closed(node.name, source.name)
-            return
-        copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
-        for _ in range(copies):
-            at = link.delivery_us(self.now_us, size, rng)
-            self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
+    def change_link(self, source: str, dest: str, **values: float) -> None:
+        """Change one direction of a link (see `network.Link`); without values it is healthy again."""
+        self.network.change(source, dest, **values)
 
     def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
         """Bytes for an outside client."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
-from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import PAUSED, STOPPED
 from broker_core.kernel.world import World
@@ -133,7 +132,7 @@ class LabOperator:
 
     def _change(self, world: World, command: dict[str, Any], **values: Any) -> dict[str, Any]:
         for source, dest in self._links(world, command):
-            change_link(world, source, dest, **values)
+            world.change_link(source, dest, **values)
         return {}
 
     def _do_partition_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +140,7 @@ class LabOperator:
 
     def _do_heal_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         for source, dest in self._links(world, command):
-            change_link(world, source, dest)
+            world.change_link(source, dest)
         return {}
 
     def _do_delay_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -152,8 +151,8 @@ class LabOperator:
 
     def _do_stop_all_faults(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         for (source, dest), link in list(world.network.links.items()):
-            if link.faulty or link.delay_us != link.default_delay_us:
-                change_link(world, source, dest)
+            if link.changed:
+                world.change_link(source, dest)
         for node in list(world.nodes.values()):
             if node.state == PAUSED:
                 world.resume(node.name)
@@ -209,19 +208,6 @@ class LabOperator:
             world.crash(client.name)
             world.start_node(client.name)
         return {}
-
-
-def change_link(world: World, source: str, dest: str, **values: float) -> None:
-    """Change one direction; without values it is healthy again."""
-    link = world.network.link(source, dest)
-    if values:
-        link.change(**values)
-    else:
-        link.reset()
-    world.nodes[source].emit(
-        events.LINK_CHANGED, source=source, dest=dest, delay_us=link.delay_us, drop=link.drop,
-        partitioned=link.partitioned,
-    )  # fmt: skip
 
 
 def split(topic_partition: str) -> tuple[str, int]:
