@@ -1,0 +1,221 @@
+"""The data source `brokerlab.journal`: what happened, and what clients did.
+
+```python
+spark.read.format("brokerlab.journal").load("DIR")                                 rows of journal.jsonl
+spark.read.format("brokerlab.journal").option("what", "operations").load("DIR")    rows of operations.jsonl
+spark.readStream.format("brokerlab.journal").load("DATA")                          and what is written from now on
+```
+A line of the journal is `[seq,t_us,"node","code",cause,{params}]`. It is cut at its first five commas; the
+parameters stay JSON, for each question needs others (`from_json`). Lines whose names hold a comma or an
+escaped letter, and lines of operations, are parsed. A line that is no JSON becomes a row with `error`.
+
+Large files are read in parts: a part begins with the first line that begins in it, and ends with the last
+one that does. Of a file that is being written, the line behind the last newline waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from lab.analytics import places, schemas
+from lab.analytics.segments import arrow_schema
+
+FILES = {"events": (places.JOURNAL, schemas.EVENTS), "operations": (places.OPERATIONS, schemas.OPERATIONS)}
+PART = 16 * 1024 * 1024
+ROWS = 16_384
+BLOCK = 1024 * 1024
+_OPERATION = ("seq", "t", "process", "kind", "op")
+
+
+@dataclass(slots=True)
+class Lines(InputPartition):
+    """The lines of a file that begin in these bytes."""
+
+    run: str
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Choice:
+    """The options of a read."""
+
+    paths: list[str]
+    what: str
+
+    @classmethod
+    def of(cls, options: Any) -> Choice:
+        what = options.get("what", "events")
+        if what not in FILES:
+            raise ValueError(f"what {what}: expected one of {', '.join(FILES)}")
+        return cls([path.strip() for path in options.get("path", "").split(",") if path.strip()], what)
+
+    def files(self) -> list[tuple[str, Path]]:
+        """(run, file) of every run that has such a file."""
+        name = FILES[self.what][0]
+        found = [(run.name, run.journal / name) for run in places.find_runs(self.paths) if run.journal is not None]
+        return [(run, path) for run, path in found if path.is_file()]
+
+    def read(self, schema: StructType, part: Lines) -> Iterator[pa.RecordBatch]:
+        """Rows of one part."""
+        parse = _event if self.what == "events" else _operation
+        return read_lines(part, arrow_schema(schema, FILES[self.what][1]), parse)
+
+
+class JournalSource(DataSource):
+    """`brokerlab.journal`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "brokerlab.journal"
+
+    def schema(self) -> str:
+        return FILES[Choice.of(self.options).what][1].ddl()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return JournalBatchReader(schema, Choice.of(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return JournalStreamReader(schema, Choice.of(self.options))
+
+
+class JournalBatchReader(DataSourceReader):
+    """All there is now."""
+
+    def __init__(self, schema: StructType, choice: Choice) -> None:
+        self.wanted = schema
+        self.choice = choice
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [
+            Lines(run, str(path), start, min(start + PART, size))
+            for run, path in self.choice.files() for size in (path.stat().st_size,) for start in range(0, size, PART)
+        ]  # fmt: skip
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Lines)
+        return self.choice.read(self.wanted, partition)
+
+
+class JournalStreamReader(DataSourceStreamReader):
+    """What is written; an offset is {run: bytes of whole lines}."""
+
+    def __init__(self, schema: StructType, choice: Choice) -> None:
+        self.wanted = schema
+        self.choice = choice
+
+    def initialOffset(self) -> dict[str, int]:
+        return {}
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:
+        begin = start if isinstance(start, dict) else {}
+        return {run: _whole_lines(path, begin.get(run, 0)) for run, path in self.choice.files()}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        known = dict(self.choice.files())
+        return [Lines(run, str(known[run]), start.get(run, 0), until) for run, until in end.items()
+                if run in known and until > start.get(run, 0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Lines)
+        return self.choice.read(self.wanted, partition)
+
+
+def _whole_lines(path: Path, start: int) -> int:
+    """Where the last whole line ends."""
+    end = path.stat().st_size
+    with open(path, "rb") as file:
+        while end > start:
+            begin = max(start, end - BLOCK)
+            file.seek(begin)
+            newline = file.read(end - begin).rfind(b"\n")
+            if newline >= 0:
+                return begin + newline + 1
+            end = begin
+    return start
+
+
+Parsed = tuple[Any, ...]
+Parser = Callable[[bytes], Parsed]
+
+
+def _event(line: bytes) -> Parsed:
+    """(seq, t_us, node, code, cause, params)."""
+    parts = line[1:-1].split(b",", 5)
+    if len(parts) == 6 and b"\\" not in parts[2] and parts[3][:1] == b'"' == parts[3][-1:] and parts[5][:1] == b"{":
+        return int(parts[0]), int(parts[1]), parts[2][1:-1].decode(), parts[3][1:-1].decode(), int(parts[4]), parts[5]
+    seq, t_us, node, code, cause, params = orjson.loads(line)
+    return seq, t_us, node, code, cause, orjson.dumps(params)
+
+
+def _operation(line: bytes) -> Parsed:
+    """(seq, t_us, process, kind, op, fields)."""
+    row = orjson.loads(line)
+    seq, t_us, process, kind, op = [row.pop(name) for name in _OPERATION]
+    return seq, t_us, process, kind, op, orjson.dumps(row)
+
+
+_NAMES = {
+    _event: ("seq", "t_us", "node", "code", "cause", "params"),
+    _operation: ("seq", "t_us", "process", "kind", "op", "fields"),
+}
+
+
+def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.RecordBatch]:
+    """The lines of a part as record batches; what cannot be parsed is a row with `error`."""
+    names = _NAMES[parse]
+    rows: list[Parsed] = []
+    for position, line in _lines(part):
+        try:
+            if line[-1:] != b"\n":
+                raise ValueError("the file ends inside a line")
+            rows.append((*parse(line[:-1]), position, None))
+        except (ValueError, KeyError, TypeError) as error:
+            rows.append((*(None,) * len(names), position, f"no row: {error}"))
+        if len(rows) == ROWS:
+            yield _batch(rows, part, (*names, "position", "error"), schema)
+            rows.clear()
+    if rows:
+        yield _batch(rows, part, (*names, "position", "error"), schema)
+
+
+def _lines(part: Lines) -> Iterator[tuple[int, bytes]]:
+    """(position, line with its newline) of the lines that begin in the part."""
+    with open(part.path, "rb", buffering=BLOCK) as file:
+        position = part.start
+        if position:
+            file.seek(position - 1)
+            position += len(file.readline()) - 1
+        while position < part.end:
+            line = file.readline()
+            if not line:
+                return
+            yield position, line
+            position += len(line)
+
+
+def _batch(rows: list[Parsed], part: Lines, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    if "error" not in schema.names:
+        bad = next((row for row in rows if row[-1] is not None), None)
+        if bad is not None:
+            raise ValueError(f"{part.path}: byte {bad[-2]}: {bad[-1]}")
+    columns = dict(zip(names, zip(*rows)))
+    made = []
+    for field in schema:
+        values = columns.get(field.name)
+        if values is None:
+            made.append(pa.repeat(pa.scalar(part.run, pa.string()), len(rows)))
+        elif field.name in ("params", "fields"):
+            made.append(pa.array(values, pa.binary()).cast(pa.string()))
+        else:
+            made.append(pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(made, schema=schema)

@@ -1,0 +1,125 @@
+"""What lies where: runs below given directories, and the partition directories of a run's disks.
+
+```
+DIR/run.json, journal.jsonl, broker-1/data/orders-0/*.log     a run: its name is DIR's
+DATA/runs/0001/run.json, DATA/broker-1/data/orders-0/*.log    a live lab: the disks belong to its last run
+DIR/broker-1/data/orders-0/*.log                              the disks of any Kafka: a run without a journal
+RUNS/*/run.json                                               many runs
+```
+A partition directory is called TOPIC-PARTITION, as Kafka calls it. Those on their way out or in
+(`.HASH-delete`, `-future`, `-stray`) do not belong to the log any more, or not yet, and are left out, and
+so is `start/`: the disks as a run found them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.analytics.errors import AnalyticsError
+
+RUN, JOURNAL, OPERATIONS = "run.json", "journal.jsonl", "operations.jsonl"
+_PARTITION = re.compile(r"^(?P<topic>.+)-(?P<partition>\d+)$")
+_SEGMENT = re.compile(r"^\d{20}\.log$")
+_BROKER = re.compile(r"^broker-?(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """One run: its name, the directory of its journal (None: none), the directory above its disks (None: none)."""
+
+    name: str
+    journal: Path | None
+    disks: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlace:
+    """One segment file, whose it is and how many bytes it has now."""
+
+    run: str
+    broker: int
+    topic: str
+    partition: int
+    path: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+
+def find_runs(paths: Sequence[str | Path]) -> list[RunPlace]:
+    """The runs below these directories, in order; raises AnalyticsError when one holds none."""
+    found: list[RunPlace] = []
+    for given in paths:
+        path = Path(given)
+        if not path.is_dir():
+            raise AnalyticsError(f"{path}: no such directory")
+        below = _runs_of(path.resolve())
+        if not below:
+            raise AnalyticsError(f"{path} holds no run and no partition directory")
+        found += below
+    return _named_apart(list(dict.fromkeys(found)))
+
+
+def _runs_of(path: Path) -> list[RunPlace]:
+    if (path / RUN).is_file():
+        if path.parent.name == "runs" and any(path.parent.parent.glob("broker-*")):
+            return [place for place in _live_runs(path.parent.parent) if place.journal == path]
+        return [RunPlace(path.name, path, path)]
+    if (path / "runs").is_dir():
+        return _live_runs(path)
+    many = [RunPlace(one.parent.name, one.parent, one.parent) for one in sorted(path.glob(f"*/{RUN}"))]
+    if many or next(segments_below(path), None) is None:
+        return many
+    return [RunPlace(path.name, None, path)]
+
+
+def _live_runs(data: Path) -> list[RunPlace]:
+    """Runs of a live lab; what is on the disks is the work of all, and counts for the last."""
+    runs = sorted(one.parent for one in (data / "runs").glob(f"*/{RUN}"))
+    main = [run for run in runs if "-" not in run.name]
+    return [RunPlace(run.name, run, data if main and run == main[-1] else None) for run in runs]
+
+
+def _named_apart(runs: list[RunPlace]) -> list[RunPlace]:
+    """Runs of one name get more of their path into it."""
+    names = [run.name for run in runs]
+    out = []
+    for run in runs:
+        home = run.journal or run.disks
+        twice = names.count(run.name) > 1 and home is not None
+        name = "~".join(home.parts[1:]) if twice and home is not None else run.name
+        out.append(RunPlace(name, run.journal, run.disks))
+    return out
+
+
+def segments_of(run: RunPlace) -> list[SegmentPlace]:
+    """Every segment file on the disks of a run."""
+    return [] if run.disks is None else list(segments_below(run.disks, run.name))
+
+
+def segments_below(root: Path, run: str = "") -> Iterator[SegmentPlace]:
+    """Segment files below a directory, in the order of their paths."""
+    for directory, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if name not in ("start", "runs"))
+        match = _PARTITION.match(os.path.basename(directory))
+        if match is None:
+            continue
+        for name in sorted(files):
+            if _SEGMENT.match(name):
+                path = os.path.join(directory, name)
+                yield SegmentPlace(
+                    run, _broker_of(Path(path), root), match["topic"], int(match["partition"]), path,
+                    os.path.getsize(path),
+                )  # fmt: skip
+
+
+def _broker_of(path: Path, root: Path) -> int:
+    """The broker's number from the directories between; -1 when none says."""
+    parts = [*path.relative_to(root).parts, root.name, root.parent.name]
+    return next((int(match[1]) for part in parts if (match := _BROKER.match(part))), -1)

@@ -1,0 +1,276 @@
+"""Every table: what a row stands for, and its columns with Spark type and meaning.
+
+This is the one place where columns are declared. The sources, the tables written as Parquet, the tests and
+the page of the documentation all read it. `run` is the column by which the Parquet files are partitioned.
+
+| groups | tables |
+|---|---|
+| from segment files | records, batches, segments, damages |
+| from the journal | events, requests, metadata, isr_changes, elections, group_generations, replication |
+| from the operations | operations, sends, polls, commits |
+| from run.json | runs |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """Name, Spark type, meaning."""
+
+    name: str
+    type: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: `row` says what a row stands for."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def ddl(self, names: Iterable[str] | None = None) -> str:
+        """The schema as Spark's DDL; of some columns only when `names` is given, in that order."""
+        types = {column.name: column.type for column in self.columns}
+        return ", ".join(f"`{name}` {types[name]}" for name in (self.names if names is None else names))
+
+
+HEADERS = "array<struct<key: string, value: binary>>"
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    """Lines of `name  type  meaning`, set apart by two blanks."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    rows = [[part.strip() for part in line.split("  ") if part.strip()] for line in lines]
+    return tuple(Column(*row) for row in rows)
+
+
+_PLACE = """
+    run  string  name of the run
+    broker  int  broker whose disk this is, -1 when the path does not say
+    topic  string  topic name
+    partition  int  partition number
+    segment  string  file name of the segment
+"""
+_TP = """
+    topic  string  topic name
+    partition  int  partition number
+"""
+_MOMENT = """
+    run  string  name of the run
+    seq  bigint  number of the journal's row: the moment in the run
+    t_us  bigint  virtual time, microseconds
+    node  string  node that tells
+"""
+
+RECORDS = Table("records", "one record on one broker's disk", _columns(f"""
+    key  binary  key, null when there is none
+    value  binary  value, null for a tombstone
+    topic  string  topic name
+    partition  int  partition number
+    offset  bigint  offset, null in a row that reports damage
+    timestamp  timestamp  CreateTime or LogAppendTime
+    timestampType  int  0 CreateTime, 1 LogAppendTime, -1 none (magic 0)
+    headers  {HEADERS}  headers, null when there are none
+    run  string  name of the run
+    broker  int  broker whose disk this is, -1 when the path does not say
+    segment  string  file name of the segment
+    position  bigint  byte in the segment at which the batch begins
+    base_offset  bigint  first offset of the batch
+    leader_epoch  int  partition leader epoch, -1 in old formats
+    producer_id  bigint  -1: not idempotent
+    producer_epoch  int  -1: not idempotent
+    sequence  int  sequence number of the record, -1 without
+    codec  string  none, gzip, snappy, lz4, zstd
+    crc  bigint  checksum that the batch carries
+    magic  int  format: 2, or 0 and 1 of old
+    transactional  boolean  written in a transaction
+    control  boolean  a marker, not data
+    error  string  what is wrong at this position; null for a record
+"""))  # fmt: skip
+BATCHES = Table("batches", "one batch (or message of old) on one broker's disk", _columns(_PLACE + """
+    position  bigint  byte in the segment at which the batch begins
+    size  bigint  bytes of the whole batch
+    base_offset  bigint  first offset, null in a row that reports damage
+    last_offset  bigint  last offset
+    record_count  int  records that the header tells
+    leader_epoch  int  partition leader epoch, -1 in old formats
+    producer_id  bigint  -1: not idempotent
+    producer_epoch  int  -1: not idempotent
+    base_sequence  int  sequence number of the first record
+    codec  string  none, gzip, snappy, lz4, zstd
+    crc  bigint  checksum that the batch carries
+    magic  int  format: 2, or 0 and 1 of old
+    base_timestamp  timestamp  timestamp of the first record
+    max_timestamp  timestamp  largest timestamp
+    transactional  boolean  written in a transaction
+    control  boolean  holds a marker, not data
+    error  string  what is wrong at this position; null for a batch
+"""))
+SEGMENTS = Table("segments", "one segment file", _columns(_PLACE + """
+    size  bigint  bytes of the log file
+    base_offset  bigint  from the file name
+    first_offset  bigint  of the first batch, null when empty
+    last_offset  bigint  of the last batch, null when empty
+    batches  bigint  whole batches
+    records  bigint  records by the headers of the batches
+    max_timestamp  timestamp  largest timestamp
+    index_size  bigint  bytes of the offset index, null when it is missing
+    time_index_size  bigint  bytes of the time index, null when it is missing
+    damages  int  places that could not be read
+    error  string  the first of them; null when there is none
+"""))
+DAMAGES = Table("damages", "one place in a file that could not be read", _columns("""
+    run  string  name of the run
+    broker  int  broker whose disk this is, -1 when the path does not say
+    topic  string  topic name, null for files of the run itself
+    partition  int  partition number, null for files of the run itself
+    file  string  file name
+    position  bigint  byte in the file
+    error  string  what is wrong there
+"""))
+EVENTS = Table("events", "one row of the journal", _columns(_MOMENT + """
+    code  string  event code, as in the registry of events
+    cause  bigint  number of the row that led to it, 0: an input from outside
+    params  string  parameters, JSON
+    position  bigint  byte in the file at which the line begins
+    error  string  what is wrong with the line; null for an event
+"""))
+OPERATIONS = Table("operations", "one row of the history of clients", _columns("""
+    run  string  name of the run
+    seq  bigint  number of the journal's call
+    t_us  bigint  virtual time, microseconds
+    process  string  client
+    kind  string  invoke, ok, fail, info
+    op  string  send, poll, commit, assign, admin
+    fields  string  the rest, JSON
+    position  bigint  byte in the file at which the line begins: its order
+    error  string  what is wrong with the line; null for an operation
+"""))
+SENDS = Table("sends", "the fate of one value that a producer sent", _columns("""
+    run  string  name of the run
+    t_us  bigint  virtual time of the answer, microseconds
+    kind  string  ok, fail, info
+    topic  string  topic name
+    partition  int  partition number, -1 when it was never chosen
+    label  string  producer's name in the value; empty for a value written by hand
+    number  string  running number, or the text
+    offset  bigint  where it was acked, -1 without (acks=0), null when it was not
+    position  bigint  byte of the operation: its order
+"""))
+POLLS = Table("polls", "one value that a consumer read", _columns("""
+    run  string  name of the run
+    t_us  bigint  virtual time, microseconds
+    process  string  consumer
+    topic  string  topic name
+    partition  int  partition number
+    offset  bigint  offset
+    label  string  producer's name in the value; empty for a value written by hand
+    number  string  running number, or the text
+    position  bigint  byte of the operation
+    index  int  place inside the operation
+"""))
+COMMITS = Table("commits", "one partition's offset in one commit, as the consumer knows it", _columns("""
+    run  string  name of the run
+    seq  bigint  number of the journal's call
+    t_us  bigint  virtual time, microseconds
+    process  string  consumer
+    kind  string  ok, fail, info
+    group  string  group id
+    topic  string  topic name
+    partition  int  partition number
+    offset  bigint  next offset to read
+"""))
+REQUESTS = Table("requests", "one request, from sending to the answer, with the stages of the broker's pipeline",
+                 _columns("""
+    run  string  name of the run
+    broker  string  node that handled it
+    client  string  node or connection that asked
+    connection  string  connection's name
+    client_id  string  client.id
+    api  string  API name
+    version  int  API version
+    correlation  bigint  correlation id
+    sent_us  bigint  request_sent, null for outside clients
+    received_us  bigint  request_received
+    answered_us  bigint  response_sent, null when there was none
+    queue_us  bigint  in the request queue; null below record level `details`
+    local_us  bigint  in the handler
+    remote_us  bigint  in purgatory
+    response_us  bigint  in the response queue
+    purgatory_us  bigint  waited in purgatory until complete or expired
+    expired  boolean  whether purgatory gave up waiting
+    error  string  first error of the answer
+    seq  bigint  row of request_received
+"""))
+METADATA = Table("metadata", "who believed what: one change of the tree, of the controller, or of a node's belief",
+                 _columns(_MOMENT + """
+    kind  string  znode, session, controller, broker, leadership, client
+    code  string  event code
+    subject  string  znode path, session, broker, partition, or what the client asked
+    belief  string  what the node takes for true from now on
+    epoch  bigint  controller epoch, leader epoch or znode version, null without
+"""))
+ISR_CHANGES = Table("isr_changes", "one change of a partition's ISR", _columns(_MOMENT + _TP + """
+    change  string  shrunk, expanded, refused
+    isr  array<int>  members afterwards
+    removed  array<int>  members that left
+    added  array<int>  members that came
+    reason  string  why
+    leader_epoch  int  leader epoch
+"""))
+ELECTIONS = Table("elections", "one decision of the controller on a partition's leader", _columns(_MOMENT + _TP + """
+    leader  int  new leader, -1: the partition is offline
+    previous  int  leader before, -1: none
+    leader_epoch  int  new leader epoch
+    isr  array<int>  members
+    reason  string  why
+    took_over_us  bigint  when the new leader became leader, null when it did not
+"""))
+GROUP_GENERATIONS = Table("group_generations", "one state that a group entered", _columns(_MOMENT + """
+    group  string  group id
+    generation  int  generation
+    before  string  state before
+    after  string  state entered
+    reason  string  why
+    until_us  bigint  when the next state was entered, null at the end
+"""))
+REPLICATION = Table("replication", "one append to one replica, and when it stood there", _columns(_MOMENT + _TP + """
+    base_offset  bigint  first offset
+    last_offset  bigint  last offset
+    bytes  bigint  size
+    role  string  leader, follower
+"""))
+RUNS = Table("runs", "one run", _columns("""
+    run  string  name of the run
+    name  string  scenario
+    kind  string  live, simulated, disks
+    seed  bigint  seed
+    directory  string  where it was read
+    end_us  bigint  virtual end, microseconds
+    receipt  string  the receipt that the run wrote, JSON
+    facts  string  run.json
+"""))
+
+TABLES = {table.name: table for table in (
+    RECORDS, BATCHES, SEGMENTS, DAMAGES, EVENTS, OPERATIONS, SENDS, POLLS, COMMITS, REQUESTS, METADATA, ISR_CHANGES,
+    ELECTIONS, GROUP_GENERATIONS, REPLICATION, RUNS,
+)}  # fmt: skip
+
+
+def markdown() -> str:
+    """All tables, as they stand in the documentation."""
+    parts = []
+    for table in TABLES.values():
+        rows = "\n".join(f"| {column.name} | {column.type} | {column.doc} |" for column in table.columns)
+        parts.append(f"### {table.name}\n{table.row[0].upper()}{table.row[1:]}.\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
+    return "\n".join(parts)

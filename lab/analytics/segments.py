@@ -1,0 +1,165 @@
+"""The data source `brokerlab.segments`: segment files of ours and of any Kafka, for Spark.
+
+```python
+spark.read.format("brokerlab.segments").load("DIR")                                   every record
+spark.read.format("brokerlab.segments").schema("topic string, offset bigint").load("DIR")   only these columns
+spark.read.format("brokerlab.segments").option("level", "batches").load("DIR")        batches | segments
+spark.readStream.format("brokerlab.segments").load("DATA")                            and what is appended
+```
+The first columns are those of Spark's own Kafka source, so the same query runs on both. Python data sources
+are not told which columns a query uses; the schema that is asked for says it, and what is not in it is not
+decoded. Damage becomes rows with `error`; where that column was not asked for, the read fails.
+
+| option | meaning |
+|---|---|
+| path | directories of runs or of disks, separated by commas |
+| level | records (default), batches, segments |
+| topic, broker | only this topic, this broker's disk |
+| checksums | false: do not compute checksums |
+| split | bytes of a file that one task takes at most (default 64 MiB) |
+
+Streaming: an offset is the size of each file that was taken in. What is truncated on disk after it was
+read is not taken back: a stream is told about appends only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from lab.analytics import places, schemas
+from lab.analytics.places import SegmentPlace
+from lab.analytics.schemas import Table
+
+LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": schemas.SEGMENTS}
+SPLIT = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Part(InputPartition):
+    """Bytes of one segment file: what one task reads."""
+
+    place: SegmentPlace
+    start: int
+    end: int
+
+
+def arrow_schema(schema: StructType, table: Table) -> pa.Schema:
+    """The Arrow types of the columns that are asked for; a column that the table lacks is refused."""
+    from lab.analytics.columns import ARROW
+
+    known = {column.name: column.type for column in table.columns}
+    for name in schema.names:
+        if name not in known:
+            raise ValueError(f"there is no column {name} in {table.name}; there are {', '.join(known)}")
+    return pa.schema([pa.field(name, ARROW[known[name]]) for name in schema.names])
+
+
+@dataclass(slots=True)
+class Choice:
+    """The options of a read."""
+
+    paths: list[str]
+    level: str
+    topic: str | None
+    broker: int | None
+    checksums: bool
+    split: int
+
+    @classmethod
+    def of(cls, options: Any) -> Choice:
+        level = options.get("level", "records")
+        if level not in LEVELS:
+            raise ValueError(f"level {level}: expected one of {', '.join(LEVELS)}")
+        broker = options.get("broker")
+        return cls(
+            [path.strip() for path in options.get("path", "").split(",") if path.strip()], level,
+            options.get("topic"), None if broker is None else int(broker),
+            str(options.get("checksums", "true")).lower() != "false", int(options.get("split", SPLIT)),
+        )  # fmt: skip
+
+    def segments(self) -> list[SegmentPlace]:
+        """The files that are meant."""
+        return [one for run in places.find_runs(self.paths) for one in places.segments_of(run)
+                if self.topic in (None, one.topic) and self.broker in (None, one.broker)]
+
+    def read(self, schema: StructType, part: Part) -> Iterator[pa.RecordBatch]:
+        """Rows of one part."""
+        from lab.analytics.segment_reader import SegmentReader
+
+        reader = SegmentReader(
+            part.place, arrow_schema(schema, LEVELS[self.level]), part.start, part.end, self.checksums
+        )
+        return {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]()
+
+
+class SegmentSource(DataSource):
+    """`brokerlab.segments`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "brokerlab.segments"
+
+    def schema(self) -> str:
+        return LEVELS[Choice.of(self.options).level].ddl()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return SegmentBatchReader(schema, Choice.of(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return SegmentStreamReader(schema, Choice.of(self.options))
+
+
+class SegmentBatchReader(DataSourceReader):
+    """All there is now."""
+
+    def __init__(self, schema: StructType, choice: Choice) -> None:
+        self.wanted = schema
+        self.choice = choice
+
+    def partitions(self) -> Sequence[InputPartition]:
+        parts: list[InputPartition] = []
+        for place in self.choice.segments():
+            if self.choice.level == "segments" or place.size <= self.choice.split:
+                parts.append(Part(place, 0, place.size))
+            else:
+                from lab.analytics.segment_reader import split
+
+                parts += [Part(place, start, end) for start, end in split(place, self.choice.split)]
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        return self.choice.read(self.wanted, partition)
+
+
+class SegmentStreamReader(DataSourceStreamReader):
+    """What is appended; an offset is {path of a file: bytes}."""
+
+    def __init__(self, schema: StructType, choice: Choice) -> None:
+        self.wanted = schema
+        self.choice = choice
+
+    def initialOffset(self) -> dict[str, int]:
+        return {}
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:
+        """Whole batches only: what is being written now comes with the next look."""
+        from lab.analytics.segment_reader import whole_until
+
+        begin = start if isinstance(start, dict) else {}
+        return {place.path: whole_until(place, begin.get(place.path, 0)) for place in self.choice.segments()}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        known = {place.path: place for place in self.choice.segments()}
+        return [Part(known[path], start.get(path, 0), size) for path, size in end.items()
+                if path in known and size > start.get(path, 0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        return self.choice.read(self.wanted, partition)
