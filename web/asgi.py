@@ -15,14 +15,16 @@ from django.urls import path
 
 _pages = get_asgi_application()
 
+from web.api.access import ApiGuard  # noqa: E402
 from web.files import StaticFiles  # noqa: E402
 from web.live.consumer import LabConsumer  # noqa: E402
 
 _files = StaticFiles()
+_guarded = ApiGuard(_pages)
 
 
 async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    chosen = _files if scope["path"].startswith(settings.STATIC_URL) else _pages
+    chosen = _files if scope["path"].startswith(settings.STATIC_URL) else _guarded
     await chosen(scope, receive, send)
 
 

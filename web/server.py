@@ -70,9 +70,11 @@ def prepare() -> None:
     import django
 
     django.setup()
+    from web.database import migrate
     from web.files import collect
 
     collect()
+    migrate()
 
 
 def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | None = None) -> LabServer:

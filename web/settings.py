@@ -6,6 +6,9 @@
 | DATABASE_URL | `postgresql://user:password@host:port/name` | SQLite in that directory |
 | REDIS_URL | channel layer between several web processes | a layer in memory |
 | BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost only |
+| BROKERLAB_TOKEN | what REST asks of callers that are not on this machine | drawn, in `web/token` |
+| BROKERLAB_LAB | name of the lab, in REST's addresses and in Redis | `lab` |
+| BROKERLAB_LAB_HOST | `remote`: another process hosts the lab, this one serves viewers (needs REDIS_URL) | this process |
 
 The secret key is drawn once for each data directory and stays there.
 """
@@ -52,17 +55,22 @@ def _database(url: str | None) -> dict[str, Any]:
 def _channel_layer(url: str | None) -> dict[str, Any]:
     if not url:
         return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
-    return {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [url]}}
+    return {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [url], "capacity": 400, "expiry": 20}}
 
+
+LAB_NAME = os.environ.get("BROKERLAB_LAB", "lab")
+HOSTS_LAB = os.environ.get("BROKERLAB_LAB_HOST", "") != "remote"
+REDIS_URL = os.environ.get("REDIS_URL")
 
 SECRET_KEY = _secret_key(DATA_DIR)
 DEBUG = False
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS += [name for name in os.environ.get("BROKERLAB_HOSTS_ALLOWED", "").split(",") if name]
 
-INSTALLED_APPS = ["django.contrib.staticfiles", "web.pages"]
+INSTALLED_APPS = ["django.contrib.staticfiles", "web.pages", "web.api.apps.ApiConfig"]
 MIDDLEWARE = [
     "web.security.content_security_policy",
+    "web.api.errors.as_problems",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -74,7 +82,7 @@ TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP
 
 DATABASES = {"default": _database(os.environ.get("DATABASE_URL"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CHANNEL_LAYERS = {"default": _channel_layer(os.environ.get("REDIS_URL"))}
+CHANNEL_LAYERS = {"default": _channel_layer(REDIS_URL)}
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ko", "한국어")]

@@ -3,10 +3,10 @@
 One line of JSON comes in on standard input, lines go out on standard output:
 
 ```
-in   {"do": "scenario", "document": {...}, "name": "acks-1", "seed": 7, "live": false, "out": DIR}
+in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "seed": 7, "live": false, "out": DIR}
      {"do": "verify" | "receipt", "path": DIR}
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
-     {"result": {...}}  or  {"error": "...", "place": "...", "invalid": true}
+     {"result": {...}}  or  {"error": "...", "place": "..."}
 ```
 Standard input stays open as long as somebody waits for the answer: its end ends the process. A scenario
 runs exactly as `./brokerlab run` runs it.
@@ -66,10 +66,13 @@ def progress(execution: Execution) -> tuple[str, float]:
 
 def run_scenario(request: dict[str, Any]) -> dict[str, Any]:
     """Run a document; the receipt stands in the run's directory."""
-    document = request["document"]
+    if "yaml" in request:
+        scenario = grammar.parse(request["yaml"], f"{request['name']}.yaml")
+    else:
+        scenario = grammar.from_dict(request["document"], request["name"])
     if request.get("seed") is not None:
-        document = {**document, "seed": request["seed"]}
-    scenario = grammar.from_dict(document, request["name"])
+        scenario.spec.seed = request["seed"]
+        scenario.document = {**scenario.document, "seed": request["seed"]}
     execution = Execution(scenario, RunDirectory(Path(request["out"])), bool(request.get("live")), memory)
     threading.Thread(target=tell_progress, args=(execution,), daemon=True).start()
     result = execution.run()
@@ -100,7 +103,9 @@ def main() -> None:
     try:
         result = KINDS[request["do"]](request)
     except SpecError as error:
-        say(error=error.reason, place=shown(error.place), invalid=True)
+        say(error=error.reason, place=shown(error.place))
+    except grammar.ScenarioError as error:
+        say(error=error.reason, place=error.place)
     except (RunError, DirectoryError) as error:
         say(error=str(error))
     else:

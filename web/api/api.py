@@ -1,0 +1,94 @@
+"""The description of the API, its page, and how a body is read.
+
+`/api/openapi.json` is OpenAPI 3.1; `/api/docs` shows the same as a page that needs no script and nothing
+from elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from ninja import NinjaAPI
+from ninja.errors import HttpError
+from ninja.openapi.docs import DocsBase
+from ninja.parser import Parser
+
+from web.api import jobs, labs, problems, reference, runs, scenarios
+from web.api.docs import operations
+
+DEEPEST = 64
+NDJSON_PATHS = ("/journal", "/operations")
+WORDS = {
+    "labs": "The lab of this process", "runs": "What runs have left", "scenarios": "Scenarios",
+    "jobs": "Background work", "reference": "To look up",
+}  # fmt: skip
+
+
+class StrictParser(Parser):
+    """JSON by the book: no NaN, no lone surrogates, not deeper than `DEEPEST`."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        """The body as plain data; HttpError 400 says what is wrong with it."""
+        try:
+            found = orjson.loads(request.body or b"{}")
+        except orjson.JSONDecodeError as error:
+            raise HttpError(400, f"not JSON: {error}") from None
+        if not _shallow(found, DEEPEST):
+            raise HttpError(400, f"nested deeper than {DEEPEST}")
+        return found
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        return levels > 0 and all(_shallow(one, levels - 1) for one in value.values())
+    if isinstance(value, list):
+        return levels > 0 and all(_shallow(one, levels - 1) for one in value)
+    return True
+
+
+class OwnPage(DocsBase):
+    """All operations on one page, rendered here."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        """The page."""
+        schema = api.get_openapi_schema()
+        groups = [{"name": WORDS[tag], "operations": rows} for tag, rows in operations(schema, list(WORDS)).items()]
+        return render(request, "api/docs.html", {"groups": groups, "title": schema["info"]["title"]})
+
+
+class LabApi(NinjaAPI):
+    """Ninja's description, made exact: errors are problems, journals are lines of JSON."""
+
+    def get_openapi_schema(self, **kwargs: Any) -> Any:
+        """OpenAPI 3.1."""
+        schema = super().get_openapi_schema(**kwargs)
+        for path, methods in schema["paths"].items():
+            for operation in methods.values():
+                for status, response in operation["responses"].items():
+                    _exact(path, int(status), response)
+        return schema
+
+
+def _exact(path: str, status: int, response: dict[str, Any]) -> None:
+    content = response.get("content", {})
+    if status >= 400 and "application/json" in content:
+        content[problems.MEDIA_TYPE] = content.pop("application/json")
+    elif path.endswith(NDJSON_PATHS) and status == 200:
+        content.pop("application/json", None)
+        content[runs.NDJSON] = {"schema": {"type": "string"}}
+
+
+api = LabApi(
+    title="Brokerlab",
+    version="1",
+    description="A Kafka cluster that can be scripted: labs, commands, events, runs, scenarios, records.",
+    docs=OwnPage(),
+    parser=StrictParser(),
+    urls_namespace="api",
+)
+problems.install(api)
+for router in (labs.router, runs.router, scenarios.router, jobs.router, reference.router):
+    api.add_router("", router)

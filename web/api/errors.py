@@ -1,0 +1,34 @@
+"""What Django itself answers below `/api/` (no such address, no such method) is a problem detail, too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import async_only_middleware
+
+from web.api.access import PREFIX
+from web.api.problems import MEDIA_TYPE, problem
+
+Answer = Callable[[HttpRequest], Awaitable[HttpResponse]]
+
+
+@async_only_middleware
+def as_problems(get_response: Answer) -> Answer:
+    """Django's middleware."""
+
+    async def answer(request: HttpRequest) -> HttpResponse:
+        response = await get_response(request)
+        if response.status_code < 400 or not request.path.startswith(PREFIX) or _is_problem(response):
+            return response
+        found = problem(response.status_code, HTTPStatus(response.status_code).phrase)
+        if "Allow" in response:
+            found["Allow"] = response["Allow"]
+        return found
+
+    return answer
+
+
+def _is_problem(response: HttpResponse) -> bool:
+    return response.get("Content-Type", "").startswith(MEDIA_TYPE)

@@ -1,0 +1,262 @@
+"""The lab of this process over REST.
+
+Operations that say `run` mean an open run: the live one when it is left out, a branch by its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Annotated, Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import Body, Query, Router
+from pydantic import Field
+
+from lab.clusters.vocabulary import check_command
+from lab.experiments.directory import JOURNAL
+from lab.live import MAX_BRANCHES
+from web.api import journal_file, records, schemas
+from web.api.asking import answer, asked, branch_of, flushed, hosted, lab_named, raw, run_directory
+from web.api.journal_file import Page
+from web.api.problems import Problem
+from web.api.runs import listed
+from web.live.hub import hub
+
+router = Router(tags=["labs"])
+FORK_S = 120.0
+LOOK_EVERY_S = 0.05
+COMMANDS = 100
+
+Limit = Annotated[int, Field(ge=1, le=10_000)]
+PageLimit = Annotated[int, Field(ge=1, le=500)]
+Offset = Annotated[int, Field(ge=0, le=1 << 62)]
+Wait = Annotated[float, Field(ge=0, le=30)]
+Problems = schemas.Problem
+
+
+# -- looking --------------------------------------------------------------------------------
+@router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
+async def labs(request: HttpRequest) -> HttpResponse:
+    """One process runs one lab; its id is `lab` unless BROKERLAB_LAB says otherwise."""
+    return answer({"labs": [_lab_view(settings.LAB_NAME, hub.lab)]})
+
+
+@router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
+async def lab(request: HttpRequest, lab: str) -> HttpResponse:
+    """Run, clock, seed, and where its brokers listen."""
+    return answer(_lab_view(lab, lab_named(lab)))
+
+
+def _lab_view(name: str, found: Any) -> dict[str, Any]:
+    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **_clock(found)}
+    spec = getattr(found, "spec", None)
+    if spec is not None:
+        ports = spec.ports().values()
+        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "controller": spec.cluster.controller,
+                 "bootstrap": ",".join(f"{spec.cluster.host}:{port}" for port in ports),
+                 "open": list(found.branches)}  # fmt: skip
+    return view
+
+
+def _clock(branch: Any) -> dict[str, Any]:
+    clock = getattr(branch, "clock", None)
+    return clock() if clock is not None else {"seq": hub.seq, "t": hub.t}
+
+
+@router.get(
+    "/labs/{lab}/snapshot",
+    response={200: schemas.Snapshot, 404: Problems, 503: Problems, 504: Problems},
+    summary="The whole state",
+)
+async def snapshot(request: HttpRequest, lab: str, run: str | None = None) -> HttpResponse:
+    """Brokers, topics with leader, ISR and log marks, groups, clients, znodes, links: between two events."""
+    seq, text = await asked(branch_of(lab_named(lab), run).snapshot())
+    return raw(f'{{"seq":{seq},{text[1:]}')
+
+
+@router.get(
+    "/labs/{lab}/events",
+    response={200: schemas.Events, 404: Problems, 410: Problems, 422: Problems, 503: Problems, 504: Problems},
+    summary="What happened behind an event",
+)
+async def events(
+    request: HttpRequest, lab: str, since: schemas.Seq = 0, limit: Limit = 1000, codes: str = "", wait: Wait = 0,
+    run: str | None = None,
+) -> HttpResponse:  # fmt: skip
+    """About `limit` events behind `since` (never a part of what happened at one number), of these `codes`
+    only (separated by commas). `wait`: when there is none, up to so many seconds for the first."""
+    branch = branch_of(lab_named(lab), run)
+    wanted = frozenset(filter(None, codes.split(",")))
+    deadline = time.monotonic() + wait
+    while True:
+        page = await _page(branch, since, limit, wanted)
+        if page.rows or page.more or time.monotonic() >= deadline:
+            return answer({"events": page.rows, "next": page.next, "more": page.more})
+        since = max(since, page.next)
+        await _moved(branch, since, deadline)
+
+
+async def _moved(branch: Any, since: int, deadline: float) -> None:
+    """Until something has happened behind `since`: the number is read without asking the world."""
+    await asyncio.sleep(LOOK_EVERY_S)
+    while _clock(branch)["seq"] <= since and time.monotonic() < deadline:
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> Page:
+    """From the journal's file where there is one, else from what is in memory."""
+    if hasattr(branch, "files") or hasattr(branch, "data"):
+        open_one = branch.main if hasattr(branch, "main") else branch
+        await flushed(open_one.run_id)
+        path = open_one.files.path / JOURNAL
+        return await asyncio.to_thread(journal_file.read_page, path, since, limit, codes)
+    text = await asked(branch.events_since(since))
+    if text is None:
+        raise Problem(410, "these events are no longer in memory: take a snapshot", "since")
+    rows = json.loads(text)
+    end = limit
+    while end < len(rows) and rows[end][0] == rows[end - 1][0]:
+        end += 1
+    last = rows[:end][-1][0] if rows else since
+    shown = [row for row in rows[:end] if not codes or row[2] in codes]
+    return Page(shown, last, end < len(rows))
+
+
+# -- commanding -----------------------------------------------------------------------------
+@router.post(
+    "/labs/{lab}/commands",
+    response={200: schemas.Obeyed, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 503, 504), Problems)},
+    summary="Do one command, or a list of them in order",
+)
+async def commands(
+    request: HttpRequest, lab: str,
+    command: schemas.Command | Annotated[list[schemas.Command], Field(min_length=1, max_length=COMMANDS)] = Body(...),
+    run: str | None = None,
+) -> HttpResponse:  # fmt: skip
+    """The same object as in a scenario or a click: `{"do": "kill", "leader_of": "orders-0"}`. A list is
+    checked as a whole before the first is carried out; it ends at the first that the world refuses, and
+    the problem's `place` (`[1].broker`) and `done` say how far it came."""
+    branch = branch_of(lab_named(lab), run)
+    if not isinstance(command, list):
+        return answer(await _obey(branch, _checked(command, ())))
+    return answer(await obey_all(branch, command))
+
+
+def _checked(command: schemas.Command, place: tuple[int, ...]) -> dict[str, Any]:
+    """The plain command; what it lacks is told before the world sees it. Time is the pump's, not the world's."""
+    found = command.model_dump()
+    if found["do"] != "time":
+        check_command(found, place)
+    return found
+
+
+async def obey_all(branch: Any, given: list[schemas.Command]) -> dict[str, Any]:
+    """Check all, then carry them out one after another."""
+    checked = [_checked(one, (index,)) for index, one in enumerate(given)]
+    results: list[dict[str, Any]] = []
+    for index, one in enumerate(checked):
+        results.append(await _obey(branch, one, index))
+    return {"ok": True, "seq": results[-1].get("seq") if results else None, "results": results}
+
+
+async def _obey(branch: Any, command: dict[str, Any], index: int | None = None) -> dict[str, Any]:
+    result: dict[str, Any] = await asked(branch.submit(command))
+    if result.get("ok"):
+        return result
+    place, more = str(result.get("place") or "do"), {}
+    if index is not None:
+        place, more = f"[{index}].{place}", {"done": index}
+    raise Problem(422, str(result.get("error", "refused")), place, **more)
+
+
+# -- runs of the lab ------------------------------------------------------------------------
+@router.get(
+    "/labs/{lab}/runs",
+    response={200: schemas.Runs, **dict.fromkeys((404, 422, 501, 503), Problems)},
+    summary="Open branches, and all runs on disk",
+)
+async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Offset = 0) -> HttpResponse:
+    """Newest first. A run on disk can be opened; it is executed again for that."""
+    found = hosted(lab_named(lab))
+    opened = [branch.view() for branch in list(found.branches.values())]
+    rows, total = await asyncio.to_thread(listed, found.data / "runs", limit, offset)
+    return answer({"open": opened, "runs": rows, "total": total})
+
+
+@router.post(
+    "/labs/{lab}/forks",
+    response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
+    summary="Go on from any moment with other settings",
+)
+async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpResponse:
+    """A new branch, paused right behind event `seq` (or at `t_us`) of an open run; the old one stays. The
+    `commands` are carried out in it at that moment; `{"do": "time", "speed": "play"}` lets it go on."""
+    found = hosted(lab_named(lab))
+    if fork.seq is not None and fork.t_us is not None:
+        raise Problem(422, "expected seq or t_us, found both", "t_us")
+    parent = branch_of(found, fork.run)
+    if fork.t_us is not None and fork.t_us > parent.clock()["t"]:
+        raise Problem(422, f"run {parent.run_id} has come to {parent.clock()['t']} us only", "t_us")
+    if fork.seq is not None and fork.seq > parent.clock()["seq"]:
+        raise Problem(422, f"run {parent.run_id} has come to event {parent.clock()['seq']} only", "seq")
+    for index, one in enumerate(fork.commands):
+        _checked(one, ("commands", index))  # type: ignore[arg-type]
+    seq = parent.clock()["seq"] if fork.seq is None and fork.t_us is None else fork.seq
+    name = await asked(found.fork(parent.run_id, seq=seq, t_us=fork.t_us), FORK_S)
+    branch = found.branch(name)
+    results = (await obey_all(branch, fork.commands))["results"] if fork.commands else []
+    return answer({**branch.view(), "results": results}, 201)
+
+
+@router.post(
+    "/labs/{lab}/runs/{run}/open",
+    response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
+    summary="Open a finished run",
+)
+async def open_run(request: HttpRequest, lab: str, run: str) -> HttpResponse:
+    """It is executed again to its end and paused there; from then on it is a branch that can be forked."""
+    found = hosted(lab_named(lab))
+    run_directory(run)
+    if len(found.branches) >= MAX_BRANCHES:
+        raise Problem(409, f"{MAX_BRANCHES} runs are open; close one first")
+    name = await asked(found.open_run(run), FORK_S)
+    return answer(found.branch(name).view(), 201)
+
+
+@router.delete(
+    "/labs/{lab}/runs/{run}",
+    response={204: None, **dict.fromkeys((403, 404, 409, 501, 503, 504), Problems)},
+    summary="Close a branch",
+)
+async def close(request: HttpRequest, lab: str, run: str) -> HttpResponse:
+    """Its directory stays; the live run cannot be closed."""
+    found = hosted(lab_named(lab))
+    branch_of(found, run)
+    await asked(found.close_branch(run))
+    return HttpResponse(status=204)
+
+
+# -- records --------------------------------------------------------------------------------
+@router.get(
+    "/labs/{lab}/topics/{topic}/records",
+    response={200: schemas.RecordsPage, **dict.fromkeys((404, 409, 416, 422, 501, 503, 504), Problems)},
+    summary="Records of a partition, as any replica has them",
+)
+async def topic_records(
+    request: HttpRequest, lab: str, topic: str, partition: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
+    offset: Offset | None = None, limit: PageLimit = 100, replica: Annotated[int, Field(ge=0, le=1 << 31)] | None = None,
+    fields: bool = False, run: str | None = None,
+) -> HttpResponse:  # fmt: skip
+    """Whole batches from the one that holds `offset` on, with their facts and bytes in hex (`fields`: and
+    which bytes mean what), and their records decoded. `replica`: a broker's id, the leader without one;
+    also of a broker that is down. `committed`: below that replica's high watermark."""
+    branch = branch_of(hosted(lab_named(lab)), run)
+    branch = getattr(branch, "main", branch)
+    found = await asked(
+        branch.ask(records.read_bytes, branch.world, branch.spec, topic, partition, offset, replica)
+    )
+    shown = await asyncio.to_thread(records.decode, found, offset, limit, fields)
+    return answer({"topic": topic, "partition": partition, **shown})

@@ -1,0 +1,70 @@
+"""What can be looked up: settings, codes of events, commands. Nothing of it depends on a lab."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import Field
+
+from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_core.metadata.configs_topic import SYNONYMS
+from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
+from lab.clusters.vocabulary import KINDS
+from web.api import schemas
+from web.api.asking import answer
+
+router = Router(tags=["reference"])
+
+
+@router.get("/settings", response={200: schemas.Page, 422: schemas.Problem}, summary="Settings of brokers and topics")
+async def settings(
+    request: HttpRequest, name: str = "", of: Literal["broker", "topic"] | None = None,
+    limit: Annotated[int, Field(ge=1, le=1000)] = 1000, offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
+) -> HttpResponse:  # fmt: skip
+    """Kafka's names, defaults (of 3.9, and of 4.x where they differ), limits, meaning. `name`: a part of it."""
+    found = [one for one in _settings() if name in one["name"] and of in (None, one["of"])]
+    return answer({"items": found[offset : offset + limit], "total": len(found)})
+
+
+@cache
+def _settings() -> list[dict[str, Any]]:
+    broker = [_setting("broker", one) for one in BROKER_SETTINGS.values()]
+    topic = [_setting("topic", one) for one in TOPIC_SETTINGS.values()]
+    return [*broker, *topic]
+
+
+def _setting(of: str, setting: Setting) -> dict[str, Any]:
+    checks = [str(check) for era in (ZOOKEEPER, KRAFT) if (check := setting.check_in(era)) is not None]
+    found: dict[str, Any] = {
+        "name": setting.name, "of": of, "type": setting.type.name, "default": setting.default_in(ZOOKEEPER),
+        "default_4": setting.default_in(KRAFT), "accepts": list(dict.fromkeys(checks)), "only_in": setting.era,
+        "doc": setting.doc,
+    }  # fmt: skip
+    if of == "broker":
+        return {**found, "changes": str(setting.mode)}
+    return {**found, "broker_settings": [name for name, _ in SYNONYMS.get(setting.name, ())]}
+
+
+@router.get("/events-registry", response=schemas.Page, summary="Codes of the journal's events")
+async def events_registry(request: HttpRequest) -> HttpResponse:
+    """Level, parameters with their meaning, and the one-line rendering: `{name}` stands for a parameter."""
+    rows = [
+        {"code": code.name, "level": LEVEL_NAMES[code.level], "render": code.render, "params": code.params}
+        for code in REGISTRY.values()
+    ]
+    return answer({"items": rows, "total": len(rows)})
+
+
+@router.get("/commands", response=schemas.Page, summary="The vocabulary of commands")
+async def commands(request: HttpRequest) -> HttpResponse:
+    """For each `do`: the keys that it takes, those that must be there, and those of which there is exactly one."""
+    rows: list[dict[str, Any]] = [
+        {"do": name, "keys": list(kind.keys), "required": list(kind.required), "one_of": list(kind.one_of)}
+        for name, kind in KINDS.items()
+    ]
+    rows.append({"do": "time", "keys": ["speed"], "required": ["speed"], "one_of": []})
+    return answer({"items": rows, "total": len(rows)})

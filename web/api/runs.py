@@ -1,0 +1,148 @@
+"""What runs have left on disk: facts, receipt, journal, history of operations, verification."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import Query, Router
+from pydantic import Field
+
+from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
+from web.api import schemas
+from web.api.asking import answer, flushed, run_directory, runs_directory
+from web.api.journal_file import place_behind, whole_lines
+from web.api.models import DONE, ENDED, FAILED
+from web.api.problems import Problem
+from web.api.work import WorkFailed, in_process, jobs
+
+router = Router(tags=["runs"])
+RECEIPT_S = 60.0
+NDJSON = "application/x-ndjson"
+SHORT = ("kind", "name", "seed", "parent", "forked_at_us", "end_us", "events", "operations", "passed")
+Wait = Annotated[float, Field(ge=0, le=30)]
+Problems = schemas.Problem
+
+
+def listed(home: Path, limit: int, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """One page of the runs in a directory, newest first."""
+    paths = [path.parent for path in home.glob(f"*/{RUN}")]
+    paths.sort(key=lambda path: [int(part) if part.isdigit() else -1 for part in path.name.split("-")], reverse=True)
+    return [_short(path) for path in paths[offset : offset + limit]], len(paths)
+
+
+def _short(path: Path) -> dict[str, Any]:
+    try:
+        facts = read_facts(path)
+    except DirectoryError as error:
+        return {"run": path.name, "error": str(error).replace(str(path), path.name)}
+    found = {"run": path.name, "finished": "end_us" in facts} | {name: facts[name] for name in SHORT if name in facts}
+    if "receipt" in facts:
+        found["receipt"] = {name: facts["receipt"][name] for name in schemas.FIGURES}
+    return found
+
+
+@router.get("/runs", response={200: schemas.Page, **dict.fromkeys((422, 501, 503), Problems)}, summary="Runs on disk")
+async def runs(
+    request: HttpRequest, limit: Annotated[int, Field(ge=1, le=500)] = 50,
+    offset: Annotated[int, Field(ge=0, le=1 << 62)] = 0,
+) -> HttpResponse:  # fmt: skip
+    """Newest first: live runs, branches, scenarios."""
+    rows, total = await asyncio.to_thread(listed, runs_directory(), limit, offset)
+    return answer({"items": rows, "total": total})
+
+
+@router.get(
+    "/runs/{run}", response={200: schemas.Thing, **dict.fromkeys((404, 409, 501, 503), Problems)}, summary="A run"
+)
+async def run(request: HttpRequest, run: str) -> HttpResponse:
+    """Its description: spec, seed, kind, parent; of a scenario's run also document, receipt and verdict."""
+    facts = await asyncio.to_thread(read_facts, run_directory(run))
+    return answer({"run": run, "finished": "end_us" in facts, **facts})
+
+
+@router.get(
+    "/runs/{run}/receipt",
+    response={200: schemas.Receipt, **dict.fromkeys((404, 409, 501, 503, 504), Problems)},
+    summary="What was acknowledged, read, lost, duplicated, reordered",
+)
+async def receipt(request: HttpRequest, run: str) -> HttpResponse:
+    """Computed from the recorded operations of built-in clients and of records produced by hand. Of a
+    scenario it is the verdict at its end; of any other run it is what the history says by now: what nobody
+    has read yet counts as `unseen`, which is part of `lost`."""
+    path = run_directory(run)
+    is_open = await flushed(run)
+    facts = await asyncio.to_thread(read_facts, path)
+    found = facts.get("receipt")
+    if found is None:
+        try:
+            found = await asyncio.wait_for(in_process({"do": "receipt", "path": str(path)}), RECEIPT_S)
+        except WorkFailed as error:
+            raise Problem(409, str(error)) from None
+    finished = "end_us" in facts and not is_open
+    more = {name: facts[name] for name in ("passed", "unmet", "notes") if name in facts}
+    return answer({"run": run, "finished": finished, **found, **more})
+
+
+@router.get(
+    "/runs/{run}/journal",
+    response={200: schemas.Thing, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
+    summary="The journal, one event a line",
+)
+async def journal(request: HttpRequest, run: str, since: Annotated[int, Field(ge=0, le=1 << 62)] = 0) -> HttpResponse:
+    """The bytes of the file: `[seq, t_us, node, code, cause, {params}]`. Of an open run up to now."""
+    path = run_directory(run) / JOURNAL
+    await flushed(run)
+    return _stream(path, since)
+
+
+@router.get(
+    "/runs/{run}/operations",
+    response={200: schemas.Thing, **dict.fromkeys((404, 501, 503, 504), Problems)},
+    summary="The history that the receipt is computed from, one operation a line",
+)
+async def operations(request: HttpRequest, run: str) -> HttpResponse:
+    """invoke, ok, fail or info of each send, poll and commit."""
+    path = run_directory(run) / OPERATIONS
+    await flushed(run)
+    return _stream(path, None)
+
+
+def _stream(path: Path, since: int | None) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(_pieces(path, since), content_type=NDJSON)
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _pieces(path: Path, since: int | None) -> AsyncIterator[bytes]:
+    """A file piece by piece, each read in a worker thread."""
+    with await asyncio.to_thread(open, path, "rb") as file:
+        if since:
+            file.seek(await asyncio.to_thread(place_behind, file, since))
+        pieces = whole_lines(file)
+        while piece := await asyncio.to_thread(next, pieces, b""):
+            yield piece
+
+
+@router.get(
+    "/runs/{run}/verify",
+    response={200: schemas.Verdict, 202: schemas.JobView,
+              **dict.fromkeys((404, 409, 422, 429, 501, 503, 504), Problems)},
+    summary="Execute a run again and compare its journal byte for byte",
+)  # fmt: skip
+async def verify(request: HttpRequest, run: str, wait: Wait = Query(30)) -> HttpResponse:
+    """In a process of its own. 202 and the job when it takes longer than `wait` seconds; asking again is asking
+    for the same job."""
+    path = run_directory(run)
+    if await flushed(run):
+        raise Problem(409, f"run {run} is open and goes on; close it or stop the lab first", "run")
+    job = await jobs.of(run, "verify")
+    if job is None or (job.state in ENDED and job.state != DONE):
+        job = await jobs.start({"do": "verify", "path": str(path)}, path.parent, name=run, run=run)
+    job = await jobs.wait(job, wait)
+    if job.state == FAILED:
+        raise Problem(409, (job.error or {}).get("title", "it could not be executed again"))
+    return answer(job.result) if job.state == DONE else answer(job.view(), 202)

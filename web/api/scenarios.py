@@ -1,0 +1,101 @@
+"""Scenarios over REST: those that come with the lab, and those that a caller brings."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from lab.scenarios import grammar
+from lab.scenarios.grammar import Scenario
+from web.api import schemas
+from web.api.asking import answer, runs_directory
+from web.api.problems import Problem
+from web.api.work import jobs
+
+router = Router(tags=["scenarios"])
+Problems = schemas.Problem
+REFUSALS = dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503), Problems)
+
+
+def shipped(name: str) -> Scenario:
+    """A scenario that comes with the lab; never a file that a caller names."""
+    if name not in grammar.names():
+        raise Problem(404, f"there is no scenario {name}", "name")
+    return grammar.load(str(grammar.HOME / f"{name}.yaml"))
+
+
+def described(scenario: Scenario) -> dict[str, Any]:
+    """What a list shows."""
+    return {
+        "name": scenario.name, "title": scenario.title, "text": scenario.text, "teaches": scenario.teaches,
+        "seed": scenario.spec.seed, "steps": len(scenario.steps), "duration_us": scenario.duration_us,
+        "expect": {name: str(wanted) for name, wanted in scenario.expect.items()},
+    }  # fmt: skip
+
+
+def checked(given: schemas.Document, name: str = "scenario") -> Scenario:
+    """A scenario that came with a request. Raises ScenarioError, SpecError, Problem."""
+    if (given.yaml is None) == (given.document is None):
+        raise Problem(422, "expected exactly one of yaml and document", "yaml")
+    try:
+        if given.yaml is not None:
+            return grammar.parse(given.yaml, f"{name}.yaml")
+        return grammar.from_dict(given.document, name)
+    except RecursionError:
+        raise Problem(422, "nested too deeply", "document") from None
+
+
+@router.get("/scenarios", response=schemas.Scenarios, summary="Scenarios that come with the lab")
+async def scenarios(request: HttpRequest) -> HttpResponse:
+    """Each with its title and text in English and Korean, and what it teaches."""
+    found = await asyncio.to_thread(lambda: [described(shipped(name)) for name in grammar.names()])
+    return answer({"scenarios": found})
+
+
+@router.post(
+    "/scenarios/validate", response={200: schemas.Valid, **REFUSALS}, summary="Check a scenario"
+)
+async def validate(request: HttpRequest, document: schemas.Document) -> HttpResponse:
+    """422 names the place of what is wrong, in YAML also the line, and says what was expected."""
+    found = await asyncio.to_thread(checked, document)
+    return answer({"valid": True, "scenario": found.name, **described(found)})
+
+
+@router.post("/scenarios/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario of one's own")
+async def run_document(request: HttpRequest, document: schemas.RunDocument) -> HttpResponse:
+    """As a job, in a process of its own."""
+    found = await asyncio.to_thread(checked, document)
+    asked_for: dict[str, Any] = {"do": "scenario", "name": found.name}
+    asked_for |= {"yaml": document.yaml} if document.yaml is not None else {"document": document.document}
+    return await _start(asked_for, found, document)
+
+
+@router.get(
+    "/scenarios/{name}", response={200: schemas.ScenarioView, 404: Problems}, summary="A scenario and its document"
+)
+async def scenario(request: HttpRequest, name: str) -> HttpResponse:
+    """`document` is what a run or a validation takes, `yaml` the file with its comments."""
+    found = await asyncio.to_thread(shipped, name)
+    text = await asyncio.to_thread((grammar.HOME / f"{name}.yaml").read_text, encoding="utf-8")
+    return answer({**described(found), "document": found.document, "yaml": text})
+
+
+@router.post("/scenarios/{name}/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario")
+async def run(request: HttpRequest, name: str, options: schemas.RunOptions) -> HttpResponse:
+    """As a job, in a process of its own, exactly as `./brokerlab run NAME` does it: with the same seed its
+    journal is the same, byte for byte. Ask `/api/jobs/{id}?wait=30` until it is done."""
+    found = await asyncio.to_thread(shipped, name)
+    text = await asyncio.to_thread((grammar.HOME / f"{name}.yaml").read_text, encoding="utf-8")
+    return await _start({"do": "scenario", "name": name, "yaml": text}, found, options)
+
+
+async def _start(asked_for: dict[str, Any], found: Scenario, options: schemas.RunOptions) -> HttpResponse:
+    seed = found.spec.seed if options.seed is None else options.seed
+    asked_for |= {"seed": options.seed, "live": options.live}
+    job = await jobs.start(asked_for, runs_directory(), name=found.name[:200], seed=seed, live=options.live)
+    response = answer(job.view(), 202)
+    response["Location"] = f"/api/jobs/{job.id}"
+    return response

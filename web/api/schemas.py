@@ -1,0 +1,210 @@
+"""What goes in and out, as the description (OpenAPI) shows it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
+Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
+Seed = Annotated[int, Field(ge=0, le=(1 << 62))]
+
+
+class Problem(Schema):
+    """RFC 9457."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str
+    title: str
+    status: int
+    place: str | None = None
+
+
+class Thing(Schema):
+    """An object whose further keys the text of the operation describes."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Command(Schema):
+    """One command of the vocabulary: `do`, and what that command needs. `GET /api/commands` lists them."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"do": "kill", "leader_of": "orders-0"}]})
+    do: str
+
+
+class Obeyed(Thing):
+    """What the world says to a command."""
+
+    ok: Literal[True]
+    seq: int | None = None
+
+
+class Fork(Schema):
+    """Where a branch begins: behind event `seq`, or at `t_us`; without both, at this moment."""
+
+    model_config = ConfigDict(extra="forbid")
+    run: str | None = None
+    seq: Seq | None = None
+    t_us: Seq | None = None
+    commands: Annotated[list[Command], Field(max_length=100)] = []
+
+
+class Document(Schema):
+    """A scenario: as YAML text, or as the same document in JSON."""
+
+    model_config = ConfigDict(extra="forbid")
+    yaml: Annotated[str, Field(max_length=1_000_000)] | None = None
+    document: dict[str, Any] | None = None
+
+
+class RunOptions(Schema):
+    """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock."""
+
+    model_config = ConfigDict(extra="forbid")
+    seed: Seed | None = None
+    live: bool = False
+
+
+class RunDocument(Document, RunOptions):
+    """A scenario of one's own and how it is run."""
+
+
+class LabView(Thing):
+    """A lab in short."""
+
+    id: str
+    run: str
+    epoch: int
+    seq: int
+
+
+class Labs(Schema):
+    """The labs that this process knows: its own."""
+
+    labs: list[LabView]
+
+
+class Snapshot(Schema):
+    """The state between two events, in the shape that the page's reducers keep."""
+
+    seq: int
+    run: str
+    epoch: int
+    t: int
+    state: dict[str, Any]
+
+
+class Events(Schema):
+    """Rows `[seq, t_us, code, node, cause, {params}]`; the next page begins behind `next`."""
+
+    events: list[list[Any]]
+    next: int
+    more: bool
+
+
+class Branch(Thing):
+    """An open run."""
+
+    run: str
+    epoch: int
+    seq: int
+
+
+class Runs(Schema):
+    """Open branches, and one page of all runs on disk, newest first."""
+
+    open: list[Branch]
+    runs: list[Thing]
+    total: int
+
+
+class RecordsPage(Thing):
+    """Records from `offset` on; the next page begins at `next`."""
+
+    topic: str
+    partition: int
+    replica: int
+    batches: list[Thing]
+    records: list[Thing]
+    next: int
+    more: bool
+
+
+class Receipt(Thing):
+    """acked, read, lost, duplicated, reordered, and where."""
+
+    run: str
+    finished: bool
+    acked: int
+    read: int
+    lost: int
+    duplicated: int
+    reordered: int
+
+
+class Verdict(Schema):
+    """Whether a run's journal came out byte for byte."""
+
+    same: bool
+    events: int
+    reason: str
+    line: int
+    recorded: str
+    executed: str
+
+
+class ScenarioView(Thing):
+    """A scenario that comes with the lab."""
+
+    name: str
+    title: dict[str, str]
+    text: dict[str, str]
+
+
+class Scenarios(Schema):
+    """All of them."""
+
+    scenarios: list[ScenarioView]
+
+
+class Valid(Thing):
+    """What a checked scenario is."""
+
+    valid: Literal[True]
+    scenario: str
+
+
+class JobView(Schema):
+    """Background work. `state`: queued, running, done, failed, cancelled or interrupted."""
+
+    id: str
+    kind: str
+    name: str
+    lab: str
+    seed: int | None
+    live: bool
+    run: str | None
+    state: str
+    phase: str
+    progress: float
+    result: Thing | None
+    error: Thing | None
+    created: str
+    changed: str
+
+
+class JobsPage(Schema):
+    """Newest first."""
+
+    jobs: list[JobView]
+    total: int
+
+
+class Page(Schema):
+    """One page of a long list."""
+
+    items: list[Thing]
+    total: int

@@ -1,0 +1,201 @@
+"""Background work: at most `AT_ONCE` processes, at most `WAITING` jobs that wait for one.
+
+A job's process (`worker`) tells its progress line by line; the newest stands in memory for those who
+ask this process, and at most once a second in the database for those who ask another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from lab.experiments.directory import next_run
+from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
+from web.api.problems import Problem
+
+AT_ONCE = 2
+WAITING = 32
+LONGEST_LINE = 4 * 1024 * 1024
+REMEMBERED = 500
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+class WorkFailed(Exception):
+    """The process could not do it; the text says why."""
+
+    def __init__(self, reason: str, place: str | None = None) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+async def in_process(request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
+    """The result of `worker` for one request. Cancelling this ends the process. Raises WorkFailed."""
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "web.api.worker", stdin=asyncio.subprocess.PIPE, env=environment,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=LONGEST_LINE,
+    )  # fmt: skip
+    try:
+        return await _talk(process, request, tell)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _talk(
+    process: asyncio.subprocess.Process, request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None
+) -> Any:
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    process.stdin.write(orjson.dumps(request) + b"\n")
+    complaints = asyncio.create_task(process.stderr.read())
+    while line := await process.stdout.readline():
+        said = orjson.loads(line)
+        if "result" in said:
+            return said["result"]
+        if "error" in said:
+            raise WorkFailed(said["error"], said.get("place"))
+        if tell is not None:
+            tell(said)
+    lines = (await complaints).decode(errors="replace").strip().splitlines()
+    raise WorkFailed(f"the process has ended without a result: {lines[-1] if lines else 'it said nothing'}")
+
+
+class Jobs:
+    """The jobs of this process; those of others and of before are in the database."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._changed: dict[str, asyncio.Event] = {}
+        self._places: asyncio.Semaphore | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stored: dict[str, float] = {}
+
+    # -- asking -----------------------------------------------------------------------------
+    async def get(self, number: str) -> Job | None:
+        """A job of any process that shares the database."""
+        await self._take_over()
+        return self._jobs.get(number) or await Job.objects.filter(id=number).afirst()
+
+    async def of(self, run: str, kind: str) -> Job | None:
+        """The newest job of a kind on a run of this lab."""
+        await self._take_over()
+        found = await Job.objects.filter(run=run, kind=kind, lab=settings.LAB_NAME).afirst()
+        return None if found is None else self._jobs.get(found.id, found)
+
+    async def page(self, limit: int, offset: int) -> tuple[list[Job], int]:
+        """The newest first, and how many there are."""
+        await self._take_over()
+        rows = [self._jobs.get(row.id, row) async for row in Job.objects.all()[offset : offset + limit]]
+        return rows, await Job.objects.acount()
+
+    async def wait(self, job: Job, seconds: float) -> Job:
+        """The job when it has ended, or as it is after so long."""
+        deadline = time.monotonic() + seconds
+        while job.state not in ENDED and (left := deadline - time.monotonic()) > 0:
+            changed = self._changed.get(job.id)
+            try:
+                await asyncio.wait_for(changed.wait() if changed else asyncio.sleep(30), min(left, 0.5))
+            except TimeoutError:
+                job = await self.get(job.id) or job
+        return job
+
+    # -- working ----------------------------------------------------------------------------
+    async def start(self, request: dict[str, Any], runs: Path, **facts: Any) -> Job:
+        """Queue a piece of work; 429 when too many wait."""
+        await self._take_over()
+        if len(self._tasks) >= WAITING + AT_ONCE:
+            raise Problem(429, f"{WAITING} jobs wait already")
+        if request["do"] == "scenario":
+            path = await asyncio.to_thread(claim_run, runs)
+            request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
+        job = Job(id=secrets.token_hex(8), kind=request["do"], lab=settings.LAB_NAME, **facts)
+        await job.asave(force_insert=True)
+        self._jobs[job.id] = job
+        self._changed[job.id] = asyncio.Event()
+        self._tasks[job.id] = asyncio.create_task(self._work(job, request))
+        self._forget()
+        return job
+
+    async def cancel(self, job: Job) -> bool:
+        """End a job that this process works on; False when it has ended or is another's."""
+        task = self._tasks.get(job.id)
+        if task is None:
+            return False
+        task.cancel()
+        await asyncio.wait([task])
+        return True
+
+    async def _work(self, job: Job, request: dict[str, Any]) -> None:
+        assert self._places is not None
+        try:
+            async with self._places:
+                await self._store(job, state=RUNNING)
+                result = await in_process(request, lambda said: self._progress(job, said))
+                await self._store(job, state=DONE, progress=1.0, phase="", result=_portable(result))
+        except WorkFailed as error:
+            await self._store(job, state=FAILED, error={"title": str(error), "place": error.place})
+        except asyncio.CancelledError:
+            await self._store(job, state=CANCELLED)
+        finally:
+            self._tasks.pop(job.id, None)
+            self._changed.pop(job.id).set()
+
+    def _progress(self, job: Job, said: dict[str, Any]) -> None:
+        job.progress, job.phase = said.get("progress", job.progress), said.get("phase", job.phase)
+        if time.monotonic() - self._stored.get(job.id, 0.0) > 1.0:
+            self._stored[job.id] = time.monotonic()
+            task = asyncio.create_task(self._store(job))
+            self._tasks[job.id].add_done_callback(lambda _: task.cancel())
+
+    async def _store(self, job: Job, **facts: Any) -> None:
+        for name, value in facts.items():
+            setattr(job, name, value)
+        await job.asave()
+
+    def _forget(self) -> None:
+        """Ended jobs leave the memory; the database keeps them."""
+        for number in [one for one in self._jobs if one not in self._tasks][:-REMEMBERED]:
+            del self._jobs[number]
+            self._stored.pop(number, None)
+
+    async def _take_over(self) -> None:
+        """First use in this process: what its predecessor has left unfinished will never be finished."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self._jobs, self._tasks, self._changed = {}, {}, {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+        if settings.HOSTS_LAB:
+            unfinished = Job.objects.filter(lab=settings.LAB_NAME, state__in=(QUEUED, RUNNING))
+            await unfinished.aupdate(state=INTERRUPTED)
+
+
+def _portable(result: dict[str, Any]) -> dict[str, Any]:
+    """A path of this machine says nothing elsewhere: the run's name does."""
+    return {**result, "dir": Path(result["dir"]).name} if "dir" in result else result
+
+
+def claim_run(runs: Path) -> Path:
+    """A new numbered directory that nobody else gets."""
+    while True:
+        path = next_run(runs)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+
+
+jobs = Jobs()
