@@ -42,6 +42,12 @@ def controller_id(world: World) -> int | None:
     return None if found is None else znodes.decode_controller(found.data)
 
 
+def controller_epoch(world: World) -> int:
+    """Epoch of the last controller election, 0 before the first."""
+    found = tree(world).get(znodes.CONTROLLER_EPOCH)
+    return int(found.data) if found is not None and found.data else 0
+
+
 def partition_state(world: World, topic: str, partition: int) -> dict[str, Any] | None:
     """Leader (-1: none), leader epoch, ISR and replicas; None when there is no such partition."""
     nodes = tree(world)
@@ -136,11 +142,10 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
 
 
 def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
-    epoch = tree(world).get(znodes.CONTROLLER_EPOCH)
     settings = presets.BROKER[spec.cluster.preset] | spec.cluster.settings
     return {
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
-        "controller_epoch": int(epoch.data) if epoch is not None and epoch.data else 0,
+        "controller_epoch": controller_epoch(world),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
         "protections": dict(spec.cluster.protections),
     }  # fmt: skip

@@ -5,8 +5,13 @@
 | `leader_of: orders-0` | broker id, -1 without a leader |
 | `isr_of: orders-0` | size of the ISR |
 | `hw_of: orders-0` | high watermark on the leader |
+| `leo_of: orders-0` | log end offset on the leader |
+| `leader_epoch_of: orders-0` | leader epoch |
 | `controller: any` | broker id of the controller, -1 without one |
+| `controller_epoch: any` | epoch of the last controller election |
+| `registered: 2` | 1 while broker 2 has its znode, else 0 |
 | `acked_by: producer-1` | records acknowledged so far |
+| `failed_by: producer-1` | records that failed so far |
 | `read_by: consumer-1` | records read so far |
 | `state_of: broker-1` | running, paused, stopped |
 
@@ -24,7 +29,7 @@ from typing import Any
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.observe import controller_id, log_marks, partition_state
+from lab.clusters.observe import controller_epoch, controller_id, log_marks, partition_state, registered
 from lab.clusters.operator import split
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
@@ -74,7 +79,7 @@ class Condition:
 
     def value(self, world: World) -> Any:
         """The subject's value now."""
-        return _SUBJECTS[self.subject](world, self.target)
+        return value_of(world, self.subject, self.target)
 
     def holds(self, world: World, before: Any) -> bool:
         """`before`: the value when the wait began."""
@@ -89,17 +94,24 @@ class Condition:
 
 def condition(value: Any, place: Place) -> Condition:
     """Exactly one subject, and `is`."""
-    given = checks.mapping(value, place, [*_SUBJECTS, "is"], ("is",))
-    subjects = [name for name in _SUBJECTS if name in given]
+    given = checks.mapping(value, place, [*SUBJECTS, "is"], ("is",))
+    subjects = [name for name in SUBJECTS if name in given]
     if len(subjects) != 1:
-        raise SpecError(place, f"expected exactly one of {', '.join(_SUBJECTS)}, found {len(subjects)}")
+        raise SpecError(place, f"expected exactly one of {', '.join(SUBJECTS)}, found {len(subjects)}")
     subject = subjects[0]
     target = checks.text(str(given[subject]), (*place, subject))
-    if subject in ("leader_of", "isr_of", "hw_of") and not split_ok(target):
-        raise SpecError((*place, subject), f"{target!r}: expected TOPIC-PARTITION, as in orders-0")
+    check_target(subject, target, (*place, subject))
     if given["is"] == CHANGED:
         return Condition(subject, target, None)
     return Condition(subject, target, comparison(given["is"], (*place, "is")))
+
+
+def check_target(subject: str, target: str, place: Place) -> None:
+    """Partitions are named TOPIC-PARTITION, brokers by their number."""
+    if subject in OF_PARTITION and not split_ok(target):
+        raise SpecError(place, f"{target!r}: expected TOPIC-PARTITION, as in orders-0")
+    if subject == "registered" and not target.isdigit():
+        raise SpecError(place, f"{target!r}: expected the number of a broker")
 
 
 def split_ok(target: str) -> bool:
@@ -118,25 +130,54 @@ def _isr(world: World, target: str) -> Any:
     return None if state is None else len(state["isr"])
 
 
-def _hw(world: World, target: str) -> Any:
+def _leader_epoch(world: World, target: str) -> Any:
+    state = partition_state(world, *split(target))
+    return None if state is None else state["leader_epoch"]
+
+
+def _mark(world: World, target: str, mark: str) -> Any:
+    """A figure of the leader's replica."""
     state = partition_state(world, *split(target))
     marks = {} if state is None else log_marks(world, *split(target))
-    return None if state is None or state["leader"] not in marks else marks[state["leader"]]["hw"]
+    return None if state is None or state["leader"] not in marks else marks[state["leader"]][mark]
+
+
+def _hw(world: World, target: str) -> Any:
+    return _mark(world, target, "hw")
+
+
+def _leo(world: World, target: str) -> Any:
+    return _mark(world, target, "leo")
 
 
 def _controller(world: World, target: str) -> Any:
     found = controller_id(world)
-    return -1 if found is None else found
+    return NOBODY if found is None else found
+
+
+def _controller_epoch(world: World, target: str) -> Any:
+    return controller_epoch(world)
+
+
+def _registered(world: World, target: str) -> Any:
+    return int(int(target) in registered(world))
+
+
+def _count(world: World, target: str, name: str) -> Any:
+    node = world.nodes.get(target)
+    return getattr(node.machine, name, None) if node is not None else None
 
 
 def _acked(world: World, target: str) -> Any:
-    node = world.nodes.get(target)
-    return getattr(node.machine, "acked", None) if node is not None else None
+    return _count(world, target, "acked")
+
+
+def _failed(world: World, target: str) -> Any:
+    return _count(world, target, "failed")
 
 
 def _read(world: World, target: str) -> Any:
-    node = world.nodes.get(target)
-    return getattr(node.machine, "read", None) if node is not None else None
+    return _count(world, target, "read")
 
 
 def _state(world: World, target: str) -> Any:
@@ -144,7 +185,16 @@ def _state(world: World, target: str) -> Any:
     return node.state if node is not None else None
 
 
+OF_PARTITION = ("leader_of", "isr_of", "hw_of", "leo_of", "leader_epoch_of")
+OF_ALL = ("controller", "controller_epoch")
 _SUBJECTS: dict[str, Callable[[World, str], Any]] = {
-    "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "controller": _controller, "acked_by": _acked,
-    "read_by": _read, "state_of": _state,
+    "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "leo_of": _leo, "leader_epoch_of": _leader_epoch,
+    "controller": _controller, "controller_epoch": _controller_epoch, "registered": _registered, "acked_by": _acked,
+    "failed_by": _failed, "read_by": _read, "state_of": _state,
 }  # fmt: skip
+SUBJECTS = tuple(_SUBJECTS)
+
+
+def value_of(world: World, subject: str, target: str) -> Any:
+    """A subject's value now; None when there is no such thing."""
+    return _SUBJECTS[subject](world, target)

@@ -1,0 +1,105 @@
+"""Expectations: what a run is judged by. A key names a figure, its value is a comparison.
+
+| key | figure |
+|---|---|
+| `receipt.lost`, `receipt.producers.NAME.acked` | of the durability receipt |
+| `leader_of.orders-0`, `isr_of.orders-0`, `controller_epoch`, ... | the subjects of conditions, when the load ends |
+| `settled.isr_of.orders-0` | the same after everything has been healed |
+| `unavailability.orders-0` | longest time under load in which nothing was acknowledged there: `"<= 4s"` |
+| `events.leader_elected` | how many such events since the clients started |
+| `events.leader_elected[reason=unclean]` | those with these parameters; `node` is the node that tells |
+| `invariants.violations`, `invariants.NAME` | how often an invariant did not hold |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from broker_core.kernel.events import REGISTRY
+from lab.clusters import checks
+from lab.clusters.checks import Place, SpecError
+from lab.clusters.spec import RunSpec
+from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target, comparison, split_ok
+from lab.scenarios.times import duration_us
+
+RECEIPT = ("acked", "read", "lost", "duplicated", "reordered")
+RECEIPT_MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+SETTLED = "settled."
+KINDS = ("receipt", "events", "unavailability", "invariants", "settled", *SUBJECTS)
+_EVENT = re.compile(r"^([a-z_]+)(?:\[(.*)\])?$")
+_SIGN = re.compile(r"^\s*(>=|<=|!=|==|>|<)?\s*(.*)$")
+
+
+def expectations(value: Any, place: Place, spec: RunSpec) -> dict[str, Comparison]:
+    """All expectations of a mapping, checked."""
+    return {key: expectation(key, one, (*place, key), spec) for key, one in checks.mapping(value, place).items()}
+
+
+def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison:
+    """One expectation; raises SpecError when there is no such figure."""
+    kind, _, rest = key.partition(".")
+    if kind == "receipt":
+        _check_receipt(rest, key, place, spec)
+    elif kind == "events":
+        event_filter(rest, place)
+    elif kind == "unavailability":
+        if not split_ok(rest):
+            raise SpecError(place, f"{key!r}: expected unavailability.TOPIC-PARTITION")
+        return _in_ms(value, place)
+    elif kind == "invariants":
+        checks.text(rest, place)
+    else:
+        subject_of(key, place)
+    return comparison(value, place)
+
+
+def subject_of(key: str, place: Place = ()) -> tuple[str, str]:
+    """`settled.isr_of.orders-0` -> (isr_of, orders-0); `controller_epoch` -> (controller_epoch, any)."""
+    subject, _, target = key.removeprefix(SETTLED).partition(".")
+    if subject not in SUBJECTS:
+        raise SpecError(place, f"unknown expectation {key!r}, {checks.expected(subject, list(KINDS))}")
+    if not target and subject not in OF_ALL:
+        raise SpecError(place, f"{key!r}: expected {subject}.<which>")
+    check_target(subject, target, place)
+    return subject, target or "any"
+
+
+def is_state(key: str) -> bool:
+    """Whether the figure is read from the world (and not from what it has left)."""
+    return key.removeprefix(SETTLED).partition(".")[0] in SUBJECTS
+
+
+def event_filter(text: str, place: Place = ()) -> tuple[str, dict[str, str]]:
+    """`leader_elected[reason=unclean]` -> (leader_elected, {reason: unclean})."""
+    match = _EVENT.match(text)
+    if match is None:
+        raise SpecError(place, f"{text!r}: expected an event, as in leader_elected[reason=unclean]")
+    code = checks.choice(match[1], place, list(REGISTRY))
+    wanted: dict[str, str] = {}
+    for pair in (match[2] or "").split(","):
+        if pair:
+            name, equals, value = pair.partition("=")
+            if not equals:
+                raise SpecError(place, f"{pair!r}: expected PARAMETER=VALUE")
+            wanted[checks.choice(name.strip(), place, ["node", *REGISTRY[code].params])] = value.strip()
+    return code, wanted
+
+
+def _check_receipt(rest: str, key: str, place: Place, spec: RunSpec) -> None:
+    parts = rest.split(".")
+    if len(parts) == 1:
+        checks.choice(parts[0], place, (*RECEIPT, *RECEIPT_MORE))
+    elif len(parts) == 3 and parts[0] == "producers":
+        started = [client.name for client in spec.clients if client.kind == "producer"]
+        checks.choice(parts[1], place, [*started, "operator"])
+        checks.choice(parts[2], place, RECEIPT)
+    else:
+        raise SpecError(place, f"{key!r}: expected receipt.<figure> or receipt.producers.NAME.<figure>")
+
+
+def _in_ms(value: Any, place: Place) -> Comparison:
+    """`"<= 4s"` as a comparison of milliseconds."""
+    match = _SIGN.match(str(value))
+    sign, time = (match[1], match[2]) if match is not None else (None, "")
+    return Comparison(sign or "==", duration_us(time, place) // 1000)

@@ -1,0 +1,96 @@
+"""Steps: when something is done, or looked at.
+
+| key | the step comes |
+|---|---|
+| at: 5s | so long after the start of the clients |
+| after: 500ms | so long after the step before |
+| when: {isr_of: orders-0, is: 1} | as soon as it is so, at most `within` (60 s) later |
+
+`do:` is a command of the vocabulary. `check: {leader_of: orders-0, is: 2}` does nothing: it says what must
+be so at that moment, and a run in which it is not has failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lab.clusters import checks
+from lab.clusters.checks import Place, SpecError
+from lab.clusters.spec import RunSpec
+from lab.clusters.vocabulary import check_command
+from lab.scenarios.conditions import Condition, condition
+from lab.scenarios.times import duration_us
+
+STEP_KEYS = ("at", "after", "when", "within")
+WITHIN_US = 60_000_000
+
+
+@dataclass(slots=True)
+class Step:
+    """When, and which command. Exactly one of `at_us`, `after_us`, `when` counts."""
+
+    command: dict[str, Any]
+    at_us: int | None = None
+    after_us: int | None = None
+    when: Condition | None = None
+    within_us: int = WITHIN_US
+    check: Condition | None = None
+
+
+def read_steps(value: Any, place: Place, follow: bool = False) -> list[Step]:
+    """A list of steps. `follow`: one that does not say when comes right behind the one before."""
+    return [_step(one, (*place, index), follow) for index, one in enumerate(checks.items(value, place))]
+
+
+def _step(value: Any, place: Place, follow: bool) -> Step:
+    given = checks.mapping(value, place)
+    step = _what(given, place)
+    found = [key for key in ("at", "after", "when") if key in given]
+    if len(found) != 1 and not (follow and not found):
+        raise SpecError(place, f"expected exactly one of at, after, when, found {len(found)}")
+    if "at" in given:
+        step.at_us = duration_us(given["at"], (*place, "at"))
+    elif "when" in given:
+        step.when = condition(given["when"], (*place, "when"))
+    else:
+        step.after_us = duration_us(given.get("after", 0), (*place, "after"))
+    if "within" in given:
+        step.within_us = duration_us(given["within"], (*place, "within"))
+    return step
+
+
+def _what(given: dict[str, Any], place: Place) -> Step:
+    """A command, or a condition that must hold."""
+    if "check" in given:
+        checks.mapping(given, place, [*STEP_KEYS, "check"])
+        step = Step({}, check=condition(given["check"], (*place, "check")))
+        if step.check is not None and step.check.compared is None:
+            raise SpecError((*place, "check", "is"), "'changed' has nothing to compare with here, expected a value")
+        return step
+    if "do" not in given:
+        raise SpecError(place, "key 'do' is missing")
+    return Step(check_command({key: one for key, one in given.items() if key not in STEP_KEYS}, place))
+
+
+def check_names(steps: list[Step], spec: RunSpec, place: Place) -> None:
+    """Commands that name a broker, a client or a topic name one that can be there."""
+    brokers = [broker.id for broker in spec.cluster.brokers]
+    clients = [client.name for client in spec.clients]
+    topics = [topic.name for topic in spec.topics]
+    for index, step in enumerate(steps):
+        command, at = step.command, (*place, index)
+        name = command.get("do")
+        if name == "create_topic":
+            topics.append(command["topic"])
+        elif name == "start_client" and len(command) > 2:
+            clients.append(command["name"])
+        elif name in ("start_client", "stop_client", "set_client"):
+            checks.choice(command["name"], (*at, "name"), clients)
+        elif name in ("delete_topic", "add_partitions"):
+            checks.choice(command["topic"], (*at, "topic"), topics)
+        if "broker" in command and command["broker"] not in brokers:
+            expected = checks.expected(str(command["broker"]), [str(one) for one in brokers])
+            raise SpecError((*at, "broker"), f"there is no broker {command['broker']}, {expected}")
+        if "leader_of" in command:
+            checks.choice(command["leader_of"].rpartition("-")[0], (*at, "leader_of"), topics)

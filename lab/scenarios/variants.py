@@ -1,0 +1,110 @@
+"""Variants: the same scenario with another setting, told as the difference.
+
+```yaml
+topics: [{name: orders, configs: {retention.ms: 60000}}]
+expect: {receipt.lost: ">= 1"}
+variants:
+  default: {title: {en: The page cache is trusted, ko: ...}}          # only a name for what stands above
+  flushed:
+    title: {en: Every record is flushed, ko: ...}
+    topics: [{name: orders, configs: {flush.messages: 1}}]            # joins the topic of this name
+    expect: {receipt.lost: 0}
+```
+Mappings are merged key by key, and `null` takes a key away (RFC 7396). In lists of things that have a `name`
+the one of the same name is merged, a new one is added; any other list replaces the old one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.clusters import checks
+from lab.clusters.checks import Place, SpecError
+
+FORK = "fork"
+NOT_IN_VARIANTS = ("variants", "scenario", "fork")
+
+
+def names(document: dict[str, Any]) -> list[str]:
+    """Variants that a document can be run in, `fork` among them."""
+    own = list(checks.mapping(document.get("variants"), ("variants",)))
+    return [*own, FORK] if "fork" in document else own
+
+
+def applied(document: dict[str, Any], variant: str) -> dict[str, Any]:
+    """The document with a variant's differences; raises SpecError when there is no such variant."""
+    checks.choice(variant, ("variants",), names(document))
+    rest = {key: value for key, value in document.items() if key != "variants"}
+    if variant == FORK:
+        return {**forked(rest), "variant": variant}
+    change = {key: value for key, value in document["variants"][variant].items() if key != "title"}
+    return {**merged(rest, change), "variant": variant}
+
+
+def forked(document: dict[str, Any]) -> dict[str, Any]:
+    """The fork as a scenario of its own: the steps before it, then its own."""
+    fork = document["fork"]
+    before = fork.get("before", 0)
+    steps = list(document.get("steps") or [])
+    own = [dict(step) for step in fork["steps"]]
+    timing = ("at", "after", "when", "within")
+    if own and before < len(steps) and not any(key in own[0] for key in timing):
+        own[0] = {**{key: steps[before][key] for key in timing if key in steps[before]}, **own[0]}
+    for step in own:
+        if not any(key in step for key in timing):
+            step["after"] = 0
+    gone = ("fork", "moment", "predict")
+    rest = {key: value for key, value in document.items() if key not in gone}
+    return {**rest, "steps": [*steps[:before], *own], "expect": fork.get("expect") or {}}
+
+
+def merged(base: Any, change: Any) -> Any:
+    """`base` with `change` put into it."""
+    if isinstance(base, dict) and isinstance(change, dict):
+        joined = {key: value for key, value in base.items() if key not in change or change[key] is not None}
+        for key, value in change.items():
+            if value is not None:
+                joined[key] = merged(base[key], value) if base.get(key) is not None else value
+        return joined
+    if _named(base) and _named(change):
+        found = {one["name"]: one for one in base}
+        for one in change:
+            found[one["name"]] = merged(found[one["name"]], one) if one["name"] in found else one
+        return list(found.values())
+    return change
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "name" in one for one in value)
+
+
+def place_in(document: dict[str, Any], variant: str, place: Place) -> Place:
+    """Where a place of the merged document stands in the file: in the variant, or else in what it changes."""
+    if variant == FORK:
+        return ("fork", *place) if place and place[0] == "expect" else ("fork",)
+    change: Any = document["variants"][variant]
+    whole: Any = merged({key: value for key, value in document.items() if key != "variants"}, change)
+    found: list[str | int] = []
+    for part in place:
+        if isinstance(part, int) and isinstance(whole, list) and _named(whole) and isinstance(change, list):
+            name = whole[part]["name"] if part < len(whole) else None
+            found.append(next((n for n, one in enumerate(change) if one.get("name") == name), part))
+        else:
+            found.append(part)
+        whole, change = _inside(whole, part), _inside(change, found[-1])
+    return ("variants", variant, *found)
+
+
+def _inside(value: Any, part: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(part)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
+
+
+def check_shape(document: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """Variants are mappings with a title and keys of a scenario."""
+    for name, one in checks.mapping(document.get("variants"), ("variants",)).items():
+        if name == FORK:
+            raise SpecError(("variants", name), "this name is taken by the key fork, expected another one")
+        known = [key for key in keys if key not in NOT_IN_VARIANTS]
+        checks.mapping(one, ("variants", name), known)
