@@ -92,4 +92,4 @@ class RequestContext:
 
 def respond(context: RequestContext, response: Any) -> None:
     """`done` of handlers whose answer comes later: picklable, unlike a closure."""
-    context.respond(response)
+    context.pipeline.respond(context, response)

@@ -58,6 +58,7 @@ class StageCosts:
 class ApiTotals:
     """Kafka's RequestMetrics of one API, summed up; times in microseconds."""
 
+    api: str
     requests: int = 0
     errors: int = 0
     queue_us: int = 0
@@ -81,7 +82,7 @@ class RequestPipeline:
         self.mode: Mode = mode
         self.outside: dict[int, Connection] = {}
         self.inside: dict[tuple[str, str], Connection] = {}
-        self.totals: dict[str, ApiTotals] = {}
+        self.totals: dict[int, ApiTotals] = {}
         self.request_queue: deque[RequestContext] = deque()
         self.busy_io = 0
         self.processor_queues: dict[int, deque[tuple[str, Any, Any]]] = {}
@@ -137,7 +138,19 @@ class RequestPipeline:
         connection = self.inside.get(key)
         if connection is None:
             connection = self.inside[key] = Connection(-1, source, request.connection, source, self._processor())
-        self._arrived(connection, request)
+        costs = self.costs
+        if connection.muted or costs.network_us or costs.io_us or self.through_codec:
+            self._arrived(connection, request)
+            return
+        connection.muted = True
+        connection.client_id = request.client_id
+        now = self.node.world.now_us
+        context = RequestContext(
+            self, connection, request.api_key, request.api_version, request.correlation_id, request.client_id,
+            request.body, now, 0,
+        )  # fmt: skip
+        context.taken_us = now
+        self._serve(context)
 
     def _arrived(self, connection: Connection, item: Any) -> None:
         if connection.muted:
@@ -264,12 +277,10 @@ class RequestPipeline:
         if context.answered:
             return
         context.answered = True
-        if context.connection.closed:
-            return
-        if self.costs.network_us:
+        if self.costs.network_us and not context.connection.closed:
             self._give_processor(context.connection.processor, ("write", context, response))
         else:
-            self._send(context, response, self.node.now_us())
+            self._send(context, response, self.node.world.now_us)
 
     def finish(self, context: RequestContext) -> None:
         """No answer (acks=0): the connection goes on."""
@@ -283,12 +294,12 @@ class RequestPipeline:
         if connection.closed:
             return
         error = first_error(response)
-        self._count(context, error, ready_us)
+        totals = self._count(context, error, ready_us)
         node = self.node
         if node.records(events.RESPONSE_SENT):
             node.emit(
-                events.RESPONSE_SENT, api=api_name(context.api_key), to=connection.source,
-                correlation=context.correlation_id, error=ErrorCode(error).name,
+                events.RESPONSE_SENT, api=totals.api, to=connection.source, correlation=context.correlation_id,
+                error=ErrorCode(error).name if error else "NONE",
             )  # fmt: skip
         version = context.api_version
         if connection.number >= 0:
@@ -297,7 +308,10 @@ class RequestPipeline:
             if self.through_codec:
                 response = self._recoded(context, response)
             node.send(connection.source, Response(connection.name, context.correlation_id, response))
-        self._unmute(connection)
+        if connection.waiting:
+            node.soon(self._next, connection)
+        else:
+            connection.muted = False
 
     def _recoded(self, context: RequestContext, response: Any) -> Any:
         frame = read_all(encode_response(context.api_key, context.api_version, context.correlation_id, response))
@@ -320,26 +334,29 @@ class RequestPipeline:
             self._hold(connection)
         self._read(connection, item)
 
-    def _count(self, context: RequestContext, error: int, ready_us: int) -> None:
-        name = api_name(context.api_key)
-        totals = self.totals.get(name)
+    def _count(self, context: RequestContext, error: int, ready_us: int) -> ApiTotals:
+        key, received, taken, handled = context.api_key, context.received_us, context.taken_us, context.handled_us
+        totals = self.totals.get(key)
         if totals is None:
-            totals = self.totals[name] = ApiTotals()
+            totals = self.totals[key] = ApiTotals(api_name(key))
         totals.requests += 1
         if error:
             totals.errors += 1
-        now = self.node.now_us()
-        handled = context.handled_us if context.handled_us >= 0 else ready_us
-        totals.queue_us += context.taken_us - context.received_us
-        totals.local_us += handled - context.taken_us
-        totals.remote_us += ready_us - handled
-        totals.response_us += now - ready_us
-        if self.node.records(events.REQUEST_STAGES):
-            self.node.emit(
-                events.REQUEST_STAGES, api=name, correlation=context.correlation_id,
-                queue_us=context.taken_us - context.received_us, local_us=handled - context.taken_us,
-                remote_us=ready_us - handled, response_us=now - ready_us,
+        node = self.node
+        now = node.world.now_us
+        if handled < 0:
+            handled = ready_us
+        if now != received:
+            totals.queue_us += taken - received
+            totals.local_us += handled - taken
+            totals.remote_us += ready_us - handled
+            totals.response_us += now - ready_us
+        if node.records(events.REQUEST_STAGES):
+            node.emit(
+                events.REQUEST_STAGES, api=totals.api, correlation=context.correlation_id, queue_us=taken - received,
+                local_us=handled - taken, remote_us=ready_us - handled, response_us=now - ready_us,
             )  # fmt: skip
+        return totals
 
     # -- network processors (only when they cost something) -----------------------------------
     def _give_processor(self, processor: int, job: tuple[str, Any, Any]) -> None:

@@ -14,7 +14,7 @@ journal of a spec and its inputs is always the same bytes, whoever looks on.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -24,12 +24,25 @@ from broker_core.kernel.events import LEVEL_NAMES, SUMMED_UP, TRANSITION, EventC
 Row = tuple[int, int, str, str, int, dict[str, Any]]
 BUDGET = 4000
 TAIL = 40_000
+_BATCH = 512
 _OPTIONS = orjson.OPT_NON_STR_KEYS
+_BETWEEN = b"}],["
 
 
 def encode_row(row: Row) -> bytes:
     """One row as a line of JSON, without the newline."""
     return orjson.dumps(row, option=_OPTIONS)
+
+
+def encode_rows(rows: Sequence[Row]) -> bytes:
+    """Rows as lines of JSON. One call for all of them costs an eighth of a call for each.
+
+    The commas between rows then become newlines, unless parameters happen to contain what stands there.
+    """
+    whole = orjson.dumps(rows, option=_OPTIONS)
+    if whole.count(_BETWEEN) == len(rows) - 1:
+        return whole[1:-1].replace(_BETWEEN, b"}]\n[") + b"\n"
+    return b"".join([encode_row(row) + b"\n" for row in rows])
 
 
 class Journal:
@@ -48,6 +61,7 @@ class Journal:
         self.watchers: list[Callable[[Row], None]] = []
         self._pending: list[Row] = []
         self._second = -1
+        self._second_ends_us = 0
         self._spent = 0
         self._summed: dict[str, int] = {}
 
@@ -56,32 +70,33 @@ class Journal:
 
     def record(self, seq: int, t_us: int, node: str, code: EventCode, cause: int, params: dict[str, Any]) -> None:
         """Add a row, or count it when the second's budget is spent."""
-        second = t_us // 1_000_000
-        if second != self._second:
-            self._begin_second(second, seq, t_us)
+        if t_us >= self._second_ends_us:
+            self._begin_second(seq, t_us)
         if code.level != TRANSITION:
             if self._spent >= self.budget:
                 self._summed[code.name] = self._summed.get(code.name, 0) + 1
                 return
             self._spent += 1
-        self._add((seq, t_us, node, code.name, cause, params))
-
-    def _begin_second(self, second: int, seq: int, t_us: int) -> None:
-        if self._summed:
-            counts, self._summed = self._summed, {}
-            self._add((seq, t_us, "world", SUMMED_UP.name, 0, {"counts": counts, "second": self._second}))
-        self._second = second
-        self._spent = 0
-
-    def _add(self, row: Row) -> None:
+        row = (seq, t_us, node, code.name, cause, params)
         self.count += 1
         self.tail.append(row)
         if self.sink is not None:
-            self._pending.append(row)
-            if len(self._pending) >= 512:
+            pending = self._pending
+            pending.append(row)
+            if len(pending) >= _BATCH:
                 self.flush()
         for watcher in self.watchers:
             watcher(row)
+
+    def _begin_second(self, seq: int, t_us: int) -> None:
+        second = t_us // 1_000_000
+        if self._summed:
+            counts, self._summed = self._summed, {}
+            ended, self._second_ends_us = self._second, t_us + 1
+            self.record(seq, t_us, "world", SUMMED_UP, 0, {"counts": counts, "second": ended})
+        self._second = second
+        self._second_ends_us = (second + 1) * 1_000_000
+        self._spent = 0
 
     @property
     def summing(self) -> bool:
@@ -91,7 +106,7 @@ class Journal:
     def flush(self) -> None:
         """Hand the encoded pending rows to the sink."""
         if self._pending and self.sink is not None:
-            self.sink(b"".join([orjson.dumps(row, option=_OPTIONS) + b"\n" for row in self._pending]))
+            self.sink(encode_rows(self._pending))
             self._pending.clear()
 
 
@@ -102,10 +117,11 @@ class OperationLog:
         self.rows: list[dict[str, Any]] = []
         self.keep = True
         self.sink: Callable[[bytes], None] | None = None
+        self.watchers: list[Callable[[dict[str, Any]], None]] = []
         self.count = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "sink": None}
+        return {**self.__dict__, "sink": None, "watchers": []}
 
     def record(self, row: dict[str, Any]) -> None:
         self.count += 1
@@ -113,3 +129,5 @@ class OperationLog:
             self.rows.append(row)
         if self.sink is not None:
             self.sink(orjson.dumps(row, option=_OPTIONS) + b"\n")
+        for watcher in self.watchers:
+            watcher(row)

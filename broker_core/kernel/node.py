@@ -127,7 +127,13 @@ class Node:
     # -- messages ---------------------------------------------------------------------------
     def send(self, dest: str, message: Any, size: int = 0) -> None:
         """Send by reference over the link to `dest`; `size` in bytes counts where bandwidth is short."""
-        self.world.send(self, dest, message, size)
+        world = self.world
+        node = world.nodes[dest]
+        link = world.network.links.get((self.name, dest))
+        if link is None or link.faulty or link.delay_us or node.machine is None:
+            world.send(self, dest, message, size)
+        else:
+            world.schedule(0, node, node.machine.receive, (self.name, message))
 
     def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
         """Write to an outside client's connection."""
@@ -149,8 +155,9 @@ class Node:
     def emit(self, code: EventCode, **params: Any) -> None:
         """Add an event of this node to the journal."""
         world = self.world
-        if code.level <= world.journal.level:
-            world.journal.record(world.seq, world.now_us, self.name, code, world.cause, params)
+        journal = world.journal
+        if code.level <= journal.level:
+            journal.record(world.seq, world.now_us, self.name, code, world.cause, params)
 
     def records(self, code: EventCode) -> bool:
         """Whether events of this code are recorded: asked before costly parameters are made."""

@@ -213,12 +213,15 @@ class World:
         """The process is gone at once; its operating system lives on and closes its connections."""
         self.end_process(self._alive(name), "crash")
 
-    def power_loss(self, name: str) -> None:
-        """The whole machine is gone, with all that was not flushed; its peers hear nothing."""
+    def power_loss(self, name: str, torn: bool = False) -> None:
+        """The whole machine is gone, with all (`torn`: some) that was not flushed; its peers hear nothing."""
         node = self._alive(name)
         self.network.silent[name] = None
         self.end_process(node, "power_loss")
-        node.storage.power_loss()
+        faults = node.storage.faults
+        node.storage.set_faults(None)
+        node.storage.power_loss(node.random("power-loss") if torn else None)
+        node.storage.set_faults(faults)
 
     def pause(self, name: str) -> None:
         """The process stands still (SIGSTOP, a long collection): alive, but silent."""

@@ -39,11 +39,12 @@ from broker_core.log.segment import LogRead, LogSegment
 from broker_core.log.stamping import check_copies, stamp
 from broker_core.records.batch import decode_records
 from broker_core.records.control import end_transaction_marker
-from broker_core.records.header import BatchHeader, iterate_batches
+from broker_core.records.header import CONTROL, BatchHeader, iterate_batches
 from broker_core.records.record import Record
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
 
 NO_TIMESTAMP = -1
+_new = tuple.__new__
 __all__ = ["AppendInfo", "PartitionLog"]
 
 
@@ -138,13 +139,18 @@ class PartitionLog:
 
     def update_high_watermark(self, offset: int) -> int:
         """Set the high watermark, kept between log start and log end; returns what it is now."""
-        self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
-        return self.high_watermark
+        if offset > self.log_end_offset:
+            offset = self.log_end_offset
+        if offset < self.log_start_offset:
+            offset = self.log_start_offset
+        self.high_watermark = offset
+        return offset
 
     @property
     def last_stable_offset(self) -> int:
         """End of what read_committed may see: below the high watermark and the first open transaction."""
-        first_open = self.producers.first_open_transaction
+        producers = self.producers
+        first_open = producers.first_open_transaction if producers.transactions else None
         return self.high_watermark if first_open is None else min(first_open, self.high_watermark)
 
     # --- append ------------------------------------------------------------------------------
@@ -175,7 +181,8 @@ class PartitionLog:
 
         Raises CorruptRecordError, OffsetsNotMonotonic, StorageError; the log is then as before.
         """
-        self.latest_ms = max(self.latest_ms, now_ms)
+        if now_ms > self.latest_ms:
+            self.latest_ms = now_ms
         buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
         headers, size = check_copies(buffers, self.log_end_offset)
         for header in headers:
@@ -187,18 +194,18 @@ class PartitionLog:
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
     ) -> AppendInfo:
         """The part that leader and follower share."""
-        last = headers[-1]
-        max_timestamp = last.max_timestamp if len(headers) == 1 else max([header.max_timestamp for header in headers])
-        segment = self._maybe_roll(size, max_timestamp, headers[0].base_offset, last.last_offset, now_ms)
+        count, first, last = len(headers), headers[0].base_offset, headers[-1]
+        last_offset = last.base_offset + last.last_offset_delta
+        max_timestamp = last.max_timestamp if count == 1 else max([header.max_timestamp for header in headers])
+        segment = self._maybe_roll(size, max_timestamp, first, last_offset, now_ms)
         segment.append(headers, buffers)
         for header in headers:
             if header.producer_id >= 0:
                 self._update_producers(header, buffers)
-        self.log_end_offset = self.producers.map_end_offset = last.base_offset + last.last_offset_delta + 1
-        return AppendInfo(
-            headers[0].base_offset, self.log_end_offset - 1, max_timestamp, append_time, self.log_start_offset,
-            size, len(headers), False, last.crc,
-        )  # fmt: skip
+        self.log_end_offset = self.producers.map_end_offset = last_offset + 1
+        return _new(AppendInfo, (
+            first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last.crc,
+        ))  # fmt: skip
 
     def _has_producers(self, headers: Sequence[BatchHeader]) -> bool:
         return headers[0].producer_id >= 0 or (
@@ -206,13 +213,13 @@ class PartitionLog:
         )
 
     def _check_producers(self, headers: Sequence[BatchHeader], buffer: Buffer, origin: str) -> ProducedBatch | None:
-        if headers[0].is_control and origin != REPLICATION:
+        if headers[0].attributes & CONTROL and origin != REPLICATION:
             marker = end_transaction_marker(decode_records(buffer)[0])
             self.producers.check_marker(headers[0], marker.coordinator_epoch)
         return self.producers.check(headers, origin == CLIENT)
 
     def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
-        if not header.is_control:
+        if not header.attributes & CONTROL:
             self.producers.update(header)
             return
         found = self.active.locate(header.base_offset)

@@ -133,6 +133,7 @@ def load_latest_snapshot(
             )
             if not expired:
                 table.entries[entry.producer_id] = entry
+                table.transactions |= entry.transaction_start is not None
         table.map_end_offset = offset
         return offset
     return start

@@ -30,7 +30,7 @@ from broker_core.log.errors import (
     TransactionCoordinatorFenced,
 )
 from broker_core.records.control import ABORT, COMMIT, end_transaction_marker
-from broker_core.records.header import BatchHeader
+from broker_core.records.header import CONTROL, TRANSACTIONAL, BatchHeader
 from broker_core.records.record import Record
 
 BATCHES_KEPT = 5
@@ -38,6 +38,7 @@ NO_EPOCH = -1
 NO_SEQUENCE = -1
 LARGEST_SEQUENCE = 0x7FFFFFFF
 EXPIRATION_MS = 24 * 60 * 60 * 1000
+_new = tuple.__new__
 
 
 class ProducedBatch(NamedTuple):
@@ -82,9 +83,9 @@ class ProducerEntry:
         """The remembered batch with the same epoch and sequences."""
         if header.producer_epoch != self.epoch:
             return None
-        first, last = header.base_sequence, header.last_sequence
+        last, delta = header.last_sequence, header.last_offset_delta
         for batch in self.batches:
-            if batch.last_sequence == last and batch.first_sequence == first:
+            if batch.last_sequence == last and batch.offset_delta == delta:
                 return batch
         return None
 
@@ -101,10 +102,12 @@ class ProducerEntry:
 class ProducerStateTable:
     """All producers of one partition, and up to which offset their batches have been seen."""
 
-    __slots__ = ("entries", "map_end_offset", "expiration_ms")
+    __slots__ = ("entries", "map_end_offset", "expiration_ms", "transactions")
 
     def __init__(self, expiration_ms: int = EXPIRATION_MS) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self.transactions = False
+        """Whether a transaction has ever begun here: most logs never see one, and are asked at each fetch."""
         self.map_end_offset = 0
         self.expiration_ms = expiration_ms
 
@@ -116,7 +119,7 @@ class ProducerStateTable:
         duplicate: ProducedBatch | None = None
         pending: dict[int, tuple[int, int]] = {}
         for header in headers:
-            if header.producer_id < 0 or header.is_control:
+            if header.producer_id < 0 or header.attributes & CONTROL:
                 continue
             entry = self.entries.get(header.producer_id)
             if client and entry is not None:
@@ -161,21 +164,21 @@ class ProducerStateTable:
     def update(self, header: BatchHeader, markers: list[Record] | None = None) -> None:
         """Take in an appended batch (with its final offsets); `markers` are a control batch's records."""
         if header.producer_id >= 0:
-            if header.is_control:
+            if header.attributes & CONTROL:
                 self._end_transaction(header, markers or [])
             else:
                 self._add(header)
-        self.map_end_offset = header.next_offset
+        self.map_end_offset = header.base_offset + header.last_offset_delta + 1
 
     def _add(self, header: BatchHeader) -> None:
         entry = self.entries.get(header.producer_id)
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerEntry(header.producer_id)
-        batch = ProducedBatch(
-            header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp
-        )
+        delta = header.last_offset_delta
+        batch = _new(ProducedBatch, (header.last_sequence, header.base_offset + delta, delta, header.max_timestamp))
         entry.add(header.producer_epoch, batch)
-        if header.is_transactional and entry.transaction_start is None:
+        if header.attributes & TRANSACTIONAL and entry.transaction_start is None:
+            self.transactions = True
             entry.transaction_start = header.base_offset
 
     def _end_transaction(self, header: BatchHeader, records: list[Record]) -> None:

@@ -95,19 +95,20 @@ class LogSegment:
         try:
             for header in headers:
                 self._note(header, position)
-                size = header.batch_length + 12
-                self.tail.add(header.base_offset + header.last_offset_delta, position, size)
-                position += size
+                end = position + header.batch_length + 12
+                self.tail.add(header.base_offset + header.last_offset_delta, position, end)
+                position = end
         except StorageError:
             self._undo(size_before, since_before, stamp_before, headers[0].base_offset)
             raise
 
     def _note(self, header: BatchHeader, position: int) -> None:
         """Take a batch at `position` into the indexes and the times."""
+        timestamp = header.max_timestamp
         if position == 0:
-            self.first_timestamp = header.max_timestamp
-        if header.max_timestamp > self.max_timestamp:
-            self.max_timestamp = header.max_timestamp
+            self.first_timestamp = timestamp
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
             self.max_timestamp_offset = header.base_offset + header.last_offset_delta
         if self._since_index > self.index_interval_bytes:
             self.index.append(header.base_offset + header.last_offset_delta, position)
@@ -127,9 +128,13 @@ class LogSegment:
         self, size: int, max_timestamp: int, last_offset: int, now_ms: int, segment_bytes: int, segment_ms: int
     ) -> str | None:
         """Why a payload of `size` bytes needs a new segment; None when it goes in here."""
-        if self.log.size > segment_bytes - size:
+        occupied, first = self.log.size, self.first_timestamp
+        if occupied > segment_bytes - size:
             return "size"
-        if self.log.size and self._waited(max_timestamp, now_ms) > segment_ms:
+        if first is not None and first >= 0:
+            if occupied and max_timestamp - first > segment_ms:
+                return "time"
+        elif occupied and self._waited(max_timestamp, now_ms) > segment_ms:
             return "time"
         if self.index.is_full or self.time_index.is_full:
             return "index full"

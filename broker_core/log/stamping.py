@@ -36,7 +36,7 @@ def stamp(
     headers: Sequence[BatchHeader], buffer: Buffer, first_offset: int, leader_epoch: int, append_time: int
 ) -> tuple[list[BatchHeader], list[Buffer]]:
     """Headers as they are now, and the buffers to append. `append_time` -1 keeps the producer's times."""
-    if not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
+    if type(buffer) is not bytearray and memoryview(buffer).readonly:
         return _stamp_copies(headers, memoryview(buffer), first_offset, leader_epoch, append_time)
     if len(headers) == 1 and append_time < 0:
         assign_offset(buffer, first_offset, leader_epoch)
@@ -104,17 +104,19 @@ def check_copies(buffers: Sequence[Buffer], log_end: int) -> tuple[list[BatchHea
     headers: list[BatchHeader] = []
     size, expected = 0, log_end
     for buffer in buffers:
+        length = len(buffer)
         end = 0
         for batch in _batches(buffer):
             ensure_valid(batch)
             header = batch.header
-            if header.base_offset < expected:
-                raise OffsetsNotMonotonic(f"append of offset {header.base_offset}, but the log ends at {expected}")
-            expected = header.next_offset
+            offset = header.base_offset
+            if offset < expected:
+                raise OffsetsNotMonotonic(f"append of offset {offset}, but the log ends at {expected}")
+            expected = offset + header.last_offset_delta + 1
             headers.append(header)
             end += header.batch_length + 12
-        if end != len(buffer):
-            raise CorruptRecordError(f"{len(buffer) - end} bytes are not a whole batch", f"byte {end}")
+        if end != length:
+            raise CorruptRecordError(f"{length - end} bytes are not a whole batch", f"byte {end}")
         size += end
     if not headers:
         raise CorruptRecordError("nothing to append")

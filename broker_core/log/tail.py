@@ -22,11 +22,12 @@ class Tail:
         self.positions: list[int] = []
         self.ends: list[int] = []
 
-    def add(self, last_offset: int, position: int, size: int) -> None:
+    def add(self, last_offset: int, position: int, end: int) -> None:
+        ends = self.ends
         self.last_offsets.append(last_offset)
         self.positions.append(position)
-        self.ends.append(position + size)
-        if len(self.ends) > 2 * KEPT:
+        ends.append(end)
+        if len(ends) > 2 * KEPT:
             del self.last_offsets[:KEPT], self.positions[:KEPT], self.ends[:KEPT]
 
     def batch_of(self, offset: int) -> int | None:

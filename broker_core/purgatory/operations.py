@@ -34,7 +34,8 @@ class DelayedOperation(TimerTask):
     __slots__ = ("completed", "keys", "purgatory", "parked_us")
 
     def __init__(self) -> None:
-        super().__init__()
+        self.expiration_ms = 0
+        self.bucket = None
         self.completed = False
         self.keys: list[Hashable] = []
         self.purgatory: DelayedOperationPurgatory | None = None
@@ -111,18 +112,19 @@ class DelayedOperationPurgatory:
 
     def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: int) -> None:
         """Park an operation that is known not to be complete."""
+        node, all_watchers = self.node, self._watchers
         operation.purgatory = self
-        operation.keys = list(keys)
-        operation.parked_us = self.node.now_us()
+        operation.keys = [*keys]
+        operation.parked_us = node.world.now_us
         for key in operation.keys:
-            watchers = self._watchers.get(key)
+            watchers = all_watchers.get(key)
             if watchers is None:
-                self._watchers[key] = {operation: None}
+                all_watchers[key] = {operation: None}
             else:
                 watchers[operation] = None
         self.timer.add(operation, timeout_ms)
-        if self.node.records(events.PURGATORY_PARKED):
-            self.node.emit(
+        if node.records(events.PURGATORY_PARKED):
+            node.emit(
                 events.PURGATORY_PARKED, operation=self.name, keys=_names(operation), timeout_ms=timeout_ms
             )
 
@@ -137,7 +139,8 @@ class DelayedOperationPurgatory:
                 continue
             if operation.try_complete():
                 complete += 1
-                self._report_complete(operation)
+                if self.node.records(events.PURGATORY_COMPLETED):
+                    self._report(events.PURGATORY_COMPLETED, operation)
             elif self.in_order and operation.waits_for(key):
                 break
         return complete
@@ -162,14 +165,13 @@ class DelayedOperationPurgatory:
     def leave(self, operation: DelayedOperation) -> None:
         """A completed operation leaves the timer and every watcher list."""
         self.timer.cancel(operation)
+        all_watchers = self._watchers
         for key in operation.keys:
-            watchers = self._watchers.get(key)
-            if watchers is not None and watchers.pop(operation, False) is None and not watchers:
-                del self._watchers[key]
-
-    def _report_complete(self, operation: DelayedOperation) -> None:
-        if self.node.records(events.PURGATORY_COMPLETED):
-            self._report(events.PURGATORY_COMPLETED, operation)
+            watchers = all_watchers.get(key)
+            if watchers is not None and operation in watchers:
+                del watchers[operation]
+                if not watchers:
+                    del all_watchers[key]
 
     def report_expired(self, operation: DelayedOperation) -> None:
         """The journal's line about an operation whose time was over."""

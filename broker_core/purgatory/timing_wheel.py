@@ -132,9 +132,10 @@ class WheelTimer:
 
     def add(self, task: TimerTask, delay_ms: int) -> None:
         """Have `task.expire()` called after `delay_ms`, unless it is cancelled before."""
-        now_us = self.node.now_us()
+        now_us = self.node.world.now_us
         task.expiration_ms = (now_us + 999) // 1000 + delay_ms
-        self._catch_up(now_us // 1000)
+        if now_us >= 1000 * (self._wheel.clock_ms + 1):
+            self._catch_up(now_us // 1000)
         self.size += 1
         if delay_ms <= 0 or not self._wheel.add(task):
             self._run_soon(task)
@@ -143,16 +144,16 @@ class WheelTimer:
 
     def cancel(self, task: TimerTask) -> None:
         """Take a task off the wheel; its bucket stays queued, empty."""
-        if task.bucket is not None:
-            del task.bucket.tasks[task]
+        bucket = task.bucket
+        if bucket is not None:
+            del bucket.tasks[task]
             task.bucket = None
             self.size -= 1
 
     def _catch_up(self, now_ms: int) -> None:
         """Nobody turns an empty wheel: bring its clock to now, but never past a bucket that is due."""
-        wheel, heap = self._wheel, self._queue.heap
-        if now_ms > wheel.clock_ms:
-            wheel.advance(min(now_ms, heap[0][0]) if heap else now_ms)
+        heap = self._queue.heap
+        self._wheel.advance(heap[0][0] if heap and heap[0][0] < now_ms else now_ms)
 
     def _run_soon(self, task: TimerTask) -> None:
         """No delay at all: a bucket of its own that is due in this instant."""

@@ -58,18 +58,21 @@ class DelayedFetch(DelayedOperation):
 
     def look(self, update: bool) -> bool:
         """Read what there is; True when that completes the fetch (cases A to H)."""
-        params, reader = self.params, self.reader
+        params, reader, full = self.params, self.reader, self.full
         remaining, size, urgent = params.max_bytes, 0, False
         hard = params.version <= 2
         readings: list[Reading] = []
         for position in self._candidates():
+            if not full and reader.follower_has_all(position, params, update):
+                position.settle()
+                continue
             reading = reader.read(position, params, remaining, size == 0 and not hard, update)
             if reading.size:
                 size += reading.size
                 remaining = max(0, remaining - reading.size)
             if reading.urgent:
                 urgent = True
-            if self.full or reading.news:
+            if full or reading.news:
                 readings.append(reading)
             elif position.session is not None:
                 position.settle()

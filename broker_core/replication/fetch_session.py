@@ -75,11 +75,11 @@ class FetchPosition:
 
     def touch(self) -> None:
         """There may be something new to say about it."""
-        session = self.session
+        session, replica = self.session, self.replica
         if session is not None and self not in session.dirty:
             session.dirty[self] = None
-            if self.replica is not None:
-                self.replica.freeze()
+            if replica is not None:
+                replica.freeze()
 
     def settle(self) -> None:
         """It has nothing to say: not dirty any more, unless
@@ -98,8 +98,8 @@ class FetchPosition:
         else:
             return
         told = log.high_watermark == self.sent_high_watermark and log.log_start_offset == self.sent_log_start
-        if told and self.fetch_offset >= end:
-            session.dirty.pop(self, None)
+        if told and self.fetch_offset >= end and self in session.dirty:
+            del session.dirty[self]
 
     def link(self, partition: Partition, replica: Replica | None) -> None:
         """Be told from now on when this partition moves."""
@@ -190,7 +190,7 @@ class FetchSessionCache:
 
     def touch(self, session: FetchSession) -> None:
         """It was used: it moves to the end of the line."""
-        session.last_fetch_ms = self.node.now_us() // 1000
+        session.last_fetch_ms = self.node.world.now_us // 1000
         if len(self.sessions) > 1:
             self.sessions[session.id] = self.sessions.pop(session.id)
 

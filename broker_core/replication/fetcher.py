@@ -130,8 +130,9 @@ class Fetcher:
             return
         if self.session.answered(response):
             for topic in response.responses:
+                name = topic.topic or self._name(topic.topic_id)
                 for data in topic.partitions:
-                    state = self.states.get((topic.topic or self._name(topic.topic_id), data.partition_index))
+                    state = self.states.get((name, data.partition_index))
                     if state is not None and state.sent and state.phase == FETCHING:
                         self._take(state, data)
         self.run()
@@ -163,14 +164,17 @@ class Fetcher:
 
     def _append(self, state: FollowerState, data: Any) -> None:
         """Records, then the marks: a high watermark is never taken over before its records."""
-        partition = state.partition
+        partition, records = state.partition, data.records
         try:
-            if data.records:
+            if records:
+                if not isinstance(records, list):
+                    records = [records]
                 partition.append_as_follower(
-                    [part.read() if isinstance(part, FileSlice) else part for part in _parts(data.records)]
+                    [part.read() if isinstance(part, FileSlice) else part for part in records]
                 )
-                state.fetch_offset = partition.log.log_end_offset
-                state.last_fetched_epoch = partition.log.leader_epochs.latest_epoch
+                log = partition.log
+                state.fetch_offset = log.log_end_offset
+                state.last_fetched_epoch = log.leader_epochs.latest_epoch
                 self.session.put(state)
             self._take_marks(state, data.high_watermark, data.log_start_offset)
         except (LogError, RecordsError):
@@ -182,7 +186,7 @@ class Fetcher:
     def _take_marks(self, state: FollowerState, high_watermark: int, log_start_offset: int) -> None:
         partition = state.partition
         log = partition.log
-        if min(high_watermark, log.log_end_offset) != log.high_watermark:
+        if high_watermark != log.high_watermark:
             partition.move_high_watermark(high_watermark)
         if log.log_start_offset < log_start_offset <= log.high_watermark:
             log.delete_records_before(log_start_offset, "leader")
@@ -266,8 +270,3 @@ class Fetcher:
             self._enter(state, FENCED)
         else:
             self._delay(state)
-
-
-def _parts(records: Any) -> list[Any]:
-    """Records of an answer: a list of slices by reference, or one buffer from the codec."""
-    return records if isinstance(records, list) else [records]

@@ -39,7 +39,8 @@ class FetcherSession:
         key = state.key
         state.sent = False
         self.changed[key] = state
-        self.forgotten.pop(key, None)
+        if self.forgotten:
+            self.forgotten.pop(key, None)
 
     def drop(self, state: FollowerState) -> None:
         """The partition is not to be fetched (for now)."""
@@ -60,6 +61,8 @@ class FetcherSession:
             self.forgotten.clear()
         else:
             states = self.changed
+        if not states:
+            return [], self._forgotten_topics() if self.forgotten else []
         self.known.update(self.changed)
         self.changed = {}
         topics: dict[str, Any] = {}
@@ -72,7 +75,7 @@ class FetcherSession:
                     topic=partition.topic, topic_id=partition.topic_id, partitions=[]
                 )
             topic.partitions.append(_fetch_partition(state, max_bytes))
-        return list(topics.values()), self._forgotten_topics()
+        return list(topics.values()), self._forgotten_topics() if self.forgotten else []
 
     def _forgotten_topics(self) -> list[Any]:
         topics: dict[str, Any] = {}

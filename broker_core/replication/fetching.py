@@ -129,9 +129,10 @@ class Fetching:
         After an error or a divergence the marks are said again: the reader has not taken them over.
         """
         position = reading.position
-        position.sent_high_watermark = -1 if reading.urgent else reading.high_watermark
+        urgent = reading.urgent
+        position.sent_high_watermark = -1 if urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
-        if reading.size or reading.urgent:
+        if reading.size or urgent:
             session.dirty.pop(position, None)
             session.dirty[position] = None
         else:
@@ -144,7 +145,7 @@ class Fetching:
             high_watermark=reading.high_watermark,
             last_stable_offset=reading.last_stable_offset,
             log_start_offset=reading.log_start_offset,
-            aborted_transactions=[] if self._has_list(reading, params) else None,
+            aborted_transactions=self._aborted(reading, params),
             preferred_read_replica=reading.preferred_replica,
             records=reading.slices,
             diverging_epoch=self._no_divergence,
@@ -159,11 +160,12 @@ class Fetching:
             self._hint(data, reading.position)
         return data
 
-    def _has_list(self, reading: Reading, params: FetchParams) -> bool:
-        """Whether aborted transactions are told, if only that there are none: also for an unknown partition."""
+    def _aborted(self, reading: Reading, params: FetchParams) -> list[Any] | None:
+        """Aborted transactions are told, if only that there are none, also for an unknown partition."""
         if reading.error:
-            return reading.error in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
-        return params.isolation == READ_COMMITTED
+            unknown = reading.error in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+            return [] if unknown else None
+        return [] if params.isolation == READ_COMMITTED else None
 
     def _hint(self, data: Any, position: FetchPosition) -> None:
         """With NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH: who leads now (KIP-951)."""

@@ -26,10 +26,13 @@ class FollowerState:
     * `sent`: the leader's session knows exactly this state
     """
 
-    __slots__ = ("partition", "leader_epoch", "fetch_offset", "last_fetched_epoch", "phase", "sent", "timer", "resume")
+    __slots__ = (
+        "partition", "key", "leader_epoch", "fetch_offset", "last_fetched_epoch", "phase", "sent", "timer", "resume",
+    )  # fmt: skip
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
+        self.key: tuple[str, int] = (partition.topic, partition.index)
         self.leader_epoch = partition.leader_epoch
         self.fetch_offset = partition.log.log_end_offset
         self.last_fetched_epoch = -1
@@ -37,10 +40,6 @@ class FollowerState:
         self.sent = False
         self.timer: Timer | None = None
         self.resume = FETCHING
-
-    @property
-    def key(self) -> tuple[str, int]:
-        return (self.partition.topic, self.partition.index)
 
     def cancel(self) -> None:
         """This state is over."""

@@ -16,6 +16,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.rpc import RpcClient
 
+FETCH = int(ApiKey.FETCH)
 FETCH_VERSION, LIST_OFFSETS_VERSION, EPOCH_END_VERSION = 17, 8, 4
 Answer = Callable[[FollowerState, Any], None]
 
@@ -44,6 +45,7 @@ class LeaderEndpoint:
         self.host = host
         self.rpc = rpc
         self.dest = dest
+        self._me: Any = None
 
     def _call(self, api: ApiKey, version: int, body: Any, done: Callable[[Any, Any], None], context: Any) -> None:
         self.rpc.call(self.dest, api, version, body, self.host.socket_timeout_us, done, context)
@@ -54,7 +56,7 @@ class LeaderEndpoint:
         topics, forgotten = session.next_request(host.fetch_max_bytes)
         request = m.FetchRequest(
             replica_id=host.broker_id,
-            replica_state=m.FetchRequest.ReplicaState(replica_id=host.broker_id, replica_epoch=host.broker_epoch()),
+            replica_state=self._replica_state(),
             max_wait=host.fetch_wait_max_ms,
             min_bytes=host.fetch_min_bytes,
             max_bytes=host.fetch_response_max_bytes,
@@ -63,7 +65,14 @@ class LeaderEndpoint:
             topics=topics,
             forgotten_topics_data=forgotten,
         )
-        self._call(ApiKey.FETCH, FETCH_VERSION, request, done, None)
+        self.rpc.call(self.dest, FETCH, FETCH_VERSION, request, host.socket_timeout_us, done, None)
+
+    def _replica_state(self) -> Any:
+        """Who asks: the same object as long as the registration stands."""
+        me, epoch = self._me, self.host.broker_epoch()
+        if me is None or me.replica_epoch != epoch:
+            me = self._me = m.FetchRequest.ReplicaState(replica_id=self.host.broker_id, replica_epoch=epoch)
+        return me
 
     def ask_epoch_end(self, state: FollowerState, answer: Answer) -> None:
         """The leader's end offset of our latest epoch; later `answer(state, EpochEndOffset or None)`."""

@@ -28,7 +28,7 @@ from broker_core.log.log_manager import LogManager
 from broker_core.replication.fetch_session import NIL
 from broker_core.replication.fetcher_manager import FetcherManager
 from broker_core.replication.isr_changes import IsrChanges
-from broker_core.replication.partition import Partition, PartitionHost
+from broker_core.replication.partition import FAILED, Partition, PartitionHost
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -114,6 +114,8 @@ class Leadership:
         host = self.host
         partition = host.partitions_by_name.get((topic, state.partition_index))
         if partition is not None:
+            if partition.role == FAILED:
+                raise _Refused(ErrorCode.KAFKA_STORAGE_ERROR)
             if NIL not in (partition.topic_id, topic_id) and partition.topic_id != topic_id:
                 raise _Refused(ErrorCode.INCONSISTENT_TOPIC_ID)
             if state.leader_epoch <= partition.leader_epoch:
@@ -121,7 +123,7 @@ class Leadership:
         if host.broker_id not in state.replicas:
             raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if partition is None:
-            partition = self._create(topic, state.partition_index, topic_id)
+            partition = self._create(topic, state.partition_index, topic_id, state.is_new)
         if partition.topic_id == NIL:
             partition.topic_id = topic_id
         self._become(partition, state, elected, resigned)
@@ -144,11 +146,11 @@ class Leadership:
         else:
             self.fetchers.follow(partition, new_leader or self.host.protections.truncate_on_every_new_epoch)
 
-    def _create(self, topic: str, index: int, topic_id: uuid.UUID) -> Partition:
+    def _create(self, topic: str, index: int, topic_id: uuid.UUID, is_new: bool) -> Partition:
         """The replica's log, and its high watermark as of the last checkpoint."""
         host = self.host
         config = host.log_config_of(topic)
-        log = host.log_manager.get_or_create(topic, index, config, topic_id, host.node.wall_ms())
+        log = host.log_manager.get_or_create(topic, index, config, topic_id, host.node.wall_ms(), is_new)
         log.update_high_watermark(host.log_manager.high_watermark_checkpoint(topic, index))
         partition = host.partitions_by_name[topic, index] = Partition(host, topic, index, topic_id, log)
         return partition
@@ -163,7 +165,7 @@ class Leadership:
         resigned: Led = []
         for topic in request.topic_states:
             for state in topic.partition_states:
-                code = self._stop_one(topic.topic_name, state, resigned)
+                code = self._stop_safely(topic.topic_name, state, resigned)
                 errors.append(
                     m.StopReplicaResponse.StopReplicaPartitionError(
                         topic_name=topic.topic_name, partition_index=state.partition_index, error_code=code
@@ -173,9 +175,18 @@ class Leadership:
             self.host.on_leadership([], resigned)
         return m.StopReplicaResponse(partition_errors=errors)
 
+    def _stop_safely(self, topic: str, state: Any, resigned: Led) -> ErrorCode:
+        try:
+            return self._stop_one(topic, state, resigned)
+        except StorageError as failure:
+            self.host.storage_failed(None, failure)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+
     def _stop_one(self, topic: str, state: Any, resigned: Led) -> ErrorCode:
         host, index = self.host, state.partition_index
         partition = host.partitions_by_name.get((topic, index))
+        if partition is not None and partition.role == FAILED:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if partition is not None:
             special = state.leader_epoch in (DELETED_EPOCH, UNKNOWN_EPOCH)
             if not special and state.leader_epoch < partition.leader_epoch:

@@ -5,6 +5,7 @@
 | leader   | client produces       | move what it knows of a follower  | min. log end over the maximal ISR  |
 | follower | fetched batches       | NOT_LEADER_OR_FOLLOWER            | what the leader said, <= own end   |
 | offline  | nothing               | NOT_LEADER_OR_FOLLOWER            | kept                               |
+| failed   | nothing               | KAFKA_STORAGE_ERROR               | kept                               |
 
 Worked example, ISR [1, 2, 3], leader 1 with log end 10:
 
@@ -38,7 +39,7 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.replication.fetch_session import FetchPosition
 
-LEADER, FOLLOWER, OFFLINE = "leader", "follower", "offline"
+LEADER, FOLLOWER, OFFLINE, FAILED = "leader", "follower", "offline", "failed"
 NO_EPOCH = -1
 
 
@@ -137,9 +138,9 @@ class Partition:
         self.changed()
         return not same_leader
 
-    def go_offline(self) -> None:
-        """The replica is stopped: whoever waits for it gets an error."""
-        self.role = OFFLINE
+    def go_offline(self, role: str = OFFLINE) -> None:
+        """The replica is stopped, or (FAILED) its directory is gone: whoever waits for it gets an error."""
+        self.role = role
         self.remote = {}
         self.changed()
         for position in [*self.follower_positions, *self.consumer_positions]:
@@ -172,13 +173,18 @@ class Partition:
     # -- checks -----------------------------------------------------------------------------
     def check(self, leader_epoch: int, leader_only: bool = True) -> ErrorCode:
         """Whether a request that knows `leader_epoch` (-1: none) may be served here."""
-        if leader_epoch != self.leader_epoch and leader_epoch != NO_EPOCH:
+        if leader_epoch != self.leader_epoch and leader_epoch != NO_EPOCH and self.role != FAILED:
             error = self.check_leader_epoch(leader_epoch)
             if error:
                 return error
-        if self.role != LEADER and (leader_only or self.role == OFFLINE):
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.role != LEADER and (leader_only or self.role != FOLLOWER):
+            return self.refusal
         return ErrorCode.NONE
+
+    @property
+    def refusal(self) -> ErrorCode:
+        """Why a replica that does not lead serves nothing."""
+        return ErrorCode.KAFKA_STORAGE_ERROR if self.role == FAILED else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def check_leader_epoch(self, leader_epoch: int) -> ErrorCode:
         """Fence what is older, refuse what is newer than this replica's own epoch."""
@@ -191,7 +197,8 @@ class Partition:
     def min_isr(self) -> int:
         """`min.insync.replicas`, at most the number of replicas."""
         wanted: int = self.log.config.min_insync_replicas
-        return min(wanted, len(self.remote) + 1)
+        replicas = len(self.remote) + 1
+        return wanted if wanted < replicas else replicas
 
     @property
     def under_min_isr(self) -> bool:
@@ -201,7 +208,7 @@ class Partition:
     def append_as_leader(self, records: Buffer, acks: int, origin: str) -> AppendInfo:
         """Append a client's batches. Raises ReplicaError, and what the log raises."""
         if self.role != LEADER:
-            raise ReplicaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            raise ReplicaError(self.refusal)
         if acks == -1 and len(self.isr.committed) < self.min_isr:
             raise ReplicaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
@@ -243,17 +250,14 @@ class Partition:
         A replica that is caught up but not in the ISR yet counts, too: it is about to join, and a
         mark that runs ahead of it would keep it out for ever.
         """
-        log = self.log
-        if self.role != LEADER or len(self.isr.committed) < self.min_isr:
-            return False
+        log, isr = self.log, self.isr
         new = leader_end = log.log_end_offset
-        maximal = self.isr.maximal
         for replica in self.remote.values():
             if replica.log_end_offset < new and (
-                replica.broker_id in maximal or self._waits_to_join(replica, leader_end)
+                replica.broker_id in isr.maximal or self._waits_to_join(replica, leader_end)
             ):
                 new = replica.log_end_offset
-        if new <= log.high_watermark:
+        if new <= log.high_watermark or self.role != LEADER or len(isr.committed) < self.min_isr:
             return False
         self.move_high_watermark(new)
         return True
@@ -267,18 +271,19 @@ class Partition:
         """Set it, tell the journal and whoever waits for it."""
         log, host = self.log, self.host
         before = log.high_watermark
-        log.update_high_watermark(offset)
-        if log.high_watermark == before:
+        after = log.update_high_watermark(offset)
+        if after == before:
             return
-        if host.node.records(events.HIGH_WATERMARK):
-            host.node.emit(
-                events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=log.high_watermark
-            )
+        node = host.node
+        if node.records(events.HIGH_WATERMARK):
+            node.emit(events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=after)
         for position in self.follower_positions:
             position.touch()
-        self._wake(self.consumer_positions)
+        if self.consumer_positions:
+            self._wake(self.consumer_positions)
         host.fetch_purgatory.check_soon(self)
-        host.produce_purgatory.check_soon(self)
+        if self.role == LEADER:
+            host.produce_purgatory.check_soon(self)
 
     @property
     def last_stable_offset(self) -> int:
@@ -288,7 +293,7 @@ class Partition:
     def check_replicated(self, offset: int) -> ErrorCode | None:
         """Whether everything below `offset` is committed: None = not yet (acks=all)."""
         if self.role != LEADER:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return self.refusal
         if self.log.high_watermark < offset:
             return None
         if len(self.isr.maximal) < self.min_isr:
@@ -312,7 +317,7 @@ class Partition:
             raise ReplicaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "fetch of an earlier start of the follower")
         before, start_before = replica.log_end_offset, replica.log_start_offset
         replica.broker_epoch = broker_epoch
-        replica.fetched(offset, log_start_offset, self.now_ms(), self.log.log_end_offset)
+        replica.fetched(offset, log_start_offset, self.host.node.world.now_us // 1000, self.log.log_end_offset)
         replica.session = clock
         if replica.broker_id not in self.isr.maximal:
             self.host.maybe_expand_isr(self, replica)

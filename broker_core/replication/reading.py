@@ -54,11 +54,12 @@ class FetchParams:
     def __init__(self, request: Any, version: int, fetch_max_bytes: int) -> None:
         self.version = version
         state = request.replica_state
+        max_bytes, min_bytes = request.max_bytes, request.min_bytes
         self.replica_id: int = state.replica_id if state.replica_id >= 0 else request.replica_id
         self.broker_epoch: int = state.replica_epoch
         self.max_wait_ms: int = request.max_wait
-        self.max_bytes: int = min(request.max_bytes, fetch_max_bytes)
-        self.min_bytes: int = min(request.min_bytes, self.max_bytes)
+        self.max_bytes: int = max_bytes if max_bytes < fetch_max_bytes else fetch_max_bytes
+        self.min_bytes: int = min_bytes if min_bytes < self.max_bytes else self.max_bytes
         self.isolation: int = request.isolation_level
         self.rack: str = request.rack_id
         self.leader_only = self.replica_id >= 0 or version < CLIENT_METADATA_VERSION
@@ -95,10 +96,11 @@ class Reading:
     @property
     def news(self) -> bool:
         """Whether an incremental answer has to contain this partition."""
+        if self.size:
+            return True
         position = self.position
         return (
-            self.size > 0
-            or self.high_watermark != position.sent_high_watermark
+            self.high_watermark != position.sent_high_watermark
             or self.log_start_offset != position.sent_log_start
             or self.urgent
         )
@@ -146,6 +148,32 @@ class Reader:
             self._fail(reading, error, params)
         return reading
 
+    def follower_has_all(self, position: FetchPosition, params: FetchParams, update: bool) -> bool:
+        """The usual case, the short way: a follower of the right epoch that stands at the log's end.
+
+        True when `read` would find neither records nor marks that were not told; its position is noted.
+        """
+        partition, replica = position.partition, position.replica
+        if partition is None or replica is None or replica.broker_id != params.replica_id:
+            return False
+        log = partition.log
+        if (
+            position.fetch_offset != log.log_end_offset
+            or position.leader_epoch != partition.leader_epoch
+            or position.last_fetched_epoch != log.leader_epochs.latest_epoch
+            or position.sent_high_watermark != log.high_watermark
+            or position.sent_log_start != log.log_start_offset
+            or partition.remote.get(replica.broker_id) is not replica
+            or not partition.is_leader
+            or params.broker_epoch < replica.broker_epoch
+        ):
+            return False
+        if update:
+            partition.follower_fetched(
+                replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
+            )
+        return True
+
     def _find(self, position: FetchPosition, params: FetchParams) -> tuple[Partition, Replica | None]:
         """The partition if it may be read here. Raises ReplicaError."""
         partition = position.partition
@@ -179,7 +207,7 @@ class Reader:
         if offset < start or (offset > end and reading.diverging is None):
             raise ReplicaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         reading.high_watermark = log.high_watermark
-        reading.last_stable_offset = partition.last_stable_offset
+        reading.last_stable_offset = log.last_stable_offset
         reading.log_start_offset = start
         if reading.diverging is not None:
             return
@@ -190,7 +218,8 @@ class Reader:
             visible = reading.last_stable_offset if committed else reading.high_watermark
             if params.rack and self.selector is not None and partition.is_leader:
                 reading.preferred_replica = self.selector.select(partition, params.rack, offset)
-        limit = min(limit, position.max_bytes)
+        if limit > position.max_bytes:
+            limit = position.max_bytes
         if offset < visible and reading.preferred_replica < 0 and (limit > 0 or min_one):
             found = log.read(offset, limit, visible, min_one)
             reading.slices, reading.size = found.slices, found.size
@@ -198,11 +227,10 @@ class Reader:
     def _divergence(self, position: FetchPosition, partition: Partition, end: int) -> tuple[int, int] | None:
         """(epoch, end offset) of the leader where the reader's log diverges from it, or None."""
         asked, cache = position.last_fetched_epoch, partition.log.leader_epochs
-        if not self.host.protections.truncate_on_fetch:
+        latest = cache.latest_epoch
+        if (asked == latest and position.fetch_offset <= end) or not self.host.protections.truncate_on_fetch:
             return None
-        if asked == cache.latest_epoch and position.fetch_offset <= end:
-            return None
-        epoch, epoch_end = (asked, end) if asked == cache.latest_epoch else cache.end_offset_for(asked)
+        epoch, epoch_end = (asked, end) if asked == latest else cache.end_offset_for(asked)
         if epoch == NO_EPOCH or epoch_end < 0 or position.fetch_offset < partition.log.log_start_offset:
             raise ReplicaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"no end offset of epoch {asked} is known")
         if epoch < asked or epoch_end < position.fetch_offset:

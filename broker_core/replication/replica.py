@@ -69,7 +69,8 @@ class Replica:
     def fetched(self, offset: int, log_start_offset: int, now_ms: int, leader_leo: int) -> None:
         """The follower fetches from `offset` while the leader's log ends at `leader_leo`."""
         if offset >= leader_leo:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+            if now_ms > self.last_caught_up_ms:
+                self.last_caught_up_ms = now_ms
         elif offset >= self.last_fetch_leader_leo:
             self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
         self.log_start_offset = log_start_offset

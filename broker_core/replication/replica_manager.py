@@ -40,7 +40,7 @@ from broker_core.replication.fetching import Fetching
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import Leadership, Led
 from broker_core.replication.offsets import Offsets
-from broker_core.replication.partition import Partition
+from broker_core.replication.partition import FAILED, Partition
 from broker_core.replication.protections import Protections
 from broker_core.replication.reading import Reader
 from broker_core.replication.replica import Replica
@@ -61,7 +61,7 @@ class ReplicaManager:
         log_config_of(topic) -> LogConfig  settings of a topic (default: what the log manager knows)
         topic_name(topic_id) -> str|None   from the metadata cache (default: from the partitions here)
         topic_known(topic, partition)      the metadata cache has it: NOT_LEADER_OR_FOLLOWER, not UNKNOWN_*
-        on_storage_error(partition, error) a disk said no
+        on_directory_failure()             a log directory is offline now
     """
 
     def __init__(
@@ -90,7 +90,8 @@ class ReplicaManager:
         self.log_config_of: Callable[[str], LogConfig] = log_manager.config_of
         self.topic_known: Callable[[str, int], bool] | None = None
         self.topic_name: Callable[[uuid.UUID], str | None] = self._topic_name_here
-        self.on_storage_error: Callable[[Partition | None, StorageError], None] | None = None
+        self.on_directory_failure: Callable[[], None] | None = None
+        log_manager.on_failure = self.directory_failed
         self._compose(config, rpc, alter_partition, node_name_of)
         self._timers: list[Repeating] = []
         self._checkpointing: Repeating | None = None
@@ -232,9 +233,27 @@ class ReplicaManager:
         return self.isr_changes.eligible(broker_id)
 
     def storage_failed(self, partition: Partition | None, error: StorageError) -> None:
-        """A disk said no: the replica is offline; the broker decides about the directory."""
+        """A disk said no: its directory goes offline, and every replica in it."""
         if partition is not None:
-            self.fetchers.remove(partition)
-            partition.go_offline()
-        if self.on_storage_error is not None:
-            self.on_storage_error(partition, error)
+            self.fail(partition)
+        self.log_manager.storage_failed(error)
+
+    def fail(self, partition: Partition) -> None:
+        """Its directory is gone: it serves nothing until the broker starts again."""
+        if partition.role == FAILED:
+            return
+        if self.isr_changes.queue is not None:
+            self.isr_changes.queue.drop(partition)
+        self.fetchers.remove(partition)
+        partition.go_offline(FAILED)
+
+    def directory_failed(self, gone: list[tuple[str, int]]) -> None:
+        """The log manager has given up a directory with these partitions."""
+        led = [(*key, one.leader_epoch) for key in gone if (one := self.partitions_by_name.get(key)) and one.is_leader]
+        for key in gone:
+            if key in self.partitions_by_name:
+                self.fail(self.partitions_by_name[key])
+        if self.on_leadership is not None and led:
+            self.on_leadership([], led)
+        if self.on_directory_failure is not None:
+            self.on_directory_failure()

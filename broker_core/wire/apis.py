@@ -244,12 +244,12 @@ def _parse(line: str) -> _Api:
 
 
 _APIS: dict[int, _Api] = {api.key.value: api for api in map(_parse, _TABLE.split("\n")[1:-1])}
+_NAMES = {key: api.name for key, api in _APIS.items()}
 
 
 def api_name(key: int) -> str:
     """The API's name in Kafka's spelling: 1 is "Fetch"; a number that no API has is "api 999"."""
-    api = _APIS.get(key)
-    return f"api {key}" if api is None else api.name
+    return _NAMES.get(key) or f"api {key}"
 
 
 def version_range(key: int, mode: Mode) -> tuple[int, int] | None:

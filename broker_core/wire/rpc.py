@@ -49,14 +49,8 @@ class Response:
         self.body = body
 
 
-class _Call:
-    __slots__ = ("correlation_id", "deadline_us", "done", "context")
-
-    def __init__(self, correlation_id: int, deadline_us: int, done: Done, context: Any) -> None:
-        self.correlation_id = correlation_id
-        self.deadline_us = deadline_us
-        self.done = done
-        self.context = context
+_Call = tuple[int, int, Done, Any]
+"""Correlation id, deadline in microseconds, done, context."""
 
 
 class _Peer:
@@ -90,8 +84,8 @@ class RpcClient:
         peer = self._peers.get(dest)
         if peer is None:
             peer = self._peers[dest] = _Peer(dest)
-        deadline_us = self.node.now_us() + timeout_us
-        peer.calls.append(_Call(correlation_id, deadline_us, done, context))
+        deadline_us = self.node.world.now_us + timeout_us
+        peer.calls.append((correlation_id, deadline_us, done, context))
         if peer.timer is None or deadline_us < peer.timer_us:
             self._arm(peer, deadline_us)
 
@@ -127,15 +121,15 @@ class RpcClient:
         if peer is None:
             return False
         calls = peer.calls
-        if calls and calls[0].correlation_id == response.correlation_id:
-            call = calls.popleft()
+        if calls and calls[0][0] == response.correlation_id:
+            _, _, done, context = calls.popleft()
         else:
-            found = [call for call in calls if call.correlation_id == response.correlation_id]
+            found = [place for place, call in enumerate(calls) if call[0] == response.correlation_id]
             if not found:
                 return False
-            call = found[0]
-            calls.remove(call)
-        call.done(call.context, response.body)
+            _, _, done, context = calls[found[0]]
+            del calls[found[0]]
+        done(context, response.body)
         return True
 
     def peer_down(self, peer_name: str) -> None:
@@ -145,15 +139,15 @@ class RpcClient:
             return
         if peer.timer is not None:
             peer.timer.cancel()
-        for call in list(peer.calls):
-            call.done(call.context, None)
+        for _, _, done, context in list(peer.calls):
+            done(context, None)
 
     def _check_timeout(self, peer: _Peer) -> None:
         """A request is overdue: the connection is given up. Otherwise wait for the oldest one."""
         peer.timer = None
         if not peer.calls:
             return
-        oldest = min(call.deadline_us for call in peer.calls)
+        oldest = min(deadline_us for _, deadline_us, _, _ in peer.calls)
         now = self.node.now_us()
         if oldest <= now:
             self.peer_down(peer.name)

@@ -6,7 +6,7 @@ import json
 
 from broker_core.kernel import events
 from broker_core.kernel.events import REGISTRY
-from broker_core.kernel.journal import Journal
+from broker_core.kernel.journal import Journal, encode_row, encode_rows
 
 
 def lines(journal: Journal) -> list[list[object]]:
@@ -41,3 +41,10 @@ def test_the_sink_gets_every_row_as_one_line_of_json() -> None:
 def test_every_code_renders_with_its_documented_parameters() -> None:
     for code in REGISTRY.values():
         assert "?" not in code.line({name: "value" for name in code.params}), code.name
+
+
+def test_a_batch_of_rows_has_the_same_bytes_as_its_rows_one_by_one() -> None:
+    plain = (1, 2, "broker-1", "log_appended", 0, {"topic": "orders"})
+    tricky = (2, 2, "broker-1", "command", 0, {"text": "}],[", "list": [[{"a": 1}], [2]]})
+    for rows in ([plain], [plain, plain], [plain, tricky, plain], [tricky]):
+        assert encode_rows(rows) == b"".join(encode_row(row) + b"\n" for row in rows)
