@@ -7,6 +7,7 @@ from django.views.i18n import set_language
 
 from web.api.api import api
 from web.api.docs import style
+from web.api.errors import nowhere
 from web.pages import views as pages
 
 urlpatterns = [
@@ -15,4 +16,5 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("api/docs.css", style, name="api-style"),
     path("api/", api.urls),
+    path("api/<path:rest>", nowhere),
 ]

@@ -20,14 +20,26 @@ def as_problems(get_response: Answer) -> Answer:
 
     async def answer(request: HttpRequest) -> HttpResponse:
         response = await get_response(request)
-        if response.status_code < 400 or not request.path.startswith(PREFIX) or _is_problem(response):
+        if response.status_code < 400 or not request.path.startswith(PREFIX):
             return response
-        found = problem(response.status_code, HTTPStatus(response.status_code).phrase)
-        if "Allow" in response:
-            found["Allow"] = response["Allow"]
+        found = response if _is_problem(response) else _converted(response)
+        # Django would write a line for each of them; the caller has been told.
+        found._has_been_logged = True  # type: ignore[attr-defined]
         return found
 
     return answer
+
+
+def _converted(response: HttpResponse) -> HttpResponse:
+    found = problem(response.status_code, HTTPStatus(response.status_code).phrase)
+    if "Allow" in response:
+        found["Allow"] = response["Allow"]
+    return found
+
+
+async def nowhere(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """Any address below `/api/` that is none."""
+    return problem(404, "there is no such address")
 
 
 def _is_problem(response: HttpResponse) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from ninja import Body, Query, Router
+from ninja import Body, Router
 from pydantic import Field
 
 from lab.clusters.vocabulary import check_command
@@ -28,7 +28,6 @@ from web.live.hub import hub
 router = Router(tags=["labs"])
 FORK_S = 120.0
 LOOK_EVERY_S = 0.05
-COMMANDS = 100
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
 PageLimit = Annotated[int, Field(ge=1, le=500)]
@@ -132,9 +131,7 @@ async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> P
     summary="Do one command, or a list of them in order",
 )
 async def commands(
-    request: HttpRequest, lab: str,
-    command: schemas.Command | Annotated[list[schemas.Command], Field(min_length=1, max_length=COMMANDS)] = Body(...),
-    run: str | None = None,
+    request: HttpRequest, lab: str, command: schemas.Commands = Body(...), run: str | None = None,
 ) -> HttpResponse:  # fmt: skip
     """The same object as in a scenario or a click: `{"do": "kill", "leader_of": "orders-0"}`. A list is
     checked as a whole before the first is carried out; it ends at the first that the world refuses, and

@@ -98,11 +98,11 @@ def _invalid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def _shaped(error: Mapping[str, Any]) -> dict[str, str]:
-    """`("body", "one", "seed")` as `seed`: the name of the argument that holds the body says nothing."""
+    """`("body", "command", "<list>", 2, "do")` as `[2].do`: names of arguments and alternatives say nothing."""
     source, *where = error.get("loc", ("",))
     if source == "body":
         where = where[1:]
-    place = shown(tuple(part for part in where if isinstance(part, (str, int)))) or str(source)
+    place = shown(tuple(part for part in where if isinstance(part, int) or not part.startswith("<"))) or str(source)
     return {"title": str(error.get("msg", "is not valid")), "place": place}
 
 

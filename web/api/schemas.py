@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
 Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
@@ -28,11 +28,21 @@ class Thing(Schema):
     model_config = ConfigDict(extra="allow")
 
 
-class Command(Schema):
+class Command(BaseModel):
     """One command of the vocabulary: `do`, and what that command needs. `GET /api/commands` lists them."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"do": "kill", "leader_of": "orders-0"}]})
     do: str
+
+
+def _one_or_many(value: Any) -> str:
+    return "<list>" if isinstance(value, list) else "<one>"
+
+
+ManyCommands = Annotated[list[Command], Field(min_length=1, max_length=100)]
+Commands = Annotated[
+    Annotated[Command, Tag("<one>")] | Annotated[ManyCommands, Tag("<list>")], Discriminator(_one_or_many)
+]
 
 
 class Obeyed(Thing):
@@ -42,7 +52,7 @@ class Obeyed(Thing):
     seq: int | None = None
 
 
-class Fork(Schema):
+class Fork(BaseModel):
     """Where a branch begins: behind event `seq`, or at `t_us`; without both, at this moment."""
 
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +62,7 @@ class Fork(Schema):
     commands: Annotated[list[Command], Field(max_length=100)] = []
 
 
-class Document(Schema):
+class Document(BaseModel):
     """A scenario: as YAML text, or as the same document in JSON."""
 
     model_config = ConfigDict(extra="forbid")
@@ -60,7 +70,7 @@ class Document(Schema):
     document: dict[str, Any] | None = None
 
 
-class RunOptions(Schema):
+class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock."""
 
     model_config = ConfigDict(extra="forbid")
