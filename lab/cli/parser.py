@@ -124,6 +124,7 @@ def _run(commands: Any) -> None:
                epilog="Exit code: 0 expectations met, 1 not met, 2 invalid scenario.")
     run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
     run.add_argument("--seed", type=int, metavar="N", help="another seed than the file's")
+    run.add_argument("--variant", metavar="NAME", help="another of its settings; fork: its other course")
     run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
     run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")
     _json_option(run)

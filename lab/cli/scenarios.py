@@ -14,7 +14,8 @@ def _commands() -> Any:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 0: expectations met, 1: not met, 2: invalid."""
     code: int = _commands().run(
-        arguments.scenario, seed=arguments.seed, live=arguments.live, out=arguments.out, as_json=arguments.json)
+        arguments.scenario, seed=arguments.seed, live=arguments.live, out=arguments.out, as_json=arguments.json,
+        variant=arguments.variant)
     return code
 
 

@@ -20,11 +20,12 @@ PLACES = 3
 
 
 def run(
-    scenario: str, *, seed: int | None = None, live: bool = False, out: str | None = None, as_json: bool = False
-) -> int:
+    scenario: str, *, seed: int | None = None, live: bool = False, out: str | None = None, as_json: bool = False,
+    variant: str | None = None,
+) -> int:  # fmt: skip
     """Run a scenario by file or name and print its receipt."""
     try:
-        checked = grammar.load(scenario)
+        checked = grammar.load(scenario, variant)
         result = run_scenario(checked, seed, live, out)
     except (ScenarioError, DirectoryError) as error:
         return _invalid(error, as_json)
@@ -66,7 +67,8 @@ def verify(directory: str, *, as_json: bool = False) -> int:
 
 # -- for people -----------------------------------------------------------------------------
 def _print_result(scenario: Scenario, result: RunResult) -> None:
-    print(f"{scenario.title.get('en', scenario.name)}  (seed {result.seed})")
+    variant = f", variant {result.variant}" if result.variant else ""
+    print(f"{scenario.title.get('en', scenario.name)}  (seed {result.seed}{variant})")
     print(_table(result))
     for anomaly, places in result.receipt.places.items():
         for place in places[:PLACES]:
@@ -78,9 +80,26 @@ def _print_result(scenario: Scenario, result: RunResult) -> None:
     for key, wanted in scenario.expect.items():
         failed = next((text for text in result.unmet if text.startswith(f"{key}:")), None)
         print(f"{'not met' if failed else 'met    '}  {failed or f'{key} {wanted}'}")
+    for text in result.unmet:
+        if text.startswith("steps["):
+            print(f"not met  {text}")
+    _print_lesson(scenario, result)
     speed = result.virtual_s / result.wall_s if result.wall_s else 0
     print(f"{result.virtual_s:.1f} s of the cluster's time in {result.wall_s:.1f} s ({speed:.0f} x)")
     print(f"run: {result.directory}")
+
+
+def _print_lesson(scenario: Scenario, result: RunResult) -> None:
+    """The right answer to the prediction, why, and what else can be tried."""
+    lesson = scenario.lesson
+    if lesson.predict is not None and result.prediction is not None:
+        answer = lesson.predict.choices[result.prediction].text.get("en", "")
+        print(f"{lesson.predict.ask.get('en', '')}  -> {answer}")
+    if result.moment is not None:
+        print(f"the moment that mattered: {result.moment['t_us'] / 1e6:.3f} s, event {result.moment['seq']}")
+    others = [name for name in scenario.variants if name != result.variant]
+    if others:
+        print(f"also: {', '.join(f'--variant {name}' for name in others)}")
 
 
 def _table(result: RunResult) -> str:

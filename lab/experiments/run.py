@@ -26,7 +26,8 @@ from broker_core.kernel.world import World
 from lab.checkers.receipt import Receipt, make_receipt
 from lab.clusters import observe
 from lab.clusters.build import OPERATOR, StorageFactory, build_world, memory
-from lab.experiments.directory import RunDirectory
+from lab.experiments.directory import JOURNAL, RunDirectory
+from lab.experiments.findings import Findings, longest_gaps_ms, read_rows
 from lab.scenarios import grammar
 from lab.scenarios.grammar import Scenario, Step
 
@@ -52,26 +53,31 @@ class RunResult:
     notes: list[str] = field(default_factory=list)
     virtual_s: float = 0.0
     wall_s: float = 0.0
+    variant: str = ""
+    prediction: int | None = None
+    moment: dict[str, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The line that `run --json` prints."""
         return {
             "scenario": self.scenario, "seed": self.seed, "passed": self.passed,
             "receipt": self.receipt.total.to_dict(), "dir": str(self.directory), "unmet": self.unmet,
-            "notes": self.notes,
+            "notes": self.notes, "variant": self.variant, "prediction": self.prediction, "moment": self.moment,
         }  # fmt: skip
 
 
 def run_scenario(
     scenario: Scenario | str, seed: int | None = None, live: bool = False, out: Path | str | None = None,
-    storage_factory: StorageFactory = memory,
+    storage_factory: StorageFactory = memory, variant: str | None = None,
 ) -> RunResult:  # fmt: skip
     """Run a scenario, by object, file or name; leaves a directory (a new temporary one without `out`).
 
     Raises ScenarioError, DirectoryError, RunError.
     """
     if isinstance(scenario, str):
-        scenario = grammar.load(scenario)
+        scenario = grammar.load(scenario, variant)
+    elif variant:
+        scenario = grammar.variant_of(scenario, variant)
     if seed is not None:
         scenario.spec.seed = seed
         scenario.document = {**scenario.document, "seed": seed}
@@ -90,6 +96,9 @@ class Execution:
         self.world: World = build_world(self.spec, storage_factory)
         self.notes: list[str] = []
         self.began_us = 0
+        self.findings = Findings()
+        self.steps: list[dict[str, int]] = []
+        self.unmet: list[str] = []
         self._wall_start = time.monotonic()
 
     def run(self) -> RunResult:
@@ -98,7 +107,7 @@ class Execution:
         files.attach(world)
         files.describe(
             kind="live" if self.live else "simulated", scenario=self.scenario.document, name=self.scenario.name,
-            seed=self.spec.seed, spec=self.spec.to_dict(), start=None,
+            variant=self.scenario.variant, seed=self.spec.seed, spec=self.spec.to_dict(), start=None,
         )  # fmt: skip
         try:
             self._form()
@@ -107,16 +116,29 @@ class Execution:
             self._read_back()
         finally:
             files.close(world)
-        receipt = make_receipt(world.operations.rows)
-        unmet = self.judge(receipt)
+        return self._conclude()
+
+    def _conclude(self) -> RunResult:
+        """Receipt, verdict, the moment that mattered."""
+        files, world, found = self.files, self.world, self.findings
+        receipt = found.receipt = make_receipt(world.operations.rows)
+        found.rows = read_rows(files.path / JOURNAL, self.began_us)
+        unmet = self.judge()
+        prediction, moment = found.right_choice(self.scenario), self._moment()
         files.write_disks(world)
         files.describe(
-            receipt=receipt.to_dict(), unmet=unmet, passed=not unmet, notes=self.notes, began_us=self.began_us
-        )
+            receipt=receipt.to_dict(), unmet=unmet, passed=not unmet, notes=self.notes, began_us=self.began_us,
+            steps=self.steps, prediction=prediction, moment=moment,
+        )  # fmt: skip
         return RunResult(
             self.scenario.name, self.spec.seed, not unmet, receipt, files.path, unmet, self.notes,
-            world.now_us / 1e6, time.monotonic() - self._wall_start,
+            world.now_us / 1e6, time.monotonic() - self._wall_start, self.scenario.variant, prediction, moment,
         )  # fmt: skip
+
+    def _moment(self) -> dict[str, int] | None:
+        moment = self.scenario.lesson.moment
+        place = moment.find(self.findings.rows, self.steps) if moment is not None else None
+        return {"seq": place[0], "t_us": place[1]} if place is not None else None
 
     # -- time and inputs --------------------------------------------------------------------
     def _run_until(self, time_us: int) -> None:
@@ -195,9 +217,16 @@ class Execution:
         before = self.began_us
         for index, step in enumerate(self.scenario.steps):
             self._wait_for(step, index, before)
-            self._inject(step.command)
+            self.steps.append({"seq": self.world.seq + 1, "t_us": self.world.now_us})
+            if step.check is None:
+                self._inject(step.command)
+            elif not step.check.holds(self.world, None):
+                self.unmet.append(f"steps[{index}]: expected {step.check}, found {step.check.value(self.world)}")
             before = self.world.now_us
         self._run_until(max(self.world.now_us, self.began_us + self.scenario.duration_us))
+        self.findings.look(self.world, self.scenario, settled=False)
+        rows = self.world.operations.rows
+        self.findings.gaps_ms = longest_gaps_ms(rows, self.began_us, self.world.now_us)
 
     def _wait_for(self, step: Step, index: int, before_us: int) -> None:
         if step.at_us is not None:
@@ -227,6 +256,7 @@ class Execution:
             self.notes.append("partitions without a leader at the end: what is in them cannot be read")
         elif not self._at_rest():
             self.notes.append(f"not every replica came back into the ISR within {limit / 1e6:g} s")
+        self.findings.look(world, self.scenario, settled=True)
 
     def _stopped_brokers(self) -> list[str]:
         return [node.name for _, node in observe.brokers(self.world) if node.state == STOPPED]
@@ -272,18 +302,6 @@ class Execution:
         return isinstance(machine, ConsumerMachine) and machine.at_end()
 
     # -- verdict ----------------------------------------------------------------------------
-    def judge(self, receipt: Receipt) -> list[str]:
+    def judge(self) -> list[str]:
         """Expectations that are not met, as text."""
-        return judge(self.scenario, receipt)
-
-
-def judge(scenario: Scenario, receipt: Receipt) -> list[str]:
-    """`receipt.lost: expected >= 1, found 0` for each expectation that is not met."""
-    unmet = []
-    for key, wanted in scenario.expect.items():
-        found: Any = {"receipt": receipt.to_dict()}
-        for part in key.split("."):
-            found = found.get(part, 0 if part in grammar.RECEIPT else {}) if isinstance(found, dict) else None
-        if not wanted.holds(found):
-            unmet.append(f"{key}: expected {wanted}, found {found}")
-    return unmet
+        return [*self.unmet, *self.findings.unmet(self.scenario.expect)]

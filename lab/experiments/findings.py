@@ -1,0 +1,115 @@
+"""The figures that expectations ask for, found in what a run has left.
+
+State is read twice: when the load ends, and after the settling. Events are counted from the start of the
+clients to the end; those that the journal summed up count too, unless their parameters are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from broker_core.kernel.world import World
+from lab.checkers.receipt import Receipt
+from lab.scenarios.conditions import Comparison, value_of
+from lab.scenarios.expectations import RECEIPT, SETTLED, event_filter, is_state, subject_of
+from lab.scenarios.grammar import Scenario
+from lab.scenarios.lesson import matches
+
+Row = list[Any]
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything that a scenario can be judged by."""
+
+    receipt: Receipt = field(default_factory=Receipt)
+    state: dict[str, Any] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    gaps_ms: dict[str, int] = field(default_factory=dict)
+    violations: dict[str, int] | None = None
+
+    def look(self, world: World, scenario: Scenario, settled: bool) -> None:
+        """Note the state that is asked for."""
+        for key in keys(scenario):
+            if is_state(key) and key.startswith(SETTLED) == settled:
+                self.state[key] = value_of(world, *subject_of(key))
+
+    def value(self, key: str) -> Any:
+        """The figure of an expectation's key; None when there is none."""
+        kind, _, rest = key.partition(".")
+        if kind == "receipt":
+            return self._of_receipt(rest)
+        if kind == "events":
+            return self._count(rest)
+        if kind == "unavailability":
+            return self.gaps_ms.get(rest)
+        if kind == "invariants":
+            return self._violations(rest)
+        return self.state.get(key)
+
+    def _of_receipt(self, rest: str) -> Any:
+        found: Any = self.receipt.to_dict()
+        for part in rest.split("."):
+            found = found.get(part, 0 if part in RECEIPT else {}) if isinstance(found, dict) else None
+        return found
+
+    def _count(self, rest: str) -> int:
+        code, where = event_filter(rest)
+        count = sum(row[3] == code and matches(row, where) for row in self.rows)
+        if not where:
+            count += sum(row[5]["counts"].get(code, 0) for row in self.rows if row[3] == "summed_up")
+        return count
+
+    def _violations(self, rest: str) -> int | None:
+        if self.violations is None:
+            return None
+        found = self.violations
+        return sum(found.values()) if rest == "violations" else found.get(rest, 0)
+
+    def unmet(self, wanted: dict[str, Comparison]) -> list[str]:
+        """`receipt.lost: expected >= 1, found 0` for each expectation that is not met."""
+        found = [(key, one, self.value(key)) for key, one in wanted.items()]
+        return [f"{key}: expected {one}, found {value}" for key, one, value in found if not one.holds(value)]
+
+    def right_choice(self, scenario: Scenario) -> int | None:
+        """Which answer to the prediction this run makes right; None when it is not exactly one."""
+        predict = scenario.lesson.predict
+        if predict is None:
+            return None
+        right = [index for index, choice in enumerate(predict.choices) if not self.unmet(choice.right)]
+        return right[0] if len(right) == 1 else None
+
+
+def keys(scenario: Scenario) -> list[str]:
+    """All figures that a scenario asks for."""
+    wanted = list(scenario.expect)
+    if scenario.lesson.predict is not None:
+        wanted += [key for choice in scenario.lesson.predict.choices for key in choice.right]
+    return wanted
+
+
+def read_rows(path: Path, from_us: int = 0) -> list[Row]:
+    """Rows of a journal file from a moment on."""
+    with open(path, "rb") as file:
+        rows = [orjson.loads(line) for line in file]
+    return [row for row in rows if row[1] >= from_us]
+
+
+def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+    """Partition -> longest time under load without an acknowledgement, from the first send on."""
+    last: dict[str, int] = {}
+    gaps: dict[str, int] = {}
+    for row in operations:
+        if row["op"] != "send" or row["partition"] < 0 or not from_us <= row["t"] <= until_us:
+            continue
+        name = f"{row['topic']}-{row['partition']}"
+        begin = last.setdefault(name, row["t"])
+        if row["kind"] == "ok":
+            gaps[name] = max(gaps.get(name, 0), row["t"] - begin)
+            last[name] = row["t"]
+    return {name: max(gaps.get(name, 0), until_us - begin) // 1000 for name, begin in last.items()}
