@@ -177,7 +177,7 @@ POLLS = Table("polls", "one value that a consumer read", _columns("""
     label  string  producer's name in the value; empty for a value written by hand
     number  string  running number, or the text
     position  bigint  byte of the operation
-    index  int  place inside the operation
+    index  bigint  place inside the operation
 """))
 COMMITS = Table("commits", "one partition's offset in one commit, as the consumer knows it", _columns("""
     run  string  name of the run

@@ -1,0 +1,221 @@
+"""From sources to tables: each function gives one table of `schemas` as a data frame.
+
+A table is made when it is first asked for. Tables that come from the journal take the parameters they need
+out of its JSON; the journal itself is read once and cached for as long as the tables are in use.
+
+    with Tables(spark, ["DIR"]) as tables:
+        tables.elections.show()
+        tables.write(Path("OUT"))           OUT/elections/run=.../*.parquet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from lab.analytics import places, schemas
+from lab.analytics.errors import AnalyticsError
+from lab.analytics.schemas import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_REQUEST = ("struct<api string, version int, correlation bigint, source string, client_id string, to string,"
+            "connection string, error string, queue_us bigint, local_us bigint, remote_us bigint, response_us bigint,"
+            "operation string, waited_us bigint>")
+_REPLICA = ("struct<topic string, partition int, isr array<int>, removed array<int>, added array<int>,"
+            "reason string, leader_epoch int, error string, leader int, previous int, base_offset bigint,"
+            "last_offset bigint, bytes bigint, role string>")
+_GROUP = "struct<`group` string, before string, after string, generation int, reason string>"
+_BELIEF = ("struct<path string, ephemeral string, version bigint, session string, owner string, timeout_ms bigint,"
+           "broker int, epoch bigint, topic string, partition int, leader int, leader_epoch bigint, isr array<int>,"
+           "source string, topics array<string>, reason string, controller int>")
+_FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
+           "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
+           "acks int, error string, created_us bigint>")
+
+
+class Tables:
+    """The tables of some runs. Close them (or use `with`) to free what is cached."""
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str | Path]) -> None:
+        self.spark = spark
+        self.places = places.find_runs(paths)
+        self.path = ",".join(str(Path(path).resolve()) for path in paths)
+        self._cached: list[DataFrame] = []
+
+    def __enter__(self) -> Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what is cached."""
+        for frame in self._cached:
+            frame.unpersist()
+        self._cached.clear()
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._cached.append(frame.cache())
+        return self._cached[-1]
+
+    def get(self, name: str) -> DataFrame:
+        """A table by its name; raises AnalyticsError."""
+        if name not in TABLES:
+            raise AnalyticsError(f"there is no table {name}; there are {', '.join(TABLES)}")
+        frame: DataFrame = getattr(self, name)
+        return frame
+
+    def write(self, out: Path, names: Sequence[str] = tuple(TABLES), done: Callable[[str], None] | None = None) -> None:
+        """Write tables as Parquet, partitioned by run; a run that is there already is replaced."""
+        for name in names:
+            self.get(name).write.mode("overwrite").partitionBy("run").parquet(str(out / name))
+            if done is not None:
+                done(name)
+
+    # -- files ------------------------------------------------------------------------------
+    def _segments(self, level: str) -> DataFrame:
+        return self.spark.read.format("brokerlab.segments").option("level", level).load(self.path)
+
+    @cached_property
+    def records(self) -> DataFrame:
+        """Records on every broker's disk, without rows that report damage."""
+        return self._segments("records").where("error is null")
+
+    @cached_property
+    def batches(self) -> DataFrame:
+        return self._segments("batches").where("error is null")
+
+    @cached_property
+    def segments(self) -> DataFrame:
+        return self._keep(self._segments("segments"))
+
+    @cached_property
+    def damages(self) -> DataFrame:
+        """Places that could not be read, in segments, journals and histories."""
+        from pyspark.sql import functions as f
+
+        disks = self._segments("records").where("error is not null").selectExpr(
+            "run", "broker", "topic", "partition", "segment as file", "position", "error")
+        lines = [frame.where("error is not null").select(
+            "run", f.lit(-1).alias("broker"), f.lit(None).cast("string").alias("topic"),
+            f.lit(None).cast("int").alias("partition"), f.lit(file).alias("file"), "position", "error")
+            for file, frame in ((places.JOURNAL, self.events), (places.OPERATIONS, self.operations))]
+        return disks.unionByName(lines[0]).unionByName(lines[1])
+
+    @cached_property
+    def runs(self) -> DataFrame:
+        rows = []
+        for run in self.places:
+            facts: dict[str, Any] = {}
+            if run.journal is not None:
+                facts = orjson.loads((run.journal / places.RUN).read_bytes())
+            receipt = facts.get("receipt")
+            rows.append((
+                run.name, facts.get("name"), facts.get("kind", "disks"), facts.get("seed"),
+                str(run.journal or run.disks), facts.get("end_us"),
+                None if receipt is None else orjson.dumps(receipt).decode(), orjson.dumps(facts).decode(),
+            ))  # fmt: skip
+        return self.spark.createDataFrame(rows, schemas.RUNS.ddl())
+
+    # -- operations -------------------------------------------------------------------------
+    @cached_property
+    def operations(self) -> DataFrame:
+        return self._keep(
+            self.spark.read.format("brokerlab.journal").option("what", "operations").load(self.path))
+
+    @cached_property
+    def _fields(self) -> DataFrame:
+        return self.operations.where("error is null").selectExpr("*", f"from_json(fields, '{_FIELDS}') as p")
+
+    @cached_property
+    def sends(self) -> DataFrame:
+        """Values in the order in which the operation names them: numbers first, then texts."""
+        rows = self._fields.where("op = 'send' and kind <> 'invoke'").selectExpr(
+            "run", "t_us", "kind", "p.topic as topic", "p.partition as partition", "position", "p.offset as first",
+            "coalesce(p.label, process) as sender",
+            "flatten(transform(coalesce(p.`values`, array()), v -> if(v[1] > 0, sequence(v[0], v[0] + v[1] - 1), array())))"
+            " as numbers", "coalesce(p.texts, array()) as texts")
+        both = rows.selectExpr(
+            "*", "posexplode(concat(transform(numbers, n -> struct(sender as label, cast(n as string) as number)),"
+            " transform(texts, t -> struct('' as label, t as number)))) as (index, value)")
+        offset = "case when kind <> 'ok' then null when first is null or first < 0 then -1 else first + index end"
+        return both.selectExpr("run", "t_us", "kind", "topic", "partition", "value.label as label",
+                               "value.number as number", f"{offset} as offset", "position")
+
+    @cached_property
+    def polls(self) -> DataFrame:
+        runs = self._fields.where("op = 'poll' and kind = 'ok'").selectExpr(
+            "run", "t_us", "process", "p.topic as topic", "p.partition as partition", "position",
+            "posexplode(p.runs) as (at, r)")
+        steps = runs.selectExpr("*", "explode(sequence(0, cast(r[3] as int) - 1)) as step").where("cast(r[3] as int) > 0")
+        number = "if(r[1] is null, r[2], cast(cast(r[2] as bigint) + step as string))"
+        return steps.selectExpr(
+            "run", "t_us", "process", "topic", "partition", "cast(r[0] as bigint) + step as offset",
+            "coalesce(r[1], '') as label", f"{number} as number", "position", "cast(at as bigint) * 1000000 + step as index")
+
+
+    @cached_property
+    def commits(self) -> DataFrame:
+        return self._fields.where("op = 'commit'").selectExpr(
+            "run", "seq", "t_us", "process", "kind", "p.`group` as `group`", "explode(p.offsets) as o").selectExpr(
+            "run", "seq", "t_us", "process", "kind", "`group`", "o[0] as topic", "cast(o[1] as int) as partition",
+            "cast(o[2] as bigint) as offset")
+
+    # -- journal ----------------------------------------------------------------------------
+    @cached_property
+    def events(self) -> DataFrame:
+        return self._keep(self.spark.read.format("brokerlab.journal").load(self.path))
+
+    def with_params(self, codes: Sequence[str], kind: str) -> DataFrame:
+        """Events of these codes with their parameters as the struct `p`."""
+        names = ", ".join(f"'{code}'" for code in codes)
+        return self.events.where(f"code in ({names})").selectExpr(
+            "run", "seq", "t_us", "node", "code", "cause", "position", f"from_json(params, '{kind}') as p")
+
+    @cached_property
+    def requests(self) -> DataFrame:
+        from lab.analytics.timelines import requests
+
+        return requests(self.with_params(
+            ("request_sent", "request_received", "response_sent", "request_stages", "purgatory_completed",
+             "purgatory_expired"), _REQUEST))
+
+    @cached_property
+    def metadata(self) -> DataFrame:
+        from lab.analytics.timelines import BELIEFS, beliefs
+
+        return beliefs(self.with_params(tuple(BELIEFS), _BELIEF))
+
+    @cached_property
+    def isr_changes(self) -> DataFrame:
+        changes = self.with_params(("isr_shrunk", "isr_expanded", "isr_change_refused"), _REPLICA)
+        return changes.selectExpr(
+            "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
+            "case code when 'isr_shrunk' then 'shrunk' when 'isr_expanded' then 'expanded' else 'refused' end as change",
+            "p.isr as isr", "p.removed as removed", "p.added as added", "coalesce(p.reason, p.error) as reason",
+            "p.leader_epoch as leader_epoch")
+
+    @cached_property
+    def elections(self) -> DataFrame:
+        from lab.analytics.timelines import elections
+
+        return elections(self.with_params(("leader_elected", "partition_offline", "became_leader"), _REPLICA))
+
+    @cached_property
+    def group_generations(self) -> DataFrame:
+        return self.with_params(("group_state",), _GROUP).selectExpr(
+            "run", "seq", "t_us", "node", "p.`group` as `group`", "p.generation as generation", "p.before as before",
+            "p.after as after", "p.reason as reason",
+            "lead(t_us) over (partition by run, p.`group` order by seq) as until_us")
+
+    @cached_property
+    def replication(self) -> DataFrame:
+        return self.with_params(("log_appended",), _REPLICA).selectExpr(
+            "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
+            "p.base_offset as base_offset", "p.last_offset as last_offset", "p.bytes as bytes", "p.role as role")

@@ -1,0 +1,112 @@
+"""Tables that take several events for one row: a request and its stages, an election and who took over.
+
+The events of one request, in the order of the journal:
+
+| event | at | gives |
+|---|---|---|
+| request_sent | client | sent_us |
+| request_received, caused by the former | broker | received_us |
+| request_stages (level `details`) | broker | queue_us, local_us, remote_us, response_us |
+| response_sent, right behind the stages | broker | answered_us, error |
+| purgatory_expired, right beside it | broker | expired |
+
+The answer is the next one between the same two nodes with the same API and correlation id. Where the journal's
+budget of a second was spent (`summed_up`), events are missing, and what they would tell is null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_STAGES = ("queue_us", "local_us", "remote_us", "response_us")
+
+
+def requests(events: DataFrame) -> DataFrame:
+    """The table `requests`."""
+    received = events.where("code = 'request_received'").selectExpr(
+        "run", "node as broker", "p.source as client", "p.client_id as client_id", "p.api as api",
+        "p.version as version", "p.correlation as correlation", "t_us as received_us", "seq", "cause", "position")
+    answered = _answers(events)
+    stages = ", ".join(_STAGES)
+    both = received.selectExpr("*", *(f"cast(null as bigint) as {name}" for name in ("answered_us", *_STAGES)),
+                               "cast(null as boolean) as expired", "cast(null as string) as error").unionByName(
+        answered, allowMissingColumns=True)
+    key = "partition by run, broker, client, api, correlation order by position"
+    paired = both.selectExpr(
+        "*", f"lead(struct(answered_us, {stages}, expired, error)) over ({key}) as answer").where("seq is not null")
+    sent = events.where("code = 'request_sent'").selectExpr(
+        "run", "p.to as broker", "p.api as api", "p.correlation as correlation", "seq as cause",
+        "p.connection as connection", "t_us as sent_us")
+    return paired.join(sent, ["run", "broker", "api", "correlation", "cause"], "left").selectExpr(
+        "run", "broker", "client", "connection", "client_id", "api", "version", "correlation", "sent_us",
+        "received_us", "answer.answered_us as answered_us", *(f"answer.{name} as {name}" for name in _STAGES),
+        "if(answer.expired, coalesce(answer.remote_us, answer.answered_us - received_us), answer.remote_us)"
+        " as purgatory_us", "coalesce(answer.expired, false) as expired", "answer.error as error", "seq")
+
+
+def _answers(events: DataFrame) -> DataFrame:
+    """What went back, with the stages that stand in front of it and the end of its waiting beside it."""
+    near = "partition by run, node order by position"
+    expired = " or ".join(
+        f"({side}(code) over ({near}) = 'purgatory_expired' and {side}(seq) over ({near}) = seq"
+        f" and {side}(p.operation) over ({near}) = p.api)" for side in ("lag", "lead"))
+    beside = events.where(
+        "code in ('request_stages', 'response_sent', 'purgatory_completed', 'purgatory_expired')"
+    ).selectExpr(
+        "*", f"if(lag(code) over ({near}) = 'request_stages', lag(p) over ({near}), null) as stages",
+        f"coalesce({expired}, false) as expired")
+    return beside.where("code = 'response_sent'").selectExpr(
+        "run", "node as broker", "p.to as client", "p.api as api", "p.correlation as correlation",
+        "t_us as answered_us", *(f"stages.{name} as {name}" for name in _STAGES), "expired", "p.error as error",
+        "position")
+
+
+def elections(events: DataFrame) -> DataFrame:
+    """The table `elections`: decisions, and when the chosen one became leader."""
+    decided = events.where("code <> 'became_leader'").selectExpr(
+        "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
+        "if(code = 'partition_offline', -1, p.leader) as leader", "coalesce(p.previous, -1) as previous",
+        "p.leader_epoch as leader_epoch", "p.isr as isr",
+        "if(code = 'partition_offline', 'no replica of the ISR is alive', p.reason) as reason")
+    took = events.where("code = 'became_leader'").groupBy(
+        "run", "p.topic", "p.partition", "p.leader_epoch", "node").agg({"t_us": "min"}).selectExpr(
+        "run", "topic", "partition", "leader_epoch", "cast(substring_index(node, '-', -1) as int) as leader",
+        "`min(t_us)` as took_over_us")
+    return decided.join(took, ["run", "topic", "partition", "leader_epoch", "leader"], "left").selectExpr(
+        "run", "seq", "t_us", "node", "topic", "partition", "leader", "previous", "leader_epoch", "isr", "reason",
+        "took_over_us")
+
+
+_PARTITION = "concat(p.topic, '-', p.partition)"
+BELIEFS = {
+    "znode_created": ("znode", "p.path", "concat('exists', if(p.ephemeral is null, '', concat(', of ', p.ephemeral)))", "0"),
+    "znode_changed": ("znode", "p.path", "concat('version ', p.version)", "p.version"),
+    "znode_deleted": ("znode", "p.path", "'gone'", "null"),
+    "session_opened": ("session", "p.session", "concat('open, of ', p.owner)", "null"),
+    "session_expired": ("session", "p.session", "concat('expired, of ', p.owner)", "null"),
+    "session_closed": ("session", "p.session", "concat('closed, of ', p.owner)", "null"),
+    "controller_elected": ("controller", "concat('broker ', p.broker)", "'controller'", "p.epoch"),
+    "controller_resigned": ("controller", "concat('broker ', p.broker)", "concat('not controller: ', p.reason)", "p.epoch"),
+    "broker_registered": ("broker", "concat('broker ', p.broker)", "'registered'", "null"),
+    "broker_gone": ("broker", "concat('broker ', p.broker)", "concat('gone: ', p.reason)", "null"),
+    "leader_elected": ("leadership", _PARTITION, "concat('leader ', p.leader, ', ISR ', array_join(p.isr, ' '))", "p.leader_epoch"),
+    "partition_offline": ("leadership", _PARTITION, "'offline'", "p.leader_epoch"),
+    "became_leader": ("leadership", _PARTITION, "'I lead'", "p.leader_epoch"),
+    "became_follower": ("leadership", _PARTITION, "concat('I follow broker ', p.leader)", "p.leader_epoch"),
+    "metadata_refreshed": ("client", "array_join(p.topics, ' ')", "concat('as ', p.source, ' says (', p.reason, ')')", "null"),
+}  # fmt: skip
+"""Event code -> (kind, subject, belief, epoch), as expressions over its parameters."""
+
+
+def beliefs(events: DataFrame) -> DataFrame:
+    """The table `metadata`."""
+    def choose(part: int) -> str:
+        return "case code " + " ".join(f"when '{code}' then {row[part]}" for code, row in BELIEFS.items()) + " end"
+
+    kind = "case code " + " ".join(f"when '{code}' then '{row[0]}'" for code, row in BELIEFS.items()) + " end"
+    return events.selectExpr(
+        "run", "seq", "t_us", "node", f"{kind} as kind", "code", f"{choose(1)} as subject", f"{choose(2)} as belief",
+        f"cast({choose(3)} as bigint) as epoch")
