@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -34,7 +35,6 @@ class Cluster:
     def __init__(self, lab: LiveLab, bootstrap: str) -> None:
         self.lab = lab
         self.bootstrap = bootstrap
-        self.admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def do(self, **command: Any) -> dict[str, Any]:
         """Carry out a command of the lab's vocabulary."""
@@ -47,7 +47,8 @@ class Cluster:
         return found
 
     def create(self, topic: str, partitions: int = 1) -> None:
-        self.admin.create_topics([NewTopic(topic, partitions, 3)])[topic].result(30)
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})  # an old one may know an old controller
+        admin.create_topics([NewTopic(topic, partitions, 3)])[topic].result(30)
         self.until(lambda state: whole(state, topic))
 
     def until(self, condition: Callable[[dict[str, Any]], Any], timeout_s: float = 40) -> dict[str, Any]:
@@ -121,7 +122,8 @@ class Running:
     def __init__(self, *command: str) -> None:
         self.lines: list[str] = []
         self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+                                        stderr=subprocess.STDOUT, env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                                        start_new_session=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -137,9 +139,9 @@ class Running:
             time.sleep(0.02)
 
     def end(self, *, signalled: bool = False, timeout_s: float = 90) -> int:
-        """End of its input, or SIGTERM; the exit code."""
+        """End of its input, or SIGTERM for it and its children; the exit code."""
         if signalled:
-            self.process.terminate()
+            os.killpg(self.process.pid, signal.SIGTERM)
         assert self.process.stdin is not None
         try:
             self.process.stdin.close()
@@ -162,7 +164,7 @@ def running() -> Iterator[Callable[..., Running]]:
     yield start
     for program in programs:
         if program.process.poll() is None:
-            program.process.kill()
+            os.killpg(program.process.pid, signal.SIGKILL)
 
 
 def program(name: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from broker_core.wire.errors import ErrorCode
 
 CLOSED = "the connection is closed"
 SILENCE = "no answer"
-SKIPPED = {"throttle_time", "throttle_time_ms", "cluster_id", "total_bytes", "usable_bytes"}
+SKIPPED = {"controller_id", "throttle_time", "throttle_time_ms", "cluster_id", "total_bytes", "usable_bytes"}
 PLACES = {"host", "port", "log_dir", "rack"}
 NUMBERED = {"producer_id": "producer", "session_id": "session"}
 LIMITS = re.compile(r"\[\d{13}, \d{13}\]")

@@ -21,7 +21,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_admin, script_records
+from tests.oracle import script_admin, script_records, script_three
 from tests.oracle.asking import Script
 
 RECORDED = Path(__file__).with_name("kafka_3_9_answers.json")
@@ -45,6 +45,7 @@ SETTINGS = {
     "num.partitions": "3", "num.network.threads": "3", "num.io.threads": "8", "group.initial.rebalance.delay.ms": "0",
     "default.replication.factor": "1",
 }  # fmt: skip
+THREE = {"three brokers": script_three.three_brokers}
 NOT_IMPLEMENTED = {
     "SASL_HANDSHAKE", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT",
     "DESCRIBE_ACLS", "CREATE_ACLS", "DELETE_ACLS", "ALTER_REPLICA_LOG_DIRS", "SASL_AUTHENTICATE",
@@ -67,9 +68,9 @@ DIFFERENCES = {
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the one broker of a lab."""
-    cluster = {"brokers": 1, "port": free_ports(1), "settings": SETTINGS}
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The addresses of a lab's brokers."""
+    cluster = {"brokers": request.param, "port": free_ports(request.param), "settings": SETTINGS}
     started = LiveLab(
         run_from_dict({"cluster": cluster, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path_factory.mktemp("lab")
     )
@@ -79,22 +80,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the one broker of a real cluster."""
+    """The addresses of a real cluster's brokers."""
     if not os.environ.get("BROKERLAB_ASK_KAFKA"):
         pytest.skip("BROKERLAB_ASK_KAFKA is not set")
     command = [sys.executable, str(request.getfixturevalue("require_oracle"))]
     where = ["--dir", str(tmp_path_factory.mktemp("kafka") / "cluster")]
     settings = [part for key, value in SETTINGS.items() if "factor" not in key for part in ("--set", f"{key}={value}")]
-    up = [*command, "up", "zookeeper", "--brokers", "1", "--port", str(free_ports(202)), *where, *settings]
+    up = [*command, "up", "zookeeper", "--brokers", str(request.param), "--port", str(free_ports(202)), *where, *settings]
     started = json.loads(subprocess.run(up, check=True, capture_output=True, text=True, timeout=120).stdout)
     yield started["bootstrap"]
     subprocess.run([*command, "down", *where], check=True, capture_output=True, timeout=60)
 
 
-def answers(address: str, title: str) -> dict[str, Any]:
-    script = Script({1: address})
+def answers(bootstrap: str, title: str) -> dict[str, Any]:
+    script = Script(dict(enumerate(bootstrap.split(","), 1)))
     try:
-        SCRIPTS[title](script)
+        {**SCRIPTS, **THREE}[title](script)
     finally:
         script.close()
     answers: dict[str, Any] = json.loads(json.dumps(script.answers))
@@ -113,18 +114,21 @@ def different(title: str, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[
     return found
 
 
-@pytest.mark.parametrize("title", SCRIPTS)
+CASES = [(1, title) for title in SCRIPTS] + [(3, title) for title in THREE]  # number of brokers
+
+
+@pytest.mark.parametrize(("lab", "title"), CASES, indirect=["lab"])
 def test_every_answer_is_the_one_that_kafka_gave(lab: str, title: str) -> None:
     assert different(title, answers(lab, title), json.loads(RECORDED.read_text())[title]) == {}
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("title", SCRIPTS)
+@pytest.mark.parametrize(("kafka", "title"), CASES, indirect=["kafka"])
 def test_kafka_still_gives_the_recorded_answers(kafka: str, title: str) -> None:
     theirs = answers(kafka, title)
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     if os.environ.get("BROKERLAB_RECORD"):
-        recorded = {name: {**recorded, title: theirs}.get(name, {}) for name in SCRIPTS}
+        recorded = {name: {**recorded, title: theirs}.get(name, {}) for name in (*SCRIPTS, *THREE)}
         parts = []
         for name, lines in recorded.items():
             rows = [f"{json.dumps(q, ensure_ascii=False)}: {json.dumps(a, ensure_ascii=False)}" for q, a in lines.items()]
