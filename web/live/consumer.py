@@ -6,7 +6,9 @@
     S->C {k:"hb", seq, t, speed, paused}                    when a second passed without anything else
     C->S {k:"hello", run, epoch, last} | {k:"resync", last}
     C->S {k:"cmd", id, do, ...}  ->  {k:"ack", id, ok, seq | error, place}
+    C->S {k:"ask", id, what, ...} -> {k:"progress", id, share} ... {k:"ack", id, ok, ...}   (questions: `asking`)
 
+`run` in a hello chooses one of the lab's open runs; a run that is not open (any more) is the live one.
 A viewer that says `last` of the same run and epoch gets the events it has missed when they are
 still in memory, else a snapshot. Two tasks: the receiver answers what the viewer says, the writer
 empties its queue (`viewer`) and never lets a slow socket hold anything but that queue.
@@ -16,12 +18,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from web.live.hub import hub
+from lab.branch import BranchError
+from web.live import asking
+from web.live.hub import Hub, hub
 from web.live.viewer import Viewer
 
 HEARTBEAT_SECONDS = 1.0
@@ -34,6 +39,7 @@ class LabConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accept; nothing is sent before the viewer says hello."""
         self.viewer = Viewer()
+        self.hub: Hub = hub  # of the run that is looked at
         self.known: int | None = None  # `last` of a viewer that may be given the missed events only
         self.greeted = False
         self.tasks: set[asyncio.Task[None]] = set()
@@ -42,7 +48,8 @@ class LabConsumer(AsyncWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         """Stop writing and forget the viewer."""
-        hub.remove(self.viewer)
+        self.hub.remove(self.viewer)
+        hub.close_others()
         for task in [*self.tasks, *([self.writer] if self.writer else [])]:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -59,30 +66,54 @@ class LabConsumer(AsyncWebsocketConsumer):
         if kind in ("hello", "resync"):
             self._greet(message)
         elif kind == "cmd":
-            self._command(message)
+            command = {key: value for key, value in message.items() if key not in ("k", "id")}
+            self._work(message.get("id"), self._obey(message.get("id"), command))
+        elif kind == "ask":
+            self._work(message.get("id"), self._answer(message))
 
     def _greet(self, message: dict[str, Any]) -> None:
-        lab, last = hub.lab, message.get("last")
+        if message["k"] == "hello":
+            self._look_at(hub.of(message.get("run")))
+        lab, last = self.hub.lab, message.get("last")
         same = message["k"] == "resync" or (message.get("run"), message.get("epoch")) == (lab.run_id, lab.epoch)
         self.known = last if same and isinstance(last, int) and last > 0 else None
         self.viewer.cut()
         if not self.greeted:
             self.greeted = True
-            hub.add(self.viewer)
+            self.hub.add(self.viewer)
             self.writer = asyncio.create_task(self._write())
 
-    def _command(self, message: dict[str, Any]) -> None:
-        command = {key: value for key, value in message.items() if key not in ("k", "id")}
+    def _look_at(self, chosen: Hub) -> None:
+        """Another run from now on."""
+        if chosen is self.hub:
+            return
+        before, self.hub = self.hub, chosen
+        self.viewer.cut()
+        if self.greeted:
+            before.remove(self.viewer)
+            chosen.add(self.viewer)
+            hub.close_others()
+
+    def _work(self, number: Any, work: Coroutine[Any, Any, None]) -> None:
         if len(self.tasks) >= COMMANDS_AT_ONCE:
-            answer = self._ack(message.get("id"), {"ok": False, "error": "too many commands at once", "place": "do"})
-            task = asyncio.create_task(answer)
-        else:
-            task = asyncio.create_task(self._obey(message.get("id"), command))
+            work.close()
+            work = self._ack(number, {"ok": False, "error": "too many commands at once", "place": "do"})
+        task = asyncio.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def _obey(self, number: Any, command: dict[str, Any]) -> None:
-        await self._ack(number, await asyncio.wrap_future(hub.lab.submit(command)))
+        try:
+            answer = await asyncio.wrap_future(self.hub.lab.submit(command))
+        except BranchError as error:
+            answer = {"ok": False, "error": str(error), "place": "run"}
+        await self._ack(number, answer)
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        async def tell(share: float) -> None:
+            await self.send(json.dumps({"k": "progress", "id": message.get("id"), "share": round(share, 3)}))
+
+        await self.send(await asking.answer(hub, self.hub, message, tell))
 
     async def _ack(self, number: Any, answer: dict[str, Any]) -> None:
         await self.send(json.dumps({"k": "ack", "id": number, **answer}))
@@ -90,6 +121,8 @@ class LabConsumer(AsyncWebsocketConsumer):
     async def _write(self) -> None:
         """Snapshot when behind, else what waits, else a heartbeat; ends with the connection."""
         while True:
+            if getattr(self.hub.lab, "ended", False):
+                self._look_at(hub)
             if self.viewer.behind:
                 text: str | None = await self._catch_up()
             else:
@@ -98,12 +131,20 @@ class LabConsumer(AsyncWebsocketConsumer):
                 text = self.viewer.take()
                 if text is None and not self.viewer.behind:
                     text = self._heartbeat()
-            if text is not None:
+            if text:
                 await self.send(text)
 
     async def _catch_up(self) -> str:
+        """What a viewer that is behind gets; nothing when the run has just ended."""
+        try:
+            return await self._missed()
+        except BranchError:
+            self.viewer.cut()
+            return ""
+
+    async def _missed(self) -> str:
         """The missed events when they are still there, else a snapshot; deltas queue up meanwhile."""
-        lab, known = hub.lab, self.known
+        lab, known = self.hub.lab, self.known
         self.known = None
         self.viewer.caught_up()
         head = f'{{"v":1,"run":"{lab.run_id}","epoch":{lab.epoch},"k":'
@@ -111,12 +152,12 @@ class LabConsumer(AsyncWebsocketConsumer):
             rows = await asyncio.wrap_future(lab.events_since(known))
             if rows is not None:
                 found = json.loads(rows)
-                last, t = (found[-1][0], found[-1][1]) if found else (known, hub.t)
+                last, t = (found[-1][0], found[-1][1]) if found else (known, self.hub.t)
                 return f'{head}"d","from":{known},"to":{last},"t0":0,"t1":{t},"ev":{rows}}}'
         seq, text = await asyncio.wrap_future(lab.snapshot())
         return f'{{"v":1,"k":"snap","seq":{seq},{text[1:]}'
 
     def _heartbeat(self) -> str:
-        clock = getattr(hub.lab, "clock", None)
-        facts = clock() if clock is not None else {"seq": hub.seq, "t": hub.t}
+        clock = getattr(self.hub.lab, "clock", None)
+        facts = clock() if clock is not None else {"seq": self.hub.seq, "t": self.hub.t}
         return json.dumps({"k": "hb", **facts})

@@ -38,6 +38,7 @@ class Hub:
         self._overflow = False
         self._scheduled = False
         self.viewers: dict[Viewer, None] = {}
+        self._others: dict[str, Hub] = {}  # of the open runs that somebody looks at, besides the lab's own
         self.seq = 0  # the last event handed to viewers
         self.t = 0  # its virtual time, microseconds
 
@@ -52,6 +53,27 @@ class Hub:
             self._lab.unsubscribe(self._token)
         self._lab, self._token = None, None
         self.viewers.clear()
+        for other in self._others.values():
+            other.detach()
+        self._others.clear()
+
+    def of(self, run: str | None) -> Hub:
+        """The hub of an open run; this one for the lab's own run and for one that is not open."""
+        branch = getattr(self.lab, "branches", {}).get(run)
+        if run == self.lab.run_id or branch is None or branch.ended:
+            return self
+        found = self._others.get(branch.run_id)
+        if found is None or found.lab is not branch:
+            found = self._others[branch.run_id] = Hub()
+            found.attach(branch)
+        return found
+
+    def close_others(self) -> None:
+        """Forget runs that have ended or that nobody looks at."""
+        for run, other in list(self._others.items()):
+            if not other.viewers:
+                other.detach()
+                del self._others[run]
 
     @property
     def lab(self) -> Lab:

@@ -1,0 +1,142 @@
+"""Questions of a viewer that are not commands: the past, other runs, what two runs differ in.
+
+| what | with | answer |
+|---|---|---|
+| history | seq | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it, `last`: seq of the last one |
+| fork | seq, commands | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
+| open | name | `run`: a run of the lab's directory, executed again |
+| close | name | |
+| outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
+
+A fork and an opened run take a while: `progress` says which share of the run has been executed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Any
+
+from lab.branch import BranchError
+from lab.experiments.directory import DirectoryError, read_facts
+from web.live.hub import Hub
+from web.live.outline import outline
+
+Tell = Callable[[float], Awaitable[None]]
+TELL_SECONDS = 0.15
+COMMANDS = 100
+
+
+class Refused(Exception):
+    """What was asked for makes no sense; the text says why."""
+
+
+async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """The acknowledgement of a question, as text."""
+    number = json.dumps(message.get("id"))
+    try:
+        ask = KINDS.get(str(message.get("what")))
+        if ask is None:
+            raise Refused(f"unknown question {message.get('what')!r}, expected one of {', '.join(KINDS)}")
+        found = await ask(main, looked_at, message, tell)
+    except (BranchError, DirectoryError, Refused) as error:
+        return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
+    return f'{{"k":"ack","id":{number},"ok":true,{found[1:]}'
+
+
+def _hosted(main: Hub) -> Any:
+    if not hasattr(main.lab, "fork"):
+        raise Refused("this lab keeps no branches")
+    return main.lab
+
+
+def _branch(main: Hub, looked_at: Hub) -> Any:
+    """The branch that is looked at."""
+    return _hosted(main).branch(looked_at.lab.run_id)
+
+
+async def history(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Texts are put together, not read and written again: they can be long."""
+    found = await asyncio.wrap_future(_branch(main, looked_at).history(_whole(message, "seq")))
+    facts = json.dumps({"seq": found["seq"], "t": found["t"], "last": found["last"]})
+    return f'{facts[:-1]},"snap":{found["snap"]},"ev":{found["ev"]}}}'
+
+
+def _whole(message: dict[str, Any], key: str) -> int:
+    value = message.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Refused(f"{key}: expected a number from 0 on")
+    return value
+
+
+async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Refused commands are told, the branch is there all the same."""
+    lab, parent = _hosted(main), _branch(main, looked_at)
+    commands = message.get("commands") or []
+    if not isinstance(commands, list) or len(commands) > COMMANDS or not all(isinstance(one, dict) for one in commands):
+        raise Refused(f"commands: expected a list of at most {COMMANDS} commands")
+    seq = _whole(message, "seq")
+    work = _Progress(max(1, message.get("t") or parent.clock()["t"]))
+    name = await work.follow(lab.fork(parent.run_id, seq=seq, progress=work.reached), tell)
+    branch, refused = lab.branch(name), []
+    for command in commands:
+        result = await asyncio.wrap_future(branch.submit(command))
+        if not result.get("ok"):
+            refused.append({"command": command, "error": result.get("error", "refused")})
+    return json.dumps({**branch.view(), "refused": refused})
+
+
+async def open_run(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """A name, not a path: what is read lies in the lab's directory."""
+    lab, name = _hosted(main), str(message.get("name"))
+    if name not in lab.branches:
+        if "/" in name or name.startswith("."):
+            raise Refused(f"there is no run {name}")
+        facts = await asyncio.to_thread(read_facts, lab.data / "runs" / name)
+        work = _Progress(max(1, facts.get("end_us", 1)))
+        name = await work.follow(lab.open_run(name, progress=work.reached), tell)
+    return json.dumps(lab.branch(name).view())
+
+
+async def close(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    await asyncio.wrap_future(_hosted(main).close_branch(str(message.get("name"))))
+    return json.dumps({"run": message.get("name")})
+
+
+async def outlines(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Both runs are asked between two of their events."""
+    names = message.get("names")
+    if not isinstance(names, list) or not 1 <= len(names) <= 4:
+        raise Refused("names: expected one to four runs")
+    found = {}
+    for name in names:
+        branch = _hosted(main).branch(str(name))
+        found[branch.run_id] = {**branch.view(), **await asyncio.wrap_future(branch.ask(outline, branch.world))}
+    return json.dumps({"runs": found})
+
+
+class _Progress:
+    """How far a re-execution has come, from the world's thread to one viewer, a few times a second."""
+
+    def __init__(self, end_us: int) -> None:
+        self.end_us = end_us
+        self.now_us = 0
+
+    def reached(self, now_us: int) -> None:
+        self.now_us = now_us
+
+    async def follow(self, future: Future[str], tell: Tell) -> str:
+        """The future's result; its progress is told meanwhile."""
+        wrapped = asyncio.wrap_future(future)
+        while True:
+            done, _ = await asyncio.wait([wrapped], timeout=TELL_SECONDS)
+            if done:
+                return wrapped.result()
+            await tell(min(1.0, self.now_us / self.end_us))
+
+
+KINDS: dict[str, Callable[[Hub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
+    "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
+}  # fmt: skip
