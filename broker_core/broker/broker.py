@@ -28,11 +28,11 @@ from broker_core.controller.zk.config_admin import ConfigAdmin
 from broker_core.controller.zk.controller import KafkaController
 from broker_core.controller.zk.registration import BrokerRegistration
 from broker_core.groups.coordinator import GroupCoordinator
-from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.log.log_manager import LogManager
 from broker_core.metadata.cache import MetadataCache
 from broker_core.metadata.configs import BrokerConfig
+from broker_core.metadata import znodes
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
 from broker_core.metadata.znodes import BrokerInfo, Endpoint
 from broker_core.replication.partition import Partition
@@ -42,6 +42,7 @@ from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.apis import Mode
 from broker_core.wire.rpc import Request, Response, RpcClient
 from broker_core.zookeeper.client import ZkClient
+from broker_core.zookeeper.protocol import Create
 
 LISTENER = "PLAINTEXT"
 DELETE_CHECK_US = 5_000_000
@@ -103,14 +104,16 @@ class Broker:
         self.replicas.isr_changes.broker_alive = self.cache.is_alive
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
-        self.replicas.on_storage_error = self.storage_failed
+        self.replicas.on_directory_failure = self.directory_failed
         self.groups = GroupCoordinator(node, self.broker_id, config, OffsetsTopic(self))
         self.producer_ids = ProducerIds(node, self.link)
         self.topic_creation = TopicCreation(self)
         self.config_admin = ConfigAdmin(node, self.zk, self.cache, config, self.broker_id)
         self.topic_admin = TopicAdmin(node, self.zk, self.cache, config, self.controller)
         self.stopping = ControlledShutdown(self)
-        self.pipeline = RequestPipeline(node, config, self.handle, given.costs, given.through_codec)
+        self.pipeline = RequestPipeline(
+            node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec
+        )
 
     def rpc(self, name: str) -> RpcClient:
         """The named connection of this broker to its peers."""
@@ -155,7 +158,7 @@ class Broker:
 
     def _configs_loaded(self) -> None:
         if not self.ready:
-            if not claim_disks(self.node, log_dirs(self.config), self.broker_id, self.cluster_id or ""):
+            if not claim_disks(self.node, self.log_manager, self.broker_id, self.cluster_id or ""):
                 self.node.halt()
                 return
             self.load_logs()
@@ -224,12 +227,16 @@ class Broker:
         self.topic_creation.metadata_changed()
         self.topic_admin.metadata_updated()
 
-    def storage_failed(self, partition: Partition | None, error: StorageError) -> None:
-        """A disk said no: its directory goes offline; with the last one the broker ends."""
-        directory = error.path.split("/", 1)[0]
-        self.log_manager.fail_directory(directory, str(error))
+    def directory_failed(self) -> None:
+        """A log directory is offline: the controller has to know; with the last one the broker ends."""
         if not self.log_manager.live_dirs():
-            self.node.halt()
+            self.node.soon(self.node.halt)
+            return
+        slip = znodes.encode_log_dir_event(self.broker_id)
+        self.zk.submit(Create(znodes.LOG_DIR_EVENT_PREFIX, slip, sequential=True), self._told)
+
+    def _told(self, context: Any, result: Any) -> None:
+        """The controller reads the slip, asks about every replica here, and elects others."""
 
     def broker_epoch(self) -> int:
         return self.registration.broker_epoch

@@ -25,6 +25,7 @@ from typing import Any
 
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import read_all
 from broker_core.wire import api_name, first_error
@@ -71,12 +72,13 @@ class RequestPipeline:
     """All connections of one broker and the queues between its threads."""
 
     def __init__(
-        self, node: Node, config: Any, handle: Callable[[RequestContext], None], costs: StageCosts, codec: bool,
-        mode: Mode = "zookeeper",
+        self, node: Node, config: Any, handle: Callable[[RequestContext], None],
+        disk_failed: Callable[[StorageError], None], costs: StageCosts, codec: bool, mode: Mode = "zookeeper",
     ) -> None:  # fmt: skip
         self.node = node
         self.config = config
         self.handle = handle
+        self.disk_failed = disk_failed
         self.costs = costs
         self.through_codec = codec
         self.mode: Mode = mode
@@ -248,6 +250,9 @@ class RequestPipeline:
                 self.handle(context)
         except WireError as error:
             self.refuse(context.connection, str(error))
+        except StorageError as error:
+            self.refuse(context.connection, f"a disk failed: {error}")
+            self.disk_failed(error)
         except Exception as error:
             _log.exception("%s: %s failed", node.name, api_name(context.api_key))
             node.emit(

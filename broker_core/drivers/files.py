@@ -17,9 +17,11 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
+from broker_core.kernel.storage_faults import DiskFaults, lose_power
 
 TAIL_BUDGET = 48 * 1024 * 1024
 DESCRIPTORS = 400
@@ -60,7 +62,7 @@ class DiskCaches:
 class DiskFile:
     """One append-only file on a real disk."""
 
-    __slots__ = ("root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped")
+    __slots__ = ("root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped", "faults")
 
     def __init__(self, root: Path, path: str, caches: DiskCaches) -> None:
         self.root = root
@@ -70,6 +72,7 @@ class DiskFile:
         self._starts: list[int] = []
         self._chunks: list[memoryview] = []
         self._dropped = 0
+        self.faults: DiskFaults | None = None
         real = root / path
         self.size = self.flushed = real.stat().st_size if real.exists() else 0
         if not real.exists():
@@ -87,6 +90,8 @@ class DiskFile:
         return self._fd
 
     def append(self, buffers: Sequence[Buffer]) -> int:
+        if self.faults is not None:
+            self.faults.check(self.path, "append")
         position = self.size
         descriptor = self._descriptor()
         total = sum(map(len, buffers))
@@ -135,6 +140,8 @@ class DiskFile:
                 self._dropped = 0
 
     def read(self, position: int, size: int) -> memoryview:
+        if self.faults is not None:
+            self.faults.check(self.path, "read")
         end = min(position + size, self.size)
         if position >= end:
             return memoryview(b"")
@@ -177,11 +184,15 @@ class DiskFile:
         return self._descriptor()
 
     def slice(self, position: int, size: int) -> FileSlice:
+        if self.faults is not None:
+            self.faults.check(self.path, "read")
         return FileSlice(self, position, size)
 
     def truncate(self, size: int) -> None:
         if size >= self.size:
             return
+        if self.faults is not None:
+            self.faults.check(self.path, "truncate")
         self._cut(size)
         while len(self._starts) > self._dropped and self._starts[-1] >= size:
             self._starts.pop()
@@ -193,13 +204,22 @@ class DiskFile:
         self.flushed = min(self.flushed, size)
 
     def flush(self) -> None:
-        if self.flushed == self.size:
+        if self.flushed == self.size or (self.faults is not None and self.faults.loses_flush(self.path)):
             return
         try:
             os.fsync(self._descriptor())
         except OSError as error:
             raise StorageError(self.path, "flush", error.strerror or str(error)) from error
         self.flushed = self.size
+
+    def flip(self, position: int) -> None:
+        byte = os.pread(self._descriptor(), 1, position)[0] ^ 1
+        os.pwrite(self._descriptor(), bytes([byte]), position)
+        index = bisect_right(self._starts, position) - 1
+        if index >= self._dropped:
+            chunk = bytearray(self._chunks[index])
+            chunk[position - self._starts[index]] ^= 1
+            self._chunks[index] = memoryview(chunk).toreadonly()
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -215,11 +235,24 @@ class DiskStorage:
         self.root = Path(root)
         self.caches = caches or DiskCaches()
         self._files: dict[str, DiskFile] = {}
+        self.faults: DiskFaults | None = None
+
+    def set_faults(self, faults: DiskFaults | None) -> None:
+        self.faults = faults
+        for file in self._files.values():
+            file.faults = faults
+
+    def _check(self, path: str, operation: str) -> None:
+        if self.faults is not None:
+            self.faults.check(path, operation)
 
     def open(self, path: str) -> DiskFile:
         file = self._files.get(path)
         if file is None:
+            if self.faults is not None and not self.exists(path):
+                self.faults.check(path, "create")
             file = self._files[path] = DiskFile(self.root, path, self.caches)
+            file.faults = self.faults
         return file
 
     def exists(self, path: str) -> bool:
@@ -232,6 +265,7 @@ class DiskStorage:
             return []
 
     def rename(self, old: str, new: str) -> None:
+        self._check(old, "rename")
         target = self.root / new
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -247,6 +281,7 @@ class DiskStorage:
         return [name for name in self._files if name == path or name.startswith(path + "/")]
 
     def delete(self, path: str) -> None:
+        self._check(path, "delete")
         for name in self._below(path):
             self._files.pop(name).close()
         real = self.root / path
@@ -259,12 +294,14 @@ class DiskStorage:
             raise StorageError(path, "delete", error.strerror or str(error)) from error
 
     def read_text(self, path: str) -> str:
+        self._check(path, "read")
         try:
             return (self.root / path).read_text()
         except OSError as error:
             raise StorageError(path, "read", error.strerror or str(error)) from error
 
     def write_text(self, path: str, text: str) -> None:
+        self._check(path, "write")
         real = self.root / path
         temporary = real.with_name(real.name + ".tmp")
         try:
@@ -277,9 +314,8 @@ class DiskStorage:
         for name in self._below(path):
             self._files.pop(name).close()
 
-    def power_loss(self) -> None:
-        for file in list(self._files.values()):
-            file.truncate(file.flushed)
+    def power_loss(self, torn: Random | None = None) -> None:
+        lose_power([self._files[path] for path in sorted(self._files)], torn)
 
     def close(self) -> None:
         """Close every descriptor; the storage may be used again."""

@@ -15,7 +15,11 @@ There are two homes behind this protocol: `storage_memory.MemoryStorage` and rea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from random import Random
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from broker_core.kernel.storage_faults import DiskFaults
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -47,6 +51,10 @@ class File(Protocol):
 
     def close(self) -> None: ...
 
+    def flip(self, position: int) -> None:
+        """A bit at `position` turns over, unnoticed."""
+        ...
+
 
 class FileSlice:
     """A range of a file that is sent without being read (zero copy). `len()` is its size in bytes."""
@@ -67,7 +75,9 @@ class FileSlice:
 
 
 class Storage(Protocol):
-    """The disks of one node."""
+    """The disks of one node. `faults`: what is wrong with them."""
+
+    faults: DiskFaults | None
 
     def open(self, path: str) -> File:
         """The file at `path`, created empty when missing. The same object for the same path."""
@@ -93,9 +103,14 @@ class Storage(Protocol):
         """Replace a small file atomically and flushed, as Kafka writes its checkpoints."""
         ...
 
-    def power_loss(self) -> None:
-        """Drop what was not flushed."""
+    def power_loss(self, torn: Random | None = None) -> None:
+        """Drop what was not flushed; with `torn`, leave some of it behind (`storage_faults`)."""
         ...
+
+    def set_faults(self, faults: DiskFaults | None) -> None:
+        """From now on these disks fail as `faults` says."""
+        ...
+
 
 
 def read_all(buffers: Sequence[Buffer | FileSlice]) -> bytes:

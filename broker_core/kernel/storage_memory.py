@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
+from broker_core.kernel.storage_faults import DiskFaults, lose_power
 
 BLOCK = 64 * 1024
 SMALL = 4 * 1024
@@ -20,7 +22,7 @@ SMALL = 4 * 1024
 class MemoryFile:
     """A file of a `MemoryStorage`: chunks of bytes in order of position."""
 
-    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "_block_start")
+    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "_block_start", "faults")
 
     def __init__(self, path: str, content: bytes = b"", flushed: int | None = None) -> None:
         self.path = path
@@ -31,11 +33,14 @@ class MemoryFile:
         self._block: bytearray | None = None
         self._used = 0
         self._block_start = 0
+        self.faults: DiskFaults | None = None
 
     def __reduce__(self) -> tuple[type[MemoryFile], tuple[str, bytes, int]]:
         return MemoryFile, (self.path, bytes(self.read(0, self.size)), self.flushed)
 
     def append(self, buffers: Sequence[Buffer]) -> int:
+        if self.faults is not None:
+            self.faults.check(self.path, "append")
         position = self.size
         for buffer in buffers:
             size = len(buffer)
@@ -62,6 +67,8 @@ class MemoryFile:
         self._chunks.append(chunk)
 
     def read(self, position: int, size: int) -> memoryview:
+        if self.faults is not None:
+            self.faults.check(self.path, "read")
         end = min(position + size, self.size)
         if position >= end:
             return memoryview(b"")
@@ -83,11 +90,15 @@ class MemoryFile:
         return self._starts[index + 1] if index + 1 < len(self._starts) else self.size
 
     def slice(self, position: int, size: int) -> FileSlice:
+        if self.faults is not None:
+            self.faults.check(self.path, "read")
         return FileSlice(self, position, size)
 
     def truncate(self, size: int) -> None:
         if size >= self.size:
             return
+        if self.faults is not None:
+            self.faults.check(self.path, "truncate")
         self._block = None
         while self._starts and self._starts[-1] >= size:
             self._starts.pop()
@@ -98,7 +109,16 @@ class MemoryFile:
         self.flushed = min(self.flushed, size)
 
     def flush(self) -> None:
-        self.flushed = self.size
+        if self.faults is None or not self.faults.loses_flush(self.path):
+            self.flushed = self.size
+
+    def flip(self, position: int) -> None:
+        self._block = None
+        index = bisect_right(self._starts, position) - 1
+        start = self._starts[index]
+        chunk = bytearray(self._chunks[index][: self._limit(index) - start])
+        chunk[position - start] ^= 1
+        self._chunks[index] = memoryview(chunk).toreadonly()
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -110,18 +130,30 @@ class MemoryStorage:
     def __init__(self) -> None:
         self.files: dict[str, MemoryFile] = {}
         self.children: dict[str, dict[str, None]] = {}
+        self.faults: DiskFaults | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
         for file in state["files"].values():
             self.put(file)
+        self.set_faults(state["faults"])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"files": self.files}
+        return {"files": self.files, "faults": self.faults}
+
+    def set_faults(self, faults: DiskFaults | None) -> None:
+        self.faults = faults
+        for file in self.files.values():
+            file.faults = faults
+
+    def _check(self, path: str, operation: str) -> None:
+        if self.faults is not None:
+            self.faults.check(path, operation)
 
     def put(self, file: MemoryFile) -> MemoryFile:
         """Take a file in under its path, in place of one that is there."""
         self.files[file.path] = file
+        file.faults = self.faults
         path = file.path
         while path:
             parent, _, name = path.rpartition("/")
@@ -154,7 +186,10 @@ class MemoryStorage:
 
     def open(self, path: str) -> MemoryFile:
         file = self.files.get(path)
-        return file if file is not None else self.put(MemoryFile(path))
+        if file is None:
+            self._check(path, "create")
+            file = self.put(MemoryFile(path))
+        return file
 
     def exists(self, path: str) -> bool:
         return path in self.files or path in self.children
@@ -163,6 +198,7 @@ class MemoryStorage:
         return sorted(self.children.get(directory.rstrip("/"), {}))
 
     def rename(self, old: str, new: str) -> None:
+        self._check(old, "rename")
         moved = self._below(old)
         if not moved:
             raise StorageError(old, "rename", "no such file or directory")
@@ -172,18 +208,20 @@ class MemoryStorage:
             self.put(file)
 
     def delete(self, path: str) -> None:
+        self._check(path, "delete")
         for name in self._below(path):
             self._remove(name)
 
     def read_text(self, path: str) -> str:
+        self._check(path, "read")
         if path not in self.files:
             raise StorageError(path, "read", "no such file")
         file = self.files[path]
         return bytes(file.read(0, file.size)).decode()
 
     def write_text(self, path: str, text: str) -> None:
+        self._check(path, "write")
         self.put(MemoryFile(path, text.encode()))
 
-    def power_loss(self) -> None:
-        for file in self.files.values():
-            file.truncate(file.flushed)
+    def power_loss(self, torn: Random | None = None) -> None:
+        lose_power([self.files[path] for path in sorted(self.files)], torn)

@@ -24,7 +24,7 @@ its logs are gone from here, the other directories go on.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
@@ -63,6 +63,7 @@ class LogManager:
         self.storage = storage
         self.log_dirs = list(log_dirs)
         self.offline_dirs: dict[str, str] = {}
+        self.on_failure: Callable[[list[TopicPartition]], None] | None = None
         self.default_config = default_config
         self.broker_id = broker_id
         self.emit = emit
@@ -80,7 +81,7 @@ class LogManager:
     def load(self, now_ms: int) -> None:
         """Open every log of every directory, recovering what was not shut down cleanly."""
         self.clean = bool(self.log_dirs)
-        for log_dir in self.log_dirs:
+        for log_dir in self.live_dirs():
             try:
                 self.clean = self._load_directory(log_dir, now_ms) and self.clean
             except StorageError as error:
@@ -136,12 +137,18 @@ class LogManager:
         config: LogConfig | None = None,
         topic_id: uuid.UUID = checkpoints.NO_UUID,
         now_ms: int = 0,
+        is_new: bool = True,
     ) -> PartitionLog:
-        """The log of a partition; a new one goes to the directory with the fewest. Raises StorageError."""
+        """The log of a partition; a new one goes to the directory with the fewest. Raises StorageError.
+
+        One that is not `is_new` may lie in a directory that is offline: it is not made a second time.
+        """
         if config is not None:
             self._topic_configs[topic] = config
         log = self._logs.get((topic, partition))
         if log is None:
+            if self.offline_dirs and not is_new:
+                raise StorageError(",".join(self.offline_dirs), "create", f"{topic}-{partition} may lie there")
             log = self._create(topic, partition, topic_id, now_ms)
         elif topic_id != checkpoints.NO_UUID and log.topic_id == checkpoints.NO_UUID:
             log.assign_topic_id(topic_id)
@@ -204,7 +211,15 @@ class LogManager:
             del self._logs[key]
         self._deleted_logs = [(due, log) for due, log in self._deleted_logs if self.dir_of(log) != log_dir]
         self.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="log directory offline")
+        if self.on_failure is not None:
+            self.on_failure(gone)
         return gone
+
+    def storage_failed(self, error: StorageError) -> None:
+        """An operation somewhere below a log directory has failed."""
+        for log_dir in self.live_dirs():
+            if error.path == log_dir or error.path.startswith(log_dir + "/"):
+                self.fail_directory(log_dir, str(error))
 
     # --- settings ----------------------------------------------------------------------------
 
@@ -250,6 +265,12 @@ class LogManager:
 
     def delete_expired_files(self, now_ms: int) -> None:
         """Remove what was renamed to `.deleted` or `-delete` and whose delay is over."""
+        try:
+            self._delete_expired(now_ms)
+        except StorageError as error:
+            self.storage_failed(error)
+
+    def _delete_expired(self, now_ms: int) -> None:
         for log in self.logs():
             if log.deleted_files:
                 log.delete_expired_files(now_ms)

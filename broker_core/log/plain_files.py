@@ -31,6 +31,9 @@ class PlainFile:
     def truncate(self, size: int) -> None:
         raise StorageError(self.path, "truncate", "opened read only")
 
+    def flip(self, position: int) -> None:
+        raise StorageError(self.path, "flip", "opened read only")
+
     def flush(self) -> None:
         """Nothing was written."""
 

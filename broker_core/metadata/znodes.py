@@ -34,6 +34,7 @@ DELETE_TOPICS = "/admin/delete_topics"
 PREFERRED_ELECTION = "/admin/preferred_replica_election"
 ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
+LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
 CLUSTER_ID = "/cluster/id"
@@ -210,6 +211,11 @@ def encode_controller(broker: int, timestamp_ms: int) -> bytes:
 
 def decode_controller(data: bytes) -> int:
     return int(json.loads(data)["brokerid"])
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    """A log directory of this broker has failed (event 1, the only one)."""
+    return encode_json({"version": 1, "broker": broker, "event": 1})
 
 
 def encode_config(config: dict[str, str]) -> bytes:

@@ -22,6 +22,7 @@ round trip later.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from broker_core.kernel.errors import StorageError
@@ -164,14 +165,15 @@ class Fetcher:
 
     def _append(self, state: FollowerState, data: Any) -> None:
         """Records, then the marks: a high watermark is never taken over before its records."""
-        partition, records = state.partition, data.records
+        partition = state.partition
         try:
-            if records:
-                if not isinstance(records, list):
-                    records = [records]
-                partition.append_as_follower(
-                    [part.read() if isinstance(part, FileSlice) else part for part in records]
-                )
+            records = _read(data.records) if data.records else None
+        except StorageError:  # of the leader's disk, which knows it by now
+            self._delay(state)
+            return
+        try:
+            if records is not None:
+                partition.append_as_follower(records)
                 log = partition.log
                 state.fetch_offset = log.log_end_offset
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch
@@ -180,8 +182,12 @@ class Fetcher:
         except (LogError, RecordsError):
             self._delay(state)
         except StorageError as error:
-            self.remove(state.key)
-            self.host.storage_failed(partition, error)
+            self._failed_here(state, error)
+
+    def _failed_here(self, state: FollowerState, error: StorageError) -> None:
+        """Our own disk: the host gives the whole directory up."""
+        self.remove(state.key)
+        self.host.storage_failed(state.partition, error)
 
     def _take_marks(self, state: FollowerState, high_watermark: int, log_start_offset: int) -> None:
         partition = state.partition
@@ -205,7 +211,12 @@ class Fetcher:
         """Cut, and fetch from there; when there was nothing to cut, not at once: it would go on for ever."""
         if not self._current(state):
             return
-        if self.truncation.cut(state, diverging.epoch, diverging.end_offset):
+        try:
+            changed = self.truncation.cut(state, diverging.epoch, diverging.end_offset)
+        except StorageError as error:
+            self._failed_here(state, error)
+            return
+        if changed:
             state.partition.changed()
             self._enter(state, FETCHING)
             self.run()
@@ -221,7 +232,11 @@ class Fetcher:
         if answer is None or answer.error_code:
             self._failed(state, answer)
             return
-        changed = self.truncation.cut(state, answer.leader_epoch, answer.end_offset)
+        try:
+            changed = self.truncation.cut(state, answer.leader_epoch, answer.end_offset)
+        except StorageError as error:
+            self._failed_here(state, error)
+            return
         if changed and not self.truncation.finished(state, answer.leader_epoch):
             self._enter(state, TRUNCATING)
             return
@@ -237,8 +252,7 @@ class Fetcher:
             return
         log = state.partition.log
         if answer.offset < log.log_end_offset:
-            log.truncate_to(answer.offset, "out of range")
-            self._fetch_from_end(state)
+            self._restart_log(state, log.truncate_to, answer.offset, "out of range")
         else:
             self.leader.ask_start(state, self._leader_start)
 
@@ -251,13 +265,18 @@ class Fetcher:
             return
         log = state.partition.log
         if answer.offset > log.log_end_offset:
-            log.truncate_fully_and_start_at(answer.offset)
-            self._fetch_from_end(state)
+            self._restart_log(state, log.truncate_fully_and_start_at, answer.offset)
         else:
             state.phase = FETCHING
             self._delay(state)
 
-    def _fetch_from_end(self, state: FollowerState) -> None:
+    def _restart_log(self, state: FollowerState, change: Callable[..., object], *args: Any) -> None:
+        """Cut the log, and fetch from its new end."""
+        try:
+            change(*args)
+        except StorageError as error:
+            self._failed_here(state, error)
+            return
         log = state.partition.log
         state.partition.changed()
         state.fetch_offset = log.log_end_offset
@@ -270,3 +289,9 @@ class Fetcher:
             self._enter(state, FENCED)
         else:
             self._delay(state)
+
+
+def _read(records: Any) -> list[Any]:
+    """Records of an answer: a list of slices by reference, or one buffer from the codec. Raises StorageError."""
+    parts = records if isinstance(records, list) else [records]
+    return [part.read() if isinstance(part, FileSlice) else part for part in parts]

@@ -26,6 +26,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Buffer
 from broker_core.log.partition_log import AppendInfo, PartitionLog
@@ -57,6 +58,8 @@ class PartitionHost(Protocol):
     def maybe_expand_isr(self, partition: Partition, replica: Replica) -> None: ...
 
     def isr_eligible(self, broker_id: int) -> bool: ...
+
+    def storage_failed(self, partition: Partition | None, error: StorageError) -> None: ...
 
 
 class Partition:

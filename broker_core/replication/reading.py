@@ -29,6 +29,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
 from broker_core.log.errors import LogError
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.fetch_session import NIL, FetchPosition
@@ -145,7 +146,10 @@ class Reader:
             if update and replica is not None:
                 self._note_follower(reading, partition, replica, params)
         except (ReplicaError, LogError) as error:
-            self._fail(reading, error, params)
+            self._fail(reading, error_code(error), params)
+        except StorageError as error:
+            self._fail(reading, ErrorCode.KAFKA_STORAGE_ERROR, params)
+            self.host.storage_failed(self.partitions.get((position.topic, position.index)), error)
         return reading
 
     def follower_has_all(self, position: FetchPosition, params: FetchParams, update: bool) -> bool:
@@ -244,9 +248,9 @@ class Reader:
                 replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
             )
 
-    def _fail(self, reading: Reading, error: ReplicaError | LogError, params: FetchParams) -> None:
+    def _fail(self, reading: Reading, error: ErrorCode, params: FetchParams) -> None:
         position = reading.position
-        reading.error = error_code(error)
+        reading.error = error
         reading.high_watermark = reading.last_stable_offset = reading.log_start_offset = -1
         reading.slices, reading.size, reading.diverging = [], 0, None
         fenced = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)

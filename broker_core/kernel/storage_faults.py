@@ -1,0 +1,126 @@
+"""Faults of a node's disks: what a disk does that is broken, and what it leaves after a power loss.
+
+A fault belongs to one directory (a mounted disk, one of `log.dirs`), or to all of a node's disks:
+
+| kind        | hits                                         | answer                      |
+|-------------|----------------------------------------------|-----------------------------|
+| full        | append, write of a small file, a new file    | No space left on device     |
+| write_error | the same, and truncate, flush, rename, delete | Input/output error         |
+| read_error  | read                                         | Input/output error          |
+| lost_fsync  | flush                                        | "done", but nothing is safe |
+
+When it hits: every time, `once`, from the `on_call`-th of its operations on, or with a `probability`.
+Nothing tells a process of a bit that flips (`File.flip`); checksums do, when they are looked at.
+
+Both homes of files ask `check` only while a fault is set, so a healthy disk pays nothing for it.
+
+A power loss leaves what was flushed. With `tear` it leaves some of the rest, too: of the pages of
+4 KiB that were not flushed, some were written, some read as zeros, in some a byte is wrong, and the
+file may be shorter. So a batch can be there in its first half only: a torn write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any, Protocol
+
+from broker_core.kernel.errors import StorageError
+
+FULL, WRITE_ERROR, READ_ERROR, LOST_FSYNC = "full", "write_error", "read_error", "lost_fsync"
+PAGE = 4096
+_GROWS = ("append", "write", "create")
+_HITS = {
+    FULL: _GROWS,
+    WRITE_ERROR: (*_GROWS, "truncate", "flush", "rename", "delete"),
+    READ_ERROR: ("read",),
+    LOST_FSYNC: ("fsync",),
+}
+_REASONS = {FULL: "No space left on device", WRITE_ERROR: "Input/output error", READ_ERROR: "Input/output error"}
+
+
+class DiskFault:
+    """One rule. `directory` "" = all of the node's disks; `calls` counts the operations that it could hit."""
+
+    def __init__(
+        self, kind: str, directory: str = "", once: bool = False, on_call: int = 1, probability: float = 1.0
+    ) -> None:
+        self.kind = kind
+        self.directory = directory
+        self.once = once
+        self.on_call = on_call
+        self.probability = probability
+        self.calls = 0
+        self.spent = False
+
+    def hits(self, path: str, operation: str, random: Random) -> bool:
+        """Whether this operation fails; counts it."""
+        if self.spent or operation not in _HITS[self.kind] or not _below(path, self.directory):
+            return False
+        self.calls += 1
+        if self.calls < self.on_call or (self.probability < 1.0 and random.random() >= self.probability):
+            return False
+        self.spent = self.once
+        return True
+
+
+class DiskFaults:
+    """All faults of one node's disks."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.rules: list[DiskFault] = []
+
+    def check(self, path: str, operation: str) -> None:
+        """Raise StorageError when a rule says so."""
+        for rule in self.rules:
+            if rule.hits(path, operation, self.random):
+                raise StorageError(path, operation, _REASONS[rule.kind])
+
+    def loses_flush(self, path: str) -> bool:
+        """Flush fails (StorageError), or (True) says that it is done and does nothing."""
+        self.check(path, "flush")
+        return any(rule.hits(path, "fsync", self.random) for rule in self.rules)
+
+
+class TornFile(Protocol):
+    """What `tear` needs of a file."""
+
+    path: str
+    size: int
+    flushed: int
+
+    def read(self, position: int, size: int) -> memoryview: ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def append(self, buffers: Any) -> int: ...
+
+
+def _below(path: str, directory: str) -> bool:
+    return not directory or path == directory or path.startswith(directory + "/")
+
+
+def lose_power(files: Iterable[TornFile], torn: Random | None) -> None:
+    """Cut every file to what was flushed; with `torn`, to that and some of the rest."""
+    for file in files:
+        rest = bytearray(file.read(file.flushed, file.size - file.flushed)) if torn is not None else bytearray()
+        file.truncate(file.flushed)
+        if torn is not None and rest:
+            file.append([tear(rest, file.flushed, torn)])
+            file.flushed = file.size
+
+
+def tear(rest: bytearray, position: int, random: Random) -> bytearray:
+    """What is left of `rest`, which stood at `position` and was not flushed: kept, zeroed, damaged, cut by page."""
+    kept = rest[: random.randint(0, len(rest))]
+    start = 0
+    while start < len(kept):
+        end = min(len(kept), start + PAGE - (position + start) % PAGE)
+        fate = random.random()
+        if fate < 0.2:
+            kept[start:end] = bytes(end - start)
+        elif fate < 0.4:
+            kept[random.randrange(start, end)] ^= 1 << random.randrange(8)
+        start = end
+    return kept
