@@ -71,11 +71,19 @@ class AdminMachine:
         """Nothing to do until a command comes."""
 
     # -- commands ---------------------------------------------------------------------------
-    def create_topic(self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str]) -> int:
-        """The number under which `results` will tell how it went."""
+    def create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str],
+        assignment: list[list[int]] | None = None,
+    ) -> int:  # fmt: skip
+        """The number under which `results` will tell how it went. With an assignment both counts are -1."""
         kind = m.CreateTopicsRequest
+        given = [
+            kind.CreatableTopic.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
+            for number, replicas in enumerate(assignment or [])
+        ]
         asked = kind.CreatableTopic(
-            name=topic, num_partitions=partitions, replication_factor=replication_factor,
+            name=topic, num_partitions=-1 if given else partitions,
+            replication_factor=-1 if given else replication_factor, assignments=given,
             configs=[kind.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
         )  # fmt: skip
         body = kind(topics=[asked], timeout=self.settings.request_timeout_ms)

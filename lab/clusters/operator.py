@@ -16,7 +16,7 @@ from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
-from lab.clusters.observe import partition_state
+from lab.clusters.observe import controller_id, partition_state
 from lab.clusters.spec import ClientSpec, RunSpec, check_client_settings, client_from_dict
 from lab.clusters.vocabulary import check_command
 
@@ -44,6 +44,10 @@ class LabOperator:
     def _node(self, world: World, command: dict[str, Any]) -> str:
         if "leader_of" in command:
             return leader_of(world, command["leader_of"])
+        if "follower_of" in command:
+            return followers_of(world, command["follower_of"])[0]
+        if "controller" in command:
+            return controller(world)
         name = str(command["node"]) if "node" in command else f"broker-{command['broker']}"
         if name not in world.nodes:
             key = "node" if "node" in command else "broker"
@@ -92,8 +96,9 @@ class LabOperator:
 
     def _do_create_topic(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         factor = command.get("replication_factor", min(3, len(self.spec.cluster.brokers)))
-        configs = command.get("configs", {})
-        return {"id": self._admin(world).create_topic(command["topic"], command.get("partitions", 1), factor, configs)}
+        admin, partitions = self._admin(world), command.get("partitions", 1)
+        configs, assignment = command.get("configs", {}), command.get("assignment")
+        return {"id": admin.create_topic(command["topic"], partitions, factor, configs, assignment)}
 
     def _do_delete_topic(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).delete_topic(command["topic"])}
@@ -122,10 +127,7 @@ class LabOperator:
         if end.startswith("leader_of:"):
             return [leader_of(world, end.split(":", 1)[1])]
         if end.startswith("followers_of:"):
-            state = partition_state(world, *split(end.split(":", 1)[1]))
-            if state is None:
-                raise CommandError(f"there is no partition {end.split(':', 1)[1]}", f"between[{index}]")
-            return [f"broker-{broker}" for broker in state["replicas"] if broker != state["leader"]]
+            return followers_of(world, end.split(":", 1)[1])
         if end not in world.nodes:
             raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", f"between[{index}]")
         return [end]
@@ -224,3 +226,22 @@ def leader_of(world: World, topic_partition: str) -> str:
     if state["leader"] < 0:
         raise CommandError(f"{topic_partition} has no leader", "leader_of")
     return f"broker-{state['leader']}"
+
+
+def followers_of(world: World, topic_partition: str) -> list[str]:
+    """Nodes of the replicas that do not lead, in the order of the assignment."""
+    state = partition_state(world, *split(topic_partition))
+    if state is None:
+        raise CommandError(f"there is no partition {topic_partition}", "follower_of")
+    found = [f"broker-{broker}" for broker in state["replicas"] if broker != state["leader"]]
+    if not found:
+        raise CommandError(f"{topic_partition} has no follower", "follower_of")
+    return found
+
+
+def controller(world: World) -> str:
+    """The node of the controller now."""
+    found = controller_id(world)
+    if found is None:
+        raise CommandError("there is no controller", "controller")
+    return f"broker-{found}"

@@ -83,6 +83,7 @@ class TopicSpec:
     partitions: int = 1
     replication_factor: int = 3
     configs: dict[str, str] = field(default_factory=dict)
+    assignment: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -160,7 +161,7 @@ def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
     if "epoch_ms" in data:
         run.epoch_ms = integer(data["epoch_ms"], (*place, "epoch_ms"), 0)
     for index, one in enumerate(items(data.get("topics"), (*place, "topics"))):
-        run.topics.append(topic_from_dict(one, (*place, "topics", index), len(run.cluster.brokers)))
+        run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster.brokers))
     for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):
         run.clients.append(client_from_dict(one, (*place, "clients", index), run.cluster.preset))
     _unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
@@ -232,18 +233,34 @@ def _check_settings(cluster: ClusterSpec, place: Place) -> None:
             raise SpecError(at, str(error)) from None
 
 
-def topic_from_dict(value: Any, place: Place, brokers: int) -> TopicSpec:
-    """{name, partitions, replication_factor, configs}; the factor is at most the number of brokers."""
+def topic_from_dict(value: Any, place: Place, brokers: list[BrokerSpec]) -> TopicSpec:
+    """{name, partitions, replication_factor, configs}, or {name, assignment}: a list of brokers a partition."""
     if isinstance(value, str):
         value = {"name": value}
     data = mapping(value, place, [one.name for one in fields(TopicSpec)], ["name"])
-    topic = TopicSpec(text(data["name"], (*place, "name")), replication_factor=min(3, brokers))
+    topic = TopicSpec(text(data["name"], (*place, "name")), replication_factor=min(3, len(brokers)))
     if "partitions" in data:
         topic.partitions = integer(data["partitions"], (*place, "partitions"), 1, 10_000)
     if "replication_factor" in data:
-        topic.replication_factor = integer(data["replication_factor"], (*place, "replication_factor"), 1, brokers)
+        topic.replication_factor = integer(data["replication_factor"], (*place, "replication_factor"), 1, len(brokers))
+    if data.get("assignment"):
+        topic.assignment = _assignment(data["assignment"], (*place, "assignment"), brokers)
+        topic.partitions, topic.replication_factor = len(topic.assignment), len(topic.assignment[0])
     topic.configs = topic_configs(data.get("configs"), (*place, "configs"))
     return topic
+
+
+def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[list[int]]:
+    """Replicas of each partition, all of the same number; the first is the preferred leader."""
+    known = [str(broker.id) for broker in brokers]
+    rows = [items(one, (*place, index)) for index, one in enumerate(items(value, place))]
+    for index, row in enumerate(rows):
+        for number, broker in enumerate(row):
+            choice(str(broker), (*place, index, number), known)
+        _unique([str(broker) for broker in row], (*place, index), "broker")
+        if not row or len(row) != len(rows[0]):
+            raise SpecError((*place, index), f"expected {max(1, len(rows[0]))} replicas, found {len(row)}")
+    return rows
 
 
 def topic_configs(value: Any, place: Place) -> dict[str, str]:

@@ -12,7 +12,8 @@
 | stop_all_faults | | all links healed, paused processes go on |
 | start_client, stop_client, set_client | name, ... | built-in producers and consumers |
 
-`broker: 2`, `node: zookeeper-1` and `leader_of: orders-0` name a process. In `between`, `leader_of:orders-0`
+`broker: 2`, `node: zookeeper-1`, `leader_of: orders-0`, `follower_of: orders-0` (the first of the assignment that
+does not lead) and `controller: any` name a process. In `between`, `leader_of:orders-0`
 and `followers_of:orders-0` stand for those that lead and follow at that moment, a number for a broker.
 """
 
@@ -67,6 +68,20 @@ def _topic_partition(value: Any, place: Place) -> str:
     return str(value)
 
 
+def _any(value: Any, place: Place) -> str:
+    """There is one: `any`."""
+    return checks.choice(value, place, ("any",))
+
+
+def _assignment(value: Any, place: Place) -> list[list[int]]:
+    """One list of brokers for each partition, the preferred leader first."""
+    rows = [checks.items(one, (*place, index)) for index, one in enumerate(checks.items(value, place))]
+    for index, row in enumerate(rows):
+        for number, broker in enumerate(row):
+            checks.integer(broker, (*place, index, number), 0)
+    return rows
+
+
 def _pair(value: Any, place: Place) -> list[Any]:
     """Two ends of a link."""
     ends = checks.items(value, place)
@@ -98,7 +113,10 @@ def _value(value: Any, place: Place) -> Any:
     return value
 
 
-_TARGET: dict[str, Check] = {"broker": _whole(0), "node": checks.text, "leader_of": _topic_partition}
+_TARGET: dict[str, Check] = {
+    "broker": _whole(0), "node": checks.text, "leader_of": _topic_partition, "follower_of": _topic_partition,
+    "controller": _any,
+}  # fmt: skip
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
     ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit"), _value
@@ -106,14 +124,14 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 
 
 def _process() -> CommandKind:
-    return CommandKind(_TARGET, one_of=("broker", "node", "leader_of"))
+    return CommandKind(_TARGET, one_of=tuple(_TARGET))
 
 
 KINDS: dict[str, CommandKind] = {
     **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "power_loss")},
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),
-         "configs": topic_configs}, ("topic",)),
+         "configs": topic_configs, "assignment": _assignment}, ("topic",)),
     "delete_topic": CommandKind({"topic": checks.text}, ("topic",)),
     "add_partitions": CommandKind({"topic": checks.text, "partitions": _whole(2, 10_000)}, ("topic", "partitions")),
     "alter_config": CommandKind(

@@ -185,7 +185,10 @@ class Execution:
                 "do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
                 "replication_factor": topic.replication_factor,
             }  # fmt: skip
-            self._inject({**command, **({"configs": topic.configs} if topic.configs else {})})
+            for key in ("configs", "assignment"):
+                if getattr(topic, key):
+                    command[key] = getattr(topic, key)
+            self._inject(command)
         if not self._wait(self._all_led, FORM_US):
             raise RunError(f"topics were not created: {self._admin_errors()}")
         for client in self.spec.clients:
