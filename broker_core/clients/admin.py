@@ -78,7 +78,7 @@ class AdminMachine:
         """The number under which `results` will tell how it went. With an assignment both counts are -1."""
         kind = m.CreateTopicsRequest
         given = [
-            kind.CreatableTopic.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
+            kind.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
             for number, replicas in enumerate(assignment or [])
         ]
         asked = kind.CreatableTopic(
