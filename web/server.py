@@ -30,6 +30,7 @@ class LabServer(uvicorn.Server):
         super().__init__(config)
         self._when_started = started
         self.url = url
+        self.lab_host: Any = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -45,8 +46,10 @@ class LabServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then tell the caller the page's address."""
+        """Listen, offer the lab to other web processes if there is a Redis, then tell the caller the page's address."""
         await super().startup(sockets)
+        if self.started:
+            self.lab_host = offer()
         if self.started and self._when_started is not None:
             self._when_started(self.url)
 
@@ -75,6 +78,31 @@ def prepare() -> None:
 
     collect()
     migrate()
+
+
+def remote_lab() -> Lab:
+    """The lab that another process hosts, by REDIS_URL and BROKERLAB_LAB."""
+    prepare()
+    from django.conf import settings
+
+    from web.live.remote import RemoteLab
+
+    return RemoteLab(settings.LAB_NAME)
+
+
+def offer() -> Any:
+    """Let other web processes show this process's lab."""
+    from channels.layers import get_channel_layer
+    from django.conf import settings
+
+    from web.live.hosting import LabHost
+    from web.live.hub import hub
+
+    if settings.REDIS_URL and settings.HOSTS_LAB:
+        host = LabHost(hub.lab, get_channel_layer(), settings.LAB_NAME)
+        host.start()
+        return host
+    return None
 
 
 def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | None = None) -> LabServer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router
+from ninja import Router
 from pydantic import Field
 
 from web.api import schemas
@@ -29,7 +29,7 @@ async def jobs(
 
 
 @router.get("/jobs/{job}", response={200: schemas.JobView, 404: Problems, 422: Problems}, summary="A job")
-async def job(request: HttpRequest, job: str, wait: Annotated[float, Field(ge=0, le=30)] = Query(0)) -> HttpResponse:
+async def job(request: HttpRequest, job: str, wait: Annotated[float, Field(ge=0, le=30)] = 0) -> HttpResponse:
     """`wait`: answer when it has ended, after so many seconds at the latest. Of a scenario that is done, `run`
     names its directory, and `result` has the five figures of the receipt and whether expectations were met."""
     found = await work.wait(await _found(job), wait)

@@ -32,6 +32,7 @@ LOOK_EVERY_S = 0.05
 Limit = Annotated[int, Field(ge=1, le=10_000)]
 PageLimit = Annotated[int, Field(ge=1, le=500)]
 Offset = Annotated[int, Field(ge=0, le=1 << 62)]
+Number = Annotated[int, Field(ge=0, le=1 << 31)]
 Wait = Annotated[float, Field(ge=0, le=30)]
 Problems = schemas.Problem
 
@@ -131,7 +132,7 @@ async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> P
     summary="Do one command, or a list of them in order",
 )
 async def commands(
-    request: HttpRequest, lab: str, command: schemas.Commands = Body(...), run: str | None = None,
+    request: HttpRequest, lab: str, command: Annotated[schemas.Commands, Body(...)], run: str | None = None,
 ) -> HttpResponse:  # fmt: skip
     """The same object as in a scenario or a click: `{"do": "kill", "leader_of": "orders-0"}`. A list is
     checked as a whole before the first is carried out; it ends at the first that the world refuses, and
@@ -243,9 +244,8 @@ async def close(request: HttpRequest, lab: str, run: str) -> HttpResponse:
     summary="Records of a partition, as any replica has them",
 )
 async def topic_records(
-    request: HttpRequest, lab: str, topic: str, partition: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
-    offset: Offset | None = None, limit: PageLimit = 100, replica: Annotated[int, Field(ge=0, le=1 << 31)] | None = None,
-    fields: bool = False, run: str | None = None,
+    request: HttpRequest, lab: str, topic: str, partition: Number = 0, offset: Offset | None = None,
+    limit: PageLimit = 100, replica: Number | None = None, fields: bool = False, run: str | None = None,
 ) -> HttpResponse:  # fmt: skip
     """Whole batches from the one that holds `offset` on, with their facts and bytes in hex (`fields`: and
     which bytes mean what), and their records decoded. `replica`: a broker's id, the leader without one;

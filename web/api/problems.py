@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -115,7 +114,7 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 HANDLERS: tuple[tuple[type[Exception], Any], ...] = (
     (Exception, _failed), (Http404, _not_found), (HttpError, _http), (ValidationError, _invalid), (Problem, _own),
     (SpecError, _spec), (ScenarioError, _scenario), (BranchError, _refused), (DirectoryError, _refused),
-    (LabError, _refused), (NoLab, _refused), (TimeoutError, _timeout), (asyncio.TimeoutError, _timeout),
+    (LabError, _refused), (NoLab, _refused), (TimeoutError, _timeout),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from ninja import Query, Router
+from ninja import Router
 from pydantic import Field
 
 from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
@@ -133,7 +133,7 @@ async def _pieces(path: Path, since: int | None) -> AsyncIterator[bytes]:
               **dict.fromkeys((404, 409, 422, 429, 501, 503, 504), Problems)},
     summary="Execute a run again and compare its journal byte for byte",
 )  # fmt: skip
-async def verify(request: HttpRequest, run: str, wait: Wait = Query(30)) -> HttpResponse:
+async def verify(request: HttpRequest, run: str, wait: Wait = 30) -> HttpResponse:
     """In a process of its own. 202 and the job when it takes longer than `wait` seconds; asking again is asking
     for the same job."""
     path = run_directory(run)

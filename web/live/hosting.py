@@ -1,0 +1,186 @@
+"""The host's side of a lab that several web processes show: answers their calls, publishes its batches.
+
+A process that has viewers says `watch` every two seconds. As long as somebody does, the run's batches go
+into the run's group; when nobody has for `LEASE_S`, the world serialises nothing for others any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections import deque
+from concurrent.futures import Future
+from typing import Any
+
+from web.live import wire_names as names
+from web.live.lab import Batch
+
+BACKLOG = 200
+AT_ONCE = 64
+RETRY_S = 1.0
+BRANCH_CALLS = ("snapshot", "submit", "events_since", "history")
+LAB_CALLS = ("fork", "open_run", "close_branch")
+_log = logging.getLogger("brokerlab.hosting")
+
+
+class Publication:
+    """The batches of one run on their way into its group.
+
+    * `n` grows by one with each message, and by one more whenever something was left out
+    """
+
+    def __init__(self, host: LabHost, run: str | None) -> None:
+        self.host = host
+        self.run = run
+        self.n = 0
+        self.token: Any = None
+        self.until = 0.0
+        self.waiting: deque[Batch] = deque()
+        self.wake = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    def renew(self) -> None:
+        """Somebody watches."""
+        self.until = time.monotonic() + names.LEASE_S
+        if self.token is None:
+            self.n += 1
+            self.token = self.host.branch(self.run).subscribe(self._on_batch)
+            self.task = asyncio.create_task(self._publish())
+
+    def end(self) -> None:
+        """Nobody watches any more, or the run is closed."""
+        if self.token is not None and self.host.is_open(self.run):
+            self.host.branch(self.run).unsubscribe(self.token)
+        self.token = None
+        if self.task is not None:
+            self.task.cancel()
+
+    def _on_batch(self, batch: Batch) -> None:
+        """On the world's thread."""
+        try:
+            self.host.loop.call_soon_threadsafe(self._take, batch)
+        except RuntimeError:  # the loop was closed: the process is ending
+            pass
+
+    def _take(self, batch: Batch) -> None:
+        if len(self.waiting) >= BACKLOG:
+            self.waiting.clear()
+            self.n += 1
+        self.waiting.append(batch)
+        self.wake.set()
+
+    async def _publish(self) -> None:
+        while True:
+            await self.wake.wait()
+            self.wake.clear()
+            while self.waiting:
+                await self._send(self.waiting.popleft())
+
+    async def _send(self, batch: Batch) -> None:
+        self.n += 1
+        message = {
+            "type": "batch", "host": self.host.nonce, "n": self.n, "first": batch.first, "last": batch.last,
+            "t0": batch.t0, "t1": batch.t1, "count": batch.count, "text": batch.text,
+        }  # fmt: skip
+        try:
+            await self.host.layer.group_send(names.group(self.host.name, self.run), message)
+        except Exception as error:
+            _log.warning("a batch could not be published: %s", error)
+            await asyncio.sleep(RETRY_S)
+
+
+class LabHost:
+    """Offers the lab of this process to others."""
+
+    def __init__(self, lab: Any, layer: Any, name: str) -> None:
+        self.lab = lab
+        self.layer = layer
+        self.name = name
+        self.nonce = secrets.token_hex(8)
+        self.publications: dict[str | None, Publication] = {}
+        self.loop: asyncio.AbstractEventLoop
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """From inside the web's event loop; the work ends with the loop."""
+        self.loop = asyncio.get_running_loop()
+        for work in (self._serve(), self._expire()):
+            self._keep(asyncio.create_task(work))
+
+    def branch(self, run: str | None) -> Any:
+        """An open run, the live one without a name."""
+        if not hasattr(self.lab, "branch"):
+            return self.lab
+        return self.lab.branch(run)
+
+    def is_open(self, run: str | None) -> bool:
+        """Whether there is such a branch (now)."""
+        return run is None or run in getattr(self.lab, "branches", {})
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self) -> None:
+        while True:
+            try:
+                call = await self.layer.receive(names.calls(self.name))
+            except Exception as error:
+                _log.warning("calls cannot be received: %s", error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            if time.time() - call["at"] < names.STALE_S and len(self._tasks) < AT_ONCE:
+                self._keep(asyncio.create_task(self._answer(call)))
+
+    async def _answer(self, call: dict[str, Any]) -> None:
+        try:
+            said: dict[str, Any] = {"value": await self._do(call["what"], call["run"], call["args"])}
+            if call["what"] in LAB_CALLS:
+                said["facts"] = self._facts()
+        except Exception as error:
+            said = {"error": str(error) or type(error).__name__}
+        try:
+            await self.layer.send(call["to"], {"type": "answer", "n": call["n"], **said})
+        except Exception as error:
+            _log.warning("an answer could not be sent: %s", error)
+
+    async def _do(self, what: str, run: str | None, arguments: list[Any]) -> Any:
+        if what == "watch":
+            return self._watch(run)
+        if what in BRANCH_CALLS:
+            return await _result(getattr(self.branch(run), what)(*arguments))
+        if what in LAB_CALLS:
+            return await _result(getattr(self.lab, what)(*arguments))
+        raise ValueError(f"there is no call {what}")
+
+    def _watch(self, run: str | None) -> dict[str, Any]:
+        """Publish the run for a while longer, if it is open."""
+        if self.is_open(run):
+            if run not in self.publications:
+                self.publications[run] = Publication(self, run)
+            self.publications[run].renew()
+        return self._facts()
+
+    def _facts(self) -> dict[str, Any]:
+        """Which run is live, which are open, where its clock stands."""
+        branches = getattr(self.lab, "branches", {})
+        views = [branch.view() for branch in list(branches.values())]
+        return {"host": self.nonce, "run": self.lab.run_id, "epoch": self.lab.epoch, "clock": self.lab.clock(),
+                "branches": views}  # fmt: skip
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(names.RENEW_S)
+            now = time.monotonic()
+            for run, publication in list(self.publications.items()):
+                if not self.is_open(run):
+                    publication.end()
+                    del self.publications[run]
+                elif publication.token is not None and now > publication.until:
+                    publication.end()
+
+
+async def _result(future: Future[Any]) -> Any:
+    return await asyncio.wrap_future(future)

@@ -1,0 +1,355 @@
+"""A lab that another process hosts, with the interface of `web.live.lab.Lab`: hub, viewers and pages notice nothing.
+
+```
+viewers -> hub -> RemoteLab  == Redis ==>  LabHost -> LiveLab          calls and their answers
+viewers <- hub <- RemoteLab  <== Redis ==  LabHost <- LiveLab          one batch for each flush
+```
+A gap in the batches' numbers is filled by asking for the missing events, once for all viewers of this
+process; when they are no longer in the host's memory, its viewers are cut to a snapshot. So are they when
+the host was started anew. What is asked while a watch begins waits until it has begun: a snapshot is never
+older than the first batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from lab.branch import BranchError
+from lab.live import LabError
+from web.live import wire_names as names
+from web.live.lab import Batch
+
+RETRY_S = 1.0
+_log = logging.getLogger("brokerlab.remote")
+
+
+class LabUnreachable(BranchError, LabError):
+    """The process that hosts the lab does not answer."""
+
+
+@dataclass(slots=True)
+class RemoteBatch:
+    """A batch that came over the layer."""
+
+    first: int
+    last: int
+    t0: int
+    t1: int
+    text: str
+    count: int
+
+
+def cut_viewers(run: str | None) -> None:
+    """All viewers of a run in this process get a snapshot next."""
+    from web.live.hub import hub
+
+    for viewer in list((hub if run is None else hub.of(run)).viewers):
+        viewer.cut()
+
+
+class RemoteLab:
+    """Methods are called on the web's event loop; answers come as futures."""
+
+    def __init__(self, name: str, layer: Any = None, lost: Callable[[str | None], None] = cut_viewers) -> None:
+        self.name = name
+        self.run_id = ""
+        self.epoch = 0
+        self.lost = lost
+        self._layer = layer
+        self._host = ""
+        self._clock: dict[str, Any] = {"seq": 0, "t": 0, "speed": 1.0, "paused": False}
+        self._clock_at = time.monotonic()
+        self.branches: dict[str, RemoteBranch] = {}  # open runs, as the host told them last
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pending: dict[int, Future[Any]] = {}
+        self._calls = 0
+        self._watches: dict[str | None, Watch] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._own: asyncio.Future[str]
+
+    # -- the interface ----------------------------------------------------------------------
+    def snapshot(self, run: str | None = None) -> Future[Any]:
+        return self.call("snapshot", run)
+
+    def submit(self, command: dict[str, Any], run: str | None = None) -> Future[Any]:
+        answer = self.call("submit", run, command)
+        if run is None and command.get("do") == "time":
+            answer.add_done_callback(self.note_time)
+        return answer
+
+    def events_since(self, seq: int, run: str | None = None) -> Future[Any]:
+        return self.call("events_since", run, seq)
+
+    def history(self, seq: int, run: str | None = None) -> Future[Any]:
+        return self.call("history", run, seq)
+
+    def fork(
+        self, run_id: str, seq: int | None = None, t_us: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Future[Any]:  # fmt: skip
+        """As a lab's own; its progress is not told from one process to another."""
+        return self.call("fork", None, run_id, seq, t_us)
+
+    def open_run(self, name: str, progress: Callable[[int], None] | None = None) -> Future[Any]:
+        return self.call("open_run", None, name)
+
+    def close_branch(self, run_id: str) -> Future[Any]:
+        return self.call("close_branch", None, run_id)
+
+    def subscribe(self, callback: Callable[[Batch], None], run: str | None = None) -> tuple[str | None, int]:
+        """Batches from now on."""
+        self._start()
+        watch = self._watches.get(run)
+        if watch is None:
+            watch = self._watches[run] = Watch(self, run)
+            watch.task = self.keep(watch.follow())
+        watch.tokens += 1
+        watch.subscribers[watch.tokens] = callback
+        return run, watch.tokens
+
+    def unsubscribe(self, token: tuple[str | None, int]) -> None:
+        """No more; the last one ends the watch."""
+        run, number = token
+        watch = self._watches.get(run)
+        if watch is not None and watch.subscribers.pop(number, None) is not None and not watch.subscribers:
+            del self._watches[run]
+            if watch.task is not None:
+                watch.task.cancel()
+
+    def clock(self) -> dict[str, Any]:
+        """The host's clock as it was told last, carried on with its speed."""
+        told = self._clock
+        elapsed = 0.0 if told["paused"] else (time.monotonic() - self._clock_at) * told["speed"]
+        return {**told, "t": told["t"] + int(elapsed * 1_000_000)}
+
+    def branch(self, run: str | None = None) -> Any:
+        """An open run, the live one without a name. Raises BranchError."""
+        if run is None or run == self.run_id:
+            return self
+        if run not in self.branches:
+            raise BranchError(f"there is no open run {run}; open are {', '.join(self.branches)}")
+        return self.branches[run]
+
+    # -- calls ------------------------------------------------------------------------------
+    def call(self, what: str, run: str | None, *arguments: Any) -> Future[Any]:
+        """Ask the host; LabUnreachable when it does not answer in time."""
+        self._start()
+        answer: Future[Any] = Future()
+        self.keep(self._call(answer, what, run, arguments))
+        return answer
+
+    async def _call(self, answer: Future[Any], what: str, run: str | None, arguments: tuple[Any, ...]) -> None:
+        watch = self._watches.get(run)
+        if watch is not None and what != "watch":
+            await asyncio.wait([asyncio.ensure_future(watch.ready.wait())], timeout=names.PATIENCE_S)
+        self._calls += 1
+        number = self._calls
+        self._pending[number] = answer
+        try:
+            call = {"type": "call", "what": what, "run": run, "args": list(arguments), "n": number,
+                    "to": await asyncio.shield(self._own), "at": time.time()}  # fmt: skip
+            await self._layer.send(names.calls(self.name), call)
+        except Exception as error:
+            await asyncio.sleep(RETRY_S)
+            self._settle(number, error=f"the lab cannot be asked: {error}", unreachable=True)
+        patience = names.SLOW_PATIENCE_S if what in ("fork", "open_run") else names.PATIENCE_S
+        assert self._loop is not None
+        self._loop.call_later(patience, self._give_up, number)
+
+    def _give_up(self, number: int) -> None:
+        self._settle(number, error="the process that hosts the lab does not answer", unreachable=True)
+
+    def _settle(self, number: int, value: Any = None, error: str | None = None, unreachable: bool = False) -> None:
+        answer = self._pending.pop(number, None)
+        if answer is None or answer.done():
+            return
+        if error is not None:
+            answer.set_exception(LabUnreachable(error) if unreachable else BranchError(error))
+            return
+        answer.set_result(tuple(value) if isinstance(value, list) else value)
+
+    def note_time(self, answer: Future[Any]) -> None:
+        """A command has changed the live run's speed: heartbeats say so at once."""
+        result = answer.result() if answer.exception() is None else {}
+        if "paused" in result:
+            self._told_clock({**self.clock(), "speed": result["speed"], "paused": result["paused"]})
+
+    # -- life -------------------------------------------------------------------------------
+    def _start(self) -> None:
+        """At the first use in an event loop: a channel of one's own for answers."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        if self._layer is None:
+            from channels.layers import get_channel_layer
+
+            self._layer = get_channel_layer()
+        self._loop = loop
+        self._own = loop.create_future()
+        self._watches.clear()
+        self.keep(self._receive_answers())
+
+    def keep(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """A task that is not forgotten."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _receive_answers(self) -> None:
+        channel = await self._layer.new_channel("brokerlab.answers")
+        self._own.set_result(channel)
+        async for message in received(self._layer, channel):
+            if "facts" in message:
+                self.told(message["facts"])
+            self._settle(message["n"], message.get("value"), message.get("error"))
+
+    def told(self, facts: dict[str, Any]) -> None:
+        """Which run is live, which are open; a host that was started anew begins with a snapshot."""
+        fresh = self._host not in ("", facts["host"])
+        self._host, self.run_id, self.epoch = facts["host"], facts["run"], facts["epoch"]
+        views = {view["run"]: view for view in facts["branches"]}
+        for run in [run for run in self.branches if run not in views]:
+            self.branches.pop(run).ended = True
+        for run, view in views.items():
+            self.branches.setdefault(run, RemoteBranch(self, run)).facts = view
+        self._told_clock(facts["clock"])
+        if fresh:
+            self.lost(None)
+
+    def _told_clock(self, clock: dict[str, Any]) -> None:
+        self._clock, self._clock_at = clock, time.monotonic()
+
+    def moved(self, seq: int) -> None:
+        """A batch of the live run came."""
+        self._clock["seq"] = max(self._clock["seq"], seq)
+
+    @property
+    def layer(self) -> Any:
+        return self._layer
+
+
+async def received(layer: Any, channel: str) -> AsyncIterator[dict[str, Any]]:
+    """Messages of a channel; a server that is away is waited for."""
+    while True:
+        try:
+            message = await layer.receive(channel)
+        except Exception as error:
+            _log.warning("%s cannot be received from: %s", channel, error)
+            await asyncio.sleep(RETRY_S)
+            continue
+        yield message
+
+
+class Watch:
+    """The batches of one run, in order and without gaps."""
+
+    def __init__(self, lab: RemoteLab, run: str | None) -> None:
+        self.lab = lab
+        self.run = run
+        self.tokens = 0
+        self.subscribers: dict[int, Callable[[Batch], None]] = {}
+        self.ready = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+        self._at: tuple[str, int] | None = None  # the host, and the number of its last message
+        self._last = 0
+
+    async def follow(self) -> None:
+        """Join the group, renew the lease, hand batches on; ends by being cancelled."""
+        layer, group = self.lab.layer, names.group(self.lab.name, self.run)
+        channel = await layer.new_channel("brokerlab.batches")
+        renewal = self.lab.keep(self._renew(group, channel))
+        try:
+            async for message in received(layer, channel):
+                await self._take(message)
+        finally:
+            renewal.cancel()
+            self.lab.keep(layer.group_discard(group, channel))
+
+    async def _renew(self, group: str, channel: str) -> None:
+        while True:
+            try:
+                await self.lab.layer.group_add(group, channel)
+                self.lab.told(await asyncio.wrap_future(self.lab.call("watch", self.run)))
+                self.ready.set()
+            except (LabError, BranchError, OSError) as error:
+                _log.warning("lab %s: %s", self.lab.name, error)
+            await asyncio.sleep(names.RENEW_S)
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        place = (message["host"], message["n"])
+        follows = self._at is None or self._at == (place[0], place[1] - 1)
+        self._at = place
+        if not follows and not await self._fill():
+            self.lab.lost(self.run)
+        if message["last"] > self._last or follows:
+            fields = ("first", "last", "t0", "t1", "text", "count")
+            self._hand_on(RemoteBatch(*(message[name] for name in fields)))
+
+    async def _fill(self) -> bool:
+        """What was missed, as one batch with absolute times; False when it cannot be had."""
+        try:
+            text = await asyncio.wrap_future(self.lab.events_since(self._last, self.run))
+        except (LabError, BranchError):
+            return False
+        if text is None:
+            return False
+        rows = json.loads(text)
+        if rows:
+            self._hand_on(RemoteBatch(rows[0][0], rows[-1][0], 0, rows[-1][1], text, len(rows)))
+        return True
+
+    def _hand_on(self, batch: Batch) -> None:
+        self._last = max(self._last, batch.last)
+        if self.run is None:
+            self.lab.moved(batch.last)
+        for subscriber in list(self.subscribers.values()):
+            subscriber(batch)
+
+
+class RemoteBranch:
+    """An open run of a remote lab."""
+
+    def __init__(self, lab: RemoteLab, run: str) -> None:
+        self.lab = lab
+        self.run = self.run_id = run
+        self.ended = False
+        self.facts: dict[str, Any] = {"epoch": 1, "seq": 0, "t": 0, "speed": 1.0, "paused": True}
+
+    @property
+    def epoch(self) -> int:
+        """Grows with each fork."""
+        return int(self.facts["epoch"])
+
+    def snapshot(self) -> Future[Any]:
+        return self.lab.snapshot(self.run)
+
+    def submit(self, command: dict[str, Any]) -> Future[Any]:
+        return self.lab.submit(command, self.run)
+
+    def events_since(self, seq: int) -> Future[Any]:
+        return self.lab.events_since(seq, self.run)
+
+    def history(self, seq: int) -> Future[Any]:
+        return self.lab.history(seq, self.run)
+
+    def subscribe(self, callback: Callable[[Batch], None]) -> Any:
+        return self.lab.subscribe(callback, self.run)
+
+    def unsubscribe(self, token: Any) -> None:
+        self.lab.unsubscribe(token)
+
+    def view(self) -> dict[str, Any]:
+        """What a list of branches shows."""
+        return self.facts
+
+    def clock(self) -> dict[str, Any]:
+        """As it was told last."""
+        return {name: self.facts[name] for name in ("seq", "t", "speed", "paused")}

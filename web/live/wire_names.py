@@ -1,0 +1,30 @@
+"""What the process that hosts a lab and those that serve its viewers call each other by (channel layer).
+
+| name | carries |
+|---|---|
+| `brokerlab.LAB.calls` | calls to the host: `{"what", "run", "args", "n", "to", "at"}` |
+| the caller's own channel | answers: `{"n", "value"}` or `{"n", "error"}` |
+| group `brokerlab.LAB.RUN` | batches of events, one message for each flush, text made once |
+
+The layer drops silently when a channel is full, so batches are numbered (`n`), and whoever finds a gap asks
+for what is missing. A call that has waited longer than `STALE_S` is not carried out: its caller has given up.
+"""
+
+from __future__ import annotations
+
+STALE_S = 8.0
+PATIENCE_S = 10.0
+SLOW_PATIENCE_S = 120.0
+RENEW_S = 2.0
+LEASE_S = 10.0
+LIVE = "live"
+
+
+def calls(lab: str) -> str:
+    """The channel on which the host of a lab takes calls."""
+    return f"brokerlab.{lab}.calls"
+
+
+def group(lab: str, run: str | None) -> str:
+    """The group of all processes that watch a run; None is the live one."""
+    return f"brokerlab.{lab}.{run or LIVE}"
