@@ -5,7 +5,7 @@ cache in its own time. What forces a flush:
 
 | | |
 |---|---|
-| `flush.messages` | so many records since the recovery point |
+| `flush.messages` | so many records since the recovery point, looked at after each append |
 | `flush.ms` | so long since the last flush |
 | a finished segment | with the next `run_flush` |
 | a clean shutdown | everything |

@@ -203,6 +203,8 @@ class PartitionLog:
             if header.producer_id >= 0:
                 self._update_producers(header, buffers)
         self.log_end_offset = self.producers.map_end_offset = last_offset + 1
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self.flush(now_ms)
         return _new(AppendInfo, (
             first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last.crc,
         ))  # fmt: skip

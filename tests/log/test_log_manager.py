@@ -111,9 +111,9 @@ def test_flush_settings_move_the_recovery_point() -> None:
     manager = started(MemoryStorage(), ("d",))
     log = manager.get_or_create("a", 0, LogConfig(flush_messages=5), now_ms=NOW)
     log.append_as_leader(batch(4), 0, NOW)
-    assert manager.run_flush(NOW) == 0
+    assert log.recovery_point == 0 and manager.run_flush(NOW) == 0
     log.append_as_leader(batch(1), 0, NOW)
-    assert manager.run_flush(NOW) == 1 and log.recovery_point == 5 == log.log_end_offset
+    assert log.recovery_point == 5 == log.log_end_offset and manager.run_flush(NOW) == 0
     timed = manager.get_or_create("b", 0, LogConfig(flush_ms=1000), now_ms=NOW)
     timed.append_as_leader(batch(1), 0, NOW)
     assert manager.run_flush(NOW + 999) == 0
