@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 
@@ -15,4 +16,5 @@ def bench(arguments: argparse.Namespace) -> int:
     command += [arguments.name] if arguments.name else []
     command += ["--quick"] if arguments.quick else []
     command += ["--json"] if arguments.json else []
-    return subprocess.run(command, cwd=CHECKOUT, check=False).returncode
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    return subprocess.run(command, cwd=CHECKOUT, env=environment, check=False).returncode
