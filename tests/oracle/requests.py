@@ -70,7 +70,7 @@ def make_topic(k: Script, name: str, partitions: int = 1, factor: int = 1, assig
     if assigned:
         partitions, factor = -1, -1
     wanted = create(topic(name, partitions, factor, assigned, **configs))
-    controller = k.ask(ApiKey.METADATA, 9, metadata()).controller_id
+    controller = controller_of(k)
     found = k.ask(ApiKey.CREATE_TOPICS, 5, wanted, controller).topics[0]
     assert found.error_code == 0, found
     for broker in k.addresses:
@@ -79,6 +79,11 @@ def make_topic(k: Script, name: str, partitions: int = 1, factor: int = 1, assig
         k.until(ApiKey.FETCH, 11, fetch(name, partition=part.partition_index), leads, part.leader_id)
     k.names.setdefault(("id", answer.topics[0].topic_id), f"id of {name}")
     return answer.topics[0].topic_id
+
+
+def controller_of(k: Script) -> int:
+    controller: int = k.until(ApiKey.METADATA, 9, metadata(), lambda answer: answer.controller_id > 0).controller_id
+    return controller
 
 
 def ready(found: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from tests.oracle.asking import Script
-from tests.oracle.requests import batch, create, fetch, list_offsets, make_topic, metadata, produce, topic
+from tests.oracle.requests import batch, controller_of, create, fetch, list_offsets, make_topic, metadata, produce, topic
 
 PRODUCE, FETCH = ApiKey.PRODUCE, ApiKey.FETCH
 
@@ -17,7 +17,7 @@ def three_brokers(k: Script) -> None:
     replicated = make_topic(k, "replicated", assigned=[(0, [1, 2, 3]), (1, [2, 3, 1])])
     elsewhere = make_topic(k, "elsewhere", assigned=[(0, [2])])
     make_topic(k, "wanting", assigned=[(0, [1, 2])], min_insync_replicas="3")
-    controller = k.ask(ApiKey.METADATA, 9, metadata()).controller_id
+    controller = controller_of(k)
     other = 1 + controller % 3
     for version in range(0, 13):
         k("metadata", ApiKey.METADATA, version, metadata("replicated", "elsewhere"), 3) if version > 3 else None

@@ -68,7 +68,7 @@ class MetadataWaits:
         for topic in self._pending(waiting):
             fresh = type(waiting.results[topic])()
             for name in fresh.FIELDS:
-                if name != "name":
+                if name not in ("name", "topic_id"):
                     setattr(waiting.results[topic], name, getattr(fresh, name))
             waiting.results[topic].error_code = ErrorCode.REQUEST_TIMED_OUT
             waiting.results[topic].error_message = None
