@@ -1,0 +1,106 @@
+"""What an invariant is: a sentence that must never be false, and who says so when it is.
+
+An invariant stands beside the brokers, never inside them: it looks at what is there (logs, marks, znodes,
+groups) between two instants of virtual time, and remembers what it needs from journal rows and operations.
+
+    row(row)        a journal row of one of `codes`, as it is written
+    operation(row)  an operation of one of `operations`: what clients did
+    check(world)    the state now; returns what is wrong
+
+A violation that lasts has one `key` and is counted once. It carries a code and parameters, no sentence,
+so that each reader has it in his own language; `WHAT` has the English one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+
+if TYPE_CHECKING:
+    from lab.checkers.invariants_view import PartitionLook, View
+
+Key = tuple[Any, ...]
+
+WHAT: dict[str, str] = {
+    "leader_not_in_isr": "{topic}-{partition}: leader {leader} is not in the ISR {isr}",
+    "lacks_records": "{topic}-{partition}: broker {broker} ends at {end}, leader {leader} has committed up to {offset}",
+    "differs": "{topic}-{partition}: brokers {broker} and {leader} differ at offset {offset}",
+    "high_watermark_too_high": "{topic}-{partition}: high watermark {offset} on {leader}, but {broker} ends at {end}",
+    "high_watermark_went_back": "{topic}-{partition}: high watermark on {leader} went from {before} to {after}",
+    "replicas_differ": "{topic}-{partition}: broker {broker} has another batch at offset {offset}",
+    "acked_gone": "{topic}-{partition}: acked up to {offset}, leader {leader} ends at {end}",
+    "acked_other": "{topic}-{partition}: {value} was acked at offset {offset}, leader {leader} has {found}",
+    "committed_gone": "{topic}-{partition}: committed up to {offset}, leader {leader} ends at {end}",
+    "committed_changed": "{topic}-{partition}: leader {leader} has another batch than was committed at offset {offset}",
+    "candidate_lacks": "{topic}-{partition}: broker {broker} of the ISR ends at {end}, committed is {offset}",
+    "read_changed": "{topic}-{partition}: offset {offset} was read with another value before",
+    "gap": "{topic}-{partition}: offsets {offset} to {found} are missing",
+    "sequence": "{topic}-{partition}: producer {producer_id} has sequence {found} at {offset}, expected {expected}",
+    "index_wrong": "{topic}-{partition}: {file} of broker {broker} is wrong about offset {offset}",
+    "two_controllers": "brokers {broker} and {other} are both controller of epoch {epoch}",
+    "epoch_went_back": "controller epoch {epoch} after {before}",
+    "metadata_stale": "{topic}-{partition}: broker {broker} still believes in leader {found}, epoch {epoch}",
+    "committed_beyond_end": "{topic}-{partition}: group {group} has committed {offset}, the log ends at {end}",
+    "two_owners": "{topic}-{partition}: members {member} and {other} of group {group} in generation {generation}",
+    "write_never_ended": "{process}: write {id} to {topic}-{partition} has neither succeeded nor failed",
+}
+"""Code of what is wrong -> English sentence over its parameters."""
+
+
+@dataclass(slots=True, frozen=True)
+class Violation:
+    """`invariant` was false at event `seq`, `t` microseconds; `key` tells it from others of the same kind."""
+
+    invariant: str
+    seq: int
+    t: int
+    what: str
+    params: dict[str, Any] = field(hash=False)
+    key: Key = ()
+
+    @property
+    def text(self) -> str:
+        """The English sentence."""
+        return WHAT[self.what].format(**self.params)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without the key."""
+        return {"seq": self.seq, "t": self.t, "what": self.what, "text": self.text, "params": self.params}
+
+
+class Invariant:
+    """Base of all. `meaning`: one sentence in each language; the docstring says where it comes from."""
+
+    meaning: ClassVar[dict[str, str]] = {}
+    codes: ClassVar[tuple[str, ...]] = ()
+    operations: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    def row(self, row: Row) -> None:
+        """A row of one of `codes`."""
+
+    def operation(self, row: Mapping[str, Any]) -> None:
+        """An operation of one of `operations`."""
+
+    def check(self, world: World) -> list[Violation]:
+        """What is wrong now."""
+        return []
+
+    def found(self, seq: int, t: int, what: str, key: Key, **params: Any) -> Violation:
+        """A violation of this invariant."""
+        return Violation(self.name, seq, t, what, params, (what, *key))
+
+    def found_in(self, look: PartitionLook, what: str, key: Key, **params: Any) -> Violation:
+        """A violation in a partition, at the moment that it was last touched."""
+        place = {"topic": look.topic, "partition": look.index}
+        return Violation(self.name, look.seq, look.t, what, {**place, **params}, (what, look.topic, look.index, *key))

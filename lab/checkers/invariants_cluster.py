@@ -1,0 +1,241 @@
+"""Invariants of coordination: one controller, metadata that arrives, groups that share without overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker_core.kernel import events
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+from lab.checkers.invariants_base import Invariant, Violation
+from lab.checkers.invariants_view import Place
+from lab.clusters import observe
+
+CALM_US = 5_000_000
+METADATA_CHECKS = 32
+GROUPS_EVERY = 20
+
+
+class SingleController(Invariant):
+    """At most one broker is controller in a controller epoch, and epochs only grow."""
+
+    meaning = {
+        "en": "Each controller epoch has one controller.",
+        "ko": "컨트롤러 에포크마다 컨트롤러는 하나뿐입니다.",
+    }
+    codes = (events.CONTROLLER_ELECTED.name,)
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._reigns: dict[int, int] = {}
+        self._latest = 0
+        self._found: list[Violation] = []
+
+    def row(self, row: Row) -> None:
+        epoch, broker = row[5]["epoch"], row[5]["broker"]
+        self._reign(epoch, broker, row[0], row[1])
+        if epoch < self._latest:
+            params = {"epoch": epoch, "before": self._latest}
+            self._found.append(self.found(row[0], row[1], "epoch_went_back", (epoch,), **params))
+        self._latest = max(self._latest, epoch)
+
+    def _reign(self, epoch: int, broker: int, seq: int, t: int) -> None:
+        other = self._reigns.setdefault(epoch, broker)
+        if other != broker:
+            self._found.append(
+                self.found(seq, t, "two_controllers", (epoch, broker), epoch=epoch, broker=broker, other=other)
+            )
+
+    def check(self, world: World) -> list[Violation]:
+        for broker, machine in self.view.machines():
+            controller = getattr(machine, "controller", None)
+            if controller is not None and controller.is_active:
+                self._reign(controller.epoch, broker, world.seq, world.now_us)
+        found, self._found = self._found, []
+        return found
+
+
+class MetadataConvergence(Invariant):
+    """Liveness: once nothing is broken any more, every broker's metadata cache says what the coordination tree says.
+
+    Judged 5 s of virtual time after the last change; after a fault, when a lost request may have to run into
+    `controller.socket.timeout.ms` [30 s] first, so much later.
+    """
+
+    meaning = {
+        "en": "After healing, every broker learns who leads.",
+        "ko": "장애가 복구되면 모든 브로커가 리더를 알게 됩니다.",
+    }
+    codes = tuple(
+        code.name
+        for code in (
+            events.LEADER_ELECTED, events.ISR_SHRUNK, events.ISR_EXPANDED, events.TOPIC_CREATED, events.TOPIC_DELETED,
+            events.TOPIC_GROWN, events.BROKER_REGISTERED, events.BROKER_GONE, events.CONTROLLER_ELECTED,
+            events.CONTROLLER_LOADED, events.CONTROLLER_RESIGNED, events.PROCESS_STARTED, events.PROCESS_ENDED,
+            events.PROCESS_PAUSED, events.PROCESS_RESUMED, events.LINK_CHANGED, events.ZNODE_CHANGED,
+            events.ZNODE_CREATED, events.ZNODE_DELETED, events.PARTITION_OFFLINE,
+        )
+    )  # fmt: skip
+    faults = (
+        events.PROCESS_ENDED.name, events.PROCESS_PAUSED.name, events.PROCESS_RESUMED.name, events.LINK_CHANGED.name,
+    )  # fmt: skip
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._calm_from_us = 0
+        self._queue: list[tuple[int, Place]] = []
+        self._whole = False
+
+    def row(self, row: Row) -> None:
+        wait = CALM_US + (self._timeout_us() if row[3] in self.faults else 0)
+        self._calm_from_us = max(self._calm_from_us, row[1] + wait)
+        self._queue.clear()
+        self._whole = False
+
+    def _timeout_us(self) -> int:
+        for _, machine in self.view.machines():
+            config = getattr(machine, "config", None)
+            if config is not None:
+                return int(config["controller.socket.timeout.ms"] or 30_000) * 1000
+        return 30_000_000
+
+    def check(self, world: World) -> list[Violation]:
+        if world.now_us < self._calm_from_us or not self._healthy(world):
+            return []
+        if not self._queue:
+            self._queue = [(broker, place) for broker, machine in self.view.machines() for place in _cached(machine)]
+        found = []
+        for _ in range(min(METADATA_CHECKS, len(self._queue)) if self.view.bounded else len(self._queue)):
+            found += self._compare(world, *self._queue.pop())
+        return found
+
+    def _healthy(self, world: World) -> bool:
+        """Every broker that is registered works, one of them is controller, and every link carries."""
+        if any(link.changed for link in world.network.links.values()):
+            return False
+        registered = observe.registered(world)
+        states = {broker: node.state for broker, node in observe.brokers(world)}
+        active = [broker for broker, machine in self.view.machines() if _is_active(machine)]
+        return active == [observe.controller_id(world)] and all(states.get(one) == "running" for one in registered)
+
+    def _compare(self, world: World, broker: int, place: Place) -> list[Violation]:
+        machine: Any = world.nodes[f"broker-{broker}"].machine
+        state = self.view.truth(world, *place)
+        cached = machine.cache.partition(*place) if machine is not None else None
+        if state is None or cached is None or broker not in observe.registered(world):
+            return []
+        if (cached.leader, cached.leader_epoch) == (state.leader, state.leader_epoch):
+            return []
+        params = {"topic": place[0], "partition": place[1], "broker": broker}
+        key = (*params.values(), cached.leader_epoch)
+        return [
+            self.found(
+                world.seq, world.now_us, "metadata_stale", key, **params, found=cached.leader, epoch=cached.leader_epoch
+            )
+        ]
+
+
+def _is_active(machine: Any) -> bool:
+    controller = getattr(machine, "controller", None)
+    return controller is not None and bool(controller.is_active)
+
+
+def _cached(machine: Any) -> list[Place]:
+    cache = getattr(machine, "cache", None)
+    return [(topic, number) for topic, parts in cache.topics.items() for number in parts] if cache is not None else []
+
+
+class CommittedOffsetNotBeyondEnd(Invariant):
+    """A group's committed offset is at most the leader's log end: nobody has processed what was never written.
+
+    An unclean election takes records away from under it; that is excused. A client that commits an offset
+    that it has made up is not.
+    """
+
+    meaning = {
+        "en": "A committed offset is not beyond the end of the log.",
+        "ko": "커밋된 오프셋은 로그의 끝을 넘지 않습니다.",
+    }
+    codes = (events.OFFSETS_COMMITTED.name,)
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._touched: dict[tuple[str, str, int], tuple[int, int, int]] = {}
+        self._looks = 0
+
+    def row(self, row: Row) -> None:
+        params = row[5]
+        self._touched[params["group"], params["topic"], params["partition"]] = (params["offset"], row[0], row[1])
+
+    def check(self, world: World) -> list[Violation]:
+        self._looks += 1
+        if self._looks % GROUPS_EVERY == 0 or not self.view.bounded:
+            self._all(world)
+        touched, self._touched = self._touched, {}
+        found = []
+        for (group, topic, partition), (offset, seq, t) in touched.items():
+            leader = self.view.leader(topic, partition)
+            if leader is None or offset <= max(leader.log.log_end_offset, self.view.history(topic, partition).excused):
+                continue
+            params = {"topic": topic, "partition": partition, "group": group, "offset": offset}
+            end = leader.log.log_end_offset
+            found.append(self.found(seq, t, "committed_beyond_end", tuple(params.values()), **params, end=end))
+        return found
+
+    def _all(self, world: World) -> None:
+        for _, machine in self.view.machines():
+            groups = getattr(machine, "groups", None)
+            if groups is None:
+                continue
+            for name, group in groups.registry.groups.items():
+                for (topic, partition), committed in group.offsets.committed.items():
+                    key = (name, topic, partition)
+                    self._touched.setdefault(key, (committed.offset, world.seq, world.now_us))
+
+
+class OneOwnerPerPartitionInGroupGeneration(Invariant):
+    """In a generation of a group a partition has one owner, as the coordinator shares out and as members take it."""
+
+    meaning = {
+        "en": "In a generation of a group each partition has one owner.",
+        "ko": "그룹의 한 세대에서 파티션의 소유자는 하나입니다.",
+    }
+    codes = (events.GROUP_ASSIGNED.name, events.ASSIGNMENT_TAKEN.name)
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._taken: dict[tuple[str, int], dict[Place, str]] = {}
+        self._found: list[Violation] = []
+
+    def row(self, row: Row) -> None:
+        params = row[5]
+        if row[3] == events.GROUP_ASSIGNED.name:
+            owners: dict[Place, str] = {}
+            for member, share in params["assignment"].items():
+                self._take(owners, params["group"], params["generation"], member, share, row)
+            return
+        node = self.view.world.nodes.get(row[2])
+        group = getattr(getattr(node.machine, "settings", None), "group_id", None) if node is not None else None
+        if group:
+            owners = self._taken.setdefault((group, params["generation"]), {})
+            self._take(owners, group, params["generation"], row[2], params["partitions"], row)
+            if len(self._taken) > 100:
+                del self._taken[next(iter(self._taken))]
+
+    def _take(
+        self, owners: dict[Place, str], group: str, generation: int, member: str, share: Mapping[str, Any], row: Row
+    ) -> None:
+        for topic, partitions in (share or {}).items():
+            for partition in partitions:
+                other = owners.setdefault((topic, partition), member)
+                if other != member:
+                    params = {"topic": topic, "partition": partition, "group": group, "generation": generation}
+                    key = (*params.values(), member)
+                    self._found.append(
+                        self.found(row[0], row[1], "two_owners", key, **params, member=member, other=other)
+                    )
+
+    def check(self, world: World) -> list[Violation]:
+        found, self._found = self._found, []
+        return found

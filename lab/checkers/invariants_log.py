@@ -1,0 +1,221 @@
+"""The log that a partition ought to have, and how far each replica has been compared with it.
+
+The *committed log* grows with the high watermark of the true leader: whatever was below it once must be
+there for ever, on every later leader. It keeps (last offset, leader epoch and CRC) of the latest batches:
+
+    committed   [0..4 e0 #1][5..9 e0 #2][10..14 e2 #7]            end 15
+    broker 1    [0..4 e0 #1][5..9 e0 #2][10..14 e2 #7][15..19 ]   agrees up to 15
+    broker 3    [0..4 e0 #1][5..9 e0 #2][10..12 e1 #5]            agrees up to 10, differs at 10
+
+A replica is compared once; it is compared again from where it was cut, and from the start when its
+process has started anew. A slow audit reads everything a second time, with checksums.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from struct import Struct
+from struct import error as StructError
+from typing import Any, NamedTuple
+
+from crc32c import crc32c
+
+from broker_core.kernel.errors import StorageError
+from broker_core.log.errors import LogError
+from broker_core.log.partition_log import PartitionLog
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import read_header
+
+KEPT = 8192
+"""Batches of a partition that are remembered."""
+LOOK_BACK = 4096
+"""Offsets below the high watermark that are taken in when a partition is first seen."""
+PRODUCERS = 4096
+CHUNK = 64 * 1024
+LARGEST_SEQUENCE = 0x7FFFFFFF
+_HEAD = Struct(">qiiBI2xi")
+_PRODUCER = Struct(">qhi")
+_PRODUCER_AT, _CRC_FROM, _OVERHEAD = 43, 21, 12
+UNREADABLE = (StorageError, LogError, RecordsError, StructError)
+
+
+class Seen(NamedTuple):
+    """One batch as comparisons see it. `key`: leader epoch and CRC in one number."""
+
+    base: int
+    last: int
+    key: int
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    good: bool
+
+
+def walk(log: PartitionLog, position: int, end: int, limit: int, checksums: bool = False) -> list[Seen]:
+    """At most `limit` whole batches from the one that holds `position`, below `end`; stops at an unreadable one."""
+    found: list[Seen] = []
+    while position < end and len(found) < limit:
+        try:
+            read = log.read(position, CHUNK, end)
+            if not read.size:
+                break
+            for part in read.slices:
+                _walk_part(found, part.read(), limit, checksums)
+        except UNREADABLE:
+            found.append(Seen(position, position, -1, -1, -1, -1, False))
+            break
+        if not found or found[-1].last < position or not found[-1].good:
+            break
+        position = found[-1].last + 1
+    return found
+
+
+def _walk_part(found: list[Seen], view: Any, limit: int, checksums: bool) -> None:
+    at, size = 0, len(view)
+    while at < size and len(found) < limit:
+        base, length, epoch, magic, crc, delta = _HEAD.unpack_from(view, at)
+        producer, producer_epoch, sequence = -1, -1, -1
+        after = at + _OVERHEAD + length
+        good = length > 0 and after <= size and delta >= 0
+        if magic >= 2 and good:
+            producer, producer_epoch, sequence = _PRODUCER.unpack_from(view, at + _PRODUCER_AT)
+            if checksums:
+                good = crc32c(view[at + _CRC_FROM : after]) == crc
+        elif good:
+            header = read_header(view, at)
+            epoch, crc, delta = -1, header.crc, header.last_offset_delta
+        key = (epoch & 0xFFFFFFFF) << 32 | crc
+        found.append(Seen(base, base + delta, key, producer, producer_epoch, sequence, good))
+        if not good:
+            return
+        at = after
+
+
+class CommittedLog:
+    """What has been committed. `end` -1: nothing is known yet.
+
+    * `lasts` goes up; `keys` has as many entries
+    * offsets in start..end-1 are known, what was before is not judged
+    """
+
+    __slots__ = ("start", "end", "lasts", "keys", "producers", "gaps", "breaks")
+
+    def __init__(self) -> None:
+        self.restart(-1)
+
+    def restart(self, offset: int) -> None:
+        """Forget everything, begin at `offset`."""
+        self.start = self.end = offset
+        self.lasts = array("q")
+        self.keys = array("Q")
+        self.producers: dict[int, tuple[int, int]] = {}
+        self.gaps: list[tuple[int, int]] = []
+        self.breaks: list[tuple[int, int, int, int]] = []
+
+    def extend(self, log: PartitionLog, limit: int) -> int:
+        """Take in what is below the leader's high watermark; how many batches that were."""
+        mark, log_start = log.high_watermark, log.log_start_offset
+        if self.end < 0 or self.end < log_start:
+            self.restart(max(log_start, mark if mark - log_start > LOOK_BACK else log_start))
+        if mark <= self.end:
+            return 0
+        batches = walk(log, self.end, mark, limit)
+        sparse = log.config.is_compacted
+        for batch in batches:
+            if not batch.good:
+                break
+            self._add(batch, sparse)
+        if len(self.lasts) > 2 * KEPT:
+            self.start = self.lasts[KEPT - 1] + 1
+            del self.lasts[:KEPT], self.keys[:KEPT]
+        return len(batches)
+
+    def _add(self, batch: Seen, sparse: bool) -> None:
+        if batch.base > self.end and not sparse and self.lasts and batch.key >> 32 != 0xFFFFFFFF:
+            self.gaps.append((self.end, batch.base))
+        if batch.producer_id >= 0 and batch.sequence >= 0:
+            self._note_producer(batch)
+        self.lasts.append(batch.last)
+        self.keys.append(batch.key)
+        self.end = batch.last + 1
+
+    def _note_producer(self, batch: Seen) -> None:
+        known = self.producers.get(batch.producer_id)
+        if known is not None and known[0] == batch.producer_epoch:
+            expected = (known[1] + 1) & LARGEST_SEQUENCE
+            if batch.sequence != expected:
+                self.breaks.append((batch.producer_id, batch.base, batch.sequence, expected))
+        elif known is None and len(self.producers) >= PRODUCERS:
+            self.producers.clear()
+        last = (batch.sequence + batch.last - batch.base) & LARGEST_SEQUENCE
+        self.producers[batch.producer_id] = (batch.producer_epoch, last)
+
+
+class Copy:
+    """One replica: everything below `agreed` is as committed; `mismatch` is the first offset that is not, if any.
+
+    `end` and `mark` are the log end and high watermark of the last look, `entries` the length of the index then.
+    """
+
+    __slots__ = ("log", "agreed", "mismatch", "end", "mark", "entries", "segment")
+
+    def __init__(self, log: PartitionLog) -> None:
+        self.log = log
+        self.agreed = -1
+        self.mismatch: int | None = None
+        self.end = self.mark = -1
+        self.entries = -1
+        self.segment = -1
+
+    def cut(self, offset: int) -> None:
+        """The log was cut: from `offset` on there may be something else now."""
+        self.agreed = min(self.agreed, offset)
+        if self.mismatch is not None and self.mismatch >= offset:
+            self.mismatch = None
+
+    def differs_below(self, offset: int) -> bool:
+        return self.mismatch is not None and self.mismatch < offset
+
+    def is_compared(self, committed: CommittedLog) -> bool:
+        """Whether nothing is left to compare."""
+        end = min(committed.end, self.log.log_end_offset)
+        return max(self.agreed, committed.start, self.log.log_start_offset) >= end
+
+    def compare(self, committed: CommittedLog, limit: int) -> int:
+        """Go on comparing; how many batches were read."""
+        log = self.log
+        if log.log_end_offset < self.agreed:
+            self.cut(log.log_end_offset)
+        position = max(self.agreed, committed.start, log.log_start_offset)
+        end = min(committed.end, log.log_end_offset)
+        if position >= end or self.mismatch is not None:
+            return 0
+        batches = walk(log, position, end, limit)
+        self.agreed = position
+        self._match(committed, batches)
+        if not batches:
+            self.mismatch = position  # a batch that crosses the end of what is committed
+        return len(batches)
+
+    def _match(self, committed: CommittedLog, batches: list[Seen]) -> None:
+        lasts, keys = committed.lasts, committed.keys
+        slot = bisect_left(lasts, self.agreed)
+        for batch in batches:
+            if not batch.good or slot >= len(lasts) or lasts[slot] != batch.last or keys[slot] != batch.key:
+                self.mismatch = max(self.agreed, batch.base)
+                return
+            self.agreed = batch.last + 1
+            slot += 1
+
+    def audit(self, committed: CommittedLog, position: int, limit: int) -> int:
+        """Read once more, with checksums, from `position`; where to go on (`agreed`: at the end)."""
+        log = self.log
+        position = max(position, committed.start, log.log_start_offset)
+        batches = walk(log, position, min(self.agreed, log.log_end_offset), limit, checksums=True)
+        if not batches:
+            return self.agreed
+        agreed, self.agreed = self.agreed, position
+        self._match(committed, batches)
+        reached, self.agreed = self.agreed, min(agreed, self.agreed if self.mismatch is not None else agreed)
+        return agreed if self.mismatch is not None else reached

@@ -1,0 +1,313 @@
+"""What invariants look at: only the partitions that were touched since the last look, and not too many at once.
+
+A partition is touched by a journal row that names it, or (above the budget of the journal, where rows are
+summed up) by a patrol that walks over all replicas and compares log end and high watermark with what they
+were. What does not fit into one look stays in the queue for the next: a look has a bounded cost.
+
+| per look | at most |
+|---|---|
+| partitions | `LOOKS` |
+| batch headers that are read | `BATCHES` |
+| replicas on patrol | `PATROL`, `PATROL_BLIND` while rows are summed up |
+| batches read again with checksums | `AUDIT` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.kernel import events
+from broker_core.kernel.events import MESSAGE
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+from broker_core.metadata import znodes
+from broker_core.metadata.partition import LeaderAndIsr
+from broker_core.replication.partition import OFFLINE, Partition
+from lab.checkers.invariants_log import CommittedLog, Copy
+from lab.clusters import observe
+
+LOOKS, BATCHES, PATROL, PATROL_BLIND, AUDIT = 100, 2000, 16, 256, 16
+WITHOUT_BOUND = 1 << 40
+UNCLEAN = "unclean"
+Place = tuple[str, int]
+Moment = tuple[int, int]
+Truth = Callable[[World, str, int], LeaderAndIsr | None]
+
+TOUCHING = tuple(
+    code.name
+    for code in (
+        events.LOG_APPENDED, events.HIGH_WATERMARK, events.TRUNCATED, events.BECAME_LEADER, events.BECAME_FOLLOWER,
+        events.LEADER_ELECTED, events.ISR_SHRUNK, events.ISR_EXPANDED, events.REPLICA_STOPPED, events.LOG_LOADED,
+        events.LOG_RECOVERED, events.LOG_START_MOVED, events.SEGMENT_ROLLED, events.SEGMENT_DELETED,
+        events.INDEX_REBUILT, events.PARTITION_OFFLINE,
+    )
+)  # fmt: skip
+
+
+class History:
+    """What is remembered of one partition.
+
+    `excused`: offsets below it may have been lost or written anew by an unclean election.
+    """
+
+    __slots__ = ("committed", "copies", "acked_end", "excused", "unclean_epoch")
+
+    def __init__(self) -> None:
+        self.committed = CommittedLog()
+        self.copies: dict[int, Copy] = {}
+        self.acked_end = 0
+        self.excused = 0
+        self.unclean_epoch = -1
+
+    def lose(self, epoch: int) -> None:
+        """An unclean election: what was promised is off, as recorded."""
+        ends = [copy.end for copy in self.copies.values()]
+        self.excused = max(self.excused, self.committed.end, self.acked_end, *ends, 0)
+        self.acked_end = 0
+        self.unclean_epoch = epoch
+
+    def begin_again(self) -> None:
+        """The unclean leader leads: what it has is what counts."""
+        self.committed.restart(-1)
+        self.unclean_epoch = -1
+        for copy in self.copies.values():
+            copy.agreed, copy.mismatch = -1, None
+
+
+class PartitionLook:
+    """One partition now. `replicas`: of processes that run; `leader`: who leads in the cluster's own epoch."""
+
+    __slots__ = ("topic", "index", "seq", "t", "state", "replicas", "history", "leader", "presumed")
+
+    def __init__(
+        self, place: Place, moment: Moment, state: LeaderAndIsr | None, replicas: dict[int, Partition], history: History
+    ) -> None:
+        self.topic, self.index = place
+        self.seq, self.t = moment
+        self.state = state
+        self.replicas = replicas
+        self.history = history
+        self.presumed = {broker: one for broker, one in replicas.items() if one.is_leader}
+        self.leader: Partition | None = None
+        if state is not None:
+            leader = self.presumed.get(state.leader)
+            if leader is not None and leader.leader_epoch == state.leader_epoch:
+                self.leader = leader
+
+
+class TreeTruth:
+    """Leader and ISR as they stand in the coordination tree; decoded once per version."""
+
+    def __init__(self) -> None:
+        self._known: dict[Place, tuple[Any, bytes, LeaderAndIsr]] = {}
+
+    def __call__(self, world: World, topic: str, index: int) -> LeaderAndIsr | None:
+        nodes = observe.tree(world)
+        found = nodes.get(znodes.state_path(topic, index))
+        known = self._known.get((topic, index))
+        if found is None or not found.data:
+            return known[2] if known is not None and not nodes else None
+        if known is not None and known[0] is found and known[1] is found.data:
+            return known[2]
+        state = znodes.decode_state(found.data, found.version)
+        self._known[topic, index] = (found, found.data, state)
+        return state
+
+
+class View:
+    """Shared by all invariants of one world."""
+
+    def __init__(self, world: World, truth: Truth | None = None) -> None:
+        self.world = world
+        self.truth: Truth = truth if truth is not None else TreeTruth()
+        self.histories: dict[Place, History] = {}
+        self.touched: dict[Place, Moment] = {}
+        self.looks: list[PartitionLook] = []
+        self.bounded = True
+        self._left = 0
+        self._patrol: list[Place] = []
+        self._audit: list[tuple[Place, int]] = []
+        self._audit_at = -1
+
+    def history(self, topic: str, index: int) -> History:
+        """Of a partition, from the first time that somebody asks."""
+        found = self.histories.get((topic, index))
+        if found is None:
+            found = self.histories[topic, index] = History()
+        return found
+
+    def machines(self) -> list[tuple[int, Any]]:
+        """(id, machine) of brokers whose processes are there, paused ones too."""
+        return [(broker, node.machine) for broker, node in observe.brokers(self.world) if node.machine is not None]
+
+    def replicas(self, place: Place) -> dict[int, Partition]:
+        """Broker -> its replica, where it has one that works."""
+        found: dict[int, Partition] = {}
+        for broker, machine in self.machines():
+            partition = machine.replicas.partitions_by_name.get(place)
+            if partition is not None and partition.log is not None and partition.role != OFFLINE:
+                found[broker] = partition
+        return found
+
+    def leader(self, topic: str, index: int) -> Partition | None:
+        """The replica that leads in the cluster's own epoch, if its process is there."""
+        state = self.truth(self.world, topic, index)
+        node = self.world.nodes.get(f"broker-{state.leader}") if state is not None else None
+        machine: Any = node.machine if node is not None else None
+        found: Partition | None = machine.replicas.partitions_by_name.get((topic, index)) if machine else None
+        if found is None or state is None or not found.is_leader or found.leader_epoch != state.leader_epoch:
+            return None
+        return found
+
+    # -- rows -------------------------------------------------------------------------------
+    def row(self, row: Row) -> None:
+        """A row that touches a partition."""
+        params = row[5]
+        self.touch((params["topic"], params["partition"]), (row[0], row[1]))
+
+    def touch(self, place: Place, moment: Moment) -> None:
+        """Look at this partition next time."""
+        self.touched[place] = moment
+
+    def truncated(self, row: Row) -> None:
+        """A replica was cut."""
+        params = row[5]
+        history = self.histories.get((params["topic"], params["partition"]))
+        copy = history.copies.get(_broker(row[2])) if history is not None else None
+        if copy is not None:
+            copy.cut(params["after"])
+
+    def elected(self, row: Row) -> None:
+        """Unclean elections excuse the loss that they cause."""
+        params = row[5]
+        if params["reason"] == UNCLEAN:
+            self.history(params["topic"], params["partition"]).lose(params["leader_epoch"])
+
+    def topic_changed(self, row: Row) -> None:
+        """Created or deleted: what a topic of this name was before does not count."""
+        for place in [place for place in self.histories if place[0] == row[5]["topic"]]:
+            del self.histories[place]
+
+    def handlers(self) -> dict[str, list[Callable[[Row], None]]]:
+        """Code -> methods of the view."""
+        found: dict[str, list[Callable[[Row], None]]] = {code: [self.row] for code in TOUCHING}
+        found[events.TRUNCATED.name].append(self.truncated)
+        found[events.LEADER_ELECTED.name].append(self.elected)
+        for code in (events.TOPIC_CREATED, events.TOPIC_DELETED):
+            found[code.name] = [self.topic_changed]
+        return found
+
+    # -- one look -----------------------------------------------------------------------------
+    def look(self, bounded: bool = True) -> None:
+        """Gather `looks`; without bounds everything there is."""
+        self.bounded = bounded
+        self._left = BATCHES if bounded else WITHOUT_BOUND
+        now = (self.world.seq, self.world.now_us)
+        if bounded:
+            self._walk_patrol(now)
+        else:
+            self.touched = {place: self.touched.get(place, now) for place in sorted({**self.touched, **self._places()})}
+        self._audit_some()
+        self.looks = []
+        for place in list(self.touched)[: LOOKS if bounded else None]:
+            look = self._look_at(place, self.touched.pop(place))
+            if look is not None:
+                self.looks.append(look)
+
+    def _places(self) -> dict[Place, None]:
+        found: dict[Place, None] = {}
+        for _, machine in self.machines():
+            found.update(dict.fromkeys(machine.replicas.partitions_by_name))
+        return found
+
+    def _walk_patrol(self, now: Moment) -> None:
+        """Partitions that have changed without a row that says so."""
+        journal = self.world.journal
+        blind = journal.summing or journal.level < MESSAGE
+        if not self._patrol:
+            self._patrol = list(self._places())
+        for _ in range(min(PATROL_BLIND if blind else PATROL, len(self._patrol))):
+            place = self._patrol.pop()
+            if place not in self.touched and self._has_changed(place):
+                self.touch(place, now)
+
+    def _has_changed(self, place: Place) -> bool:
+        history = self.histories.get(place)
+        for broker, partition in self.replicas(place).items():
+            copy = history.copies.get(broker) if history is not None else None
+            log = partition.log
+            if copy is None or copy.log is not log or copy.end != log.log_end_offset or copy.mark != log.high_watermark:
+                return True
+        return False
+
+    def _look_at(self, place: Place, moment: Moment) -> PartitionLook | None:
+        replicas = self.replicas(place)
+        state = self.truth(self.world, *place)
+        if not replicas and state is None:
+            return None
+        history = self.history(*place)
+        look = PartitionLook(place, moment, state, replicas, history)
+        self._compare(look)
+        return look
+
+    def _compare(self, look: PartitionLook) -> None:
+        """Old promises against the leader first, then the leader's new ones, then the others against both."""
+        history, leader = look.history, look.leader
+        committed = history.committed
+        if leader is not None and 0 <= history.unclean_epoch <= leader.leader_epoch:
+            history.begin_again()
+        copies = {broker: self._copy(history, broker, partition) for broker, partition in look.replicas.items()}
+        if leader is not None and look.state is not None:
+            mine = copies[look.state.leader]
+            self._left -= mine.compare(committed, self._left)
+            if mine.mismatch is None and mine.is_compared(committed):
+                self._left -= committed.extend(leader.log, self._left)
+        for copy in copies.values():
+            self._left -= copy.compare(committed, self._left)
+            copy.end, copy.mark = copy.log.log_end_offset, copy.log.high_watermark
+        if self._left <= 0:
+            self.touched.setdefault((look.topic, look.index), (look.seq, look.t))
+
+    def _copy(self, history: History, broker: int, partition: Partition) -> Copy:
+        copy = history.copies.get(broker)
+        if copy is None or copy.log is not partition.log:
+            copy = history.copies[broker] = Copy(partition.log)
+        return copy
+
+    def _audit_some(self) -> None:
+        """Read a little of one replica again; everything, when nothing is bounded."""
+        if not self._audit:
+            self._audit = [(place, broker) for place, history in self.histories.items() for broker in history.copies]
+        if self.bounded:
+            self._audit_one(AUDIT)
+            return
+        for _ in range(len(self._audit)):
+            self._audit_at = -1
+            self._audit_one(WITHOUT_BOUND)
+
+    def _audit_one(self, limit: int) -> None:
+        if not self._audit:
+            return
+        place, broker = self._audit[-1]
+        history = self.histories.get(place)
+        copy = history.copies.get(broker) if history is not None else None
+        partition = self.replicas(place).get(broker)
+        if history is None or copy is None or partition is None or partition.log is not copy.log:
+            self._next_audit()
+            return
+        if copy.mismatch is None:
+            self._audit_at = copy.audit(history.committed, self._audit_at, limit)
+            if copy.mismatch is not None:
+                self.touch(place, (self.world.seq, self.world.now_us))
+        if self._audit_at >= copy.agreed or copy.mismatch is not None:
+            self._next_audit()
+
+    def _next_audit(self) -> None:
+        self._audit.pop()
+        self._audit_at = -1
+
+
+def _broker(node: str) -> int:
+    number = node.rpartition("-")[2]
+    return int(number) if number.isdigit() else -1
