@@ -159,7 +159,6 @@ class Tables:
             "run", "t_us", "process", "topic", "partition", "cast(r[0] as bigint) + step as offset",
             "coalesce(r[1], '') as label", f"{number} as number", "position", "cast(at as bigint) * 1000000 + step as index")
 
-
     @cached_property
     def commits(self) -> DataFrame:
         return self._fields.where("op = 'commit'").selectExpr(

@@ -1,0 +1,218 @@
+"""The answers that come from the journal and the disks, each one statement of SQL over the tables.
+
+Times are virtual microseconds of the run. A statement names its tables in braces; `ask` fills them in.
+Percentiles are exact (`percentile`), not estimated: runs are small enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lab.analytics.history import History
+from lab.analytics.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_WINDOWS = """
+with leads as (
+  select run, get_json_object(params, '$.topic') as topic, cast(get_json_object(params, '$.partition') as int) as partition,
+         cast(get_json_object(params, '$.leader_epoch') as int) as leader_epoch, node, t_us, seq
+  from {events} where code = 'became_leader'),
+terms as (
+  select *, lead(t_us) over w as next_us, lead(node) over w as next_node, lead(leader_epoch) over w as next_epoch
+  from leads window w as (partition by run, topic, partition order by t_us, seq)),
+ends as (
+  select run, node, t_us, seq, coalesce(get_json_object(params, '$.how'), 'paused') as how, null as topic, null as partition
+  from {events} where code in ('process_ended', 'process_paused')
+  union all
+  select run, node, t_us, seq, 'stepped down' as how, get_json_object(params, '$.topic'),
+         cast(get_json_object(params, '$.partition') as int)
+  from {events} where code in ('became_follower', 'replica_stopped')),
+resumed as (select run, node, t_us from {events} where code = 'process_resumed'),
+ended as (
+  select t.run, t.topic, t.partition, t.leader_epoch, t.node, t.next_us, t.next_node, t.next_epoch,
+         min(struct(e.t_us, e.seq, e.how)) as e
+  from terms t join ends e on e.run = t.run and e.node = t.node and e.t_us >= t.t_us
+    and (t.next_us is null or e.t_us < t.next_us)
+    and (e.topic is null or (e.topic = t.topic and e.partition = t.partition))
+  group by all)
+select d.run, d.topic, d.partition, d.node as leader, d.e.how as how, d.e.seq as seq, d.e.t_us as from_us,
+       least(d.next_us, min(r.t_us)) as to_us, d.next_node as next_leader, d.next_epoch as next_epoch
+from ended d left join resumed r on r.run = d.run and r.node = d.node and d.e.how = 'paused' and r.t_us >= d.e.t_us
+group by d.run, d.topic, d.partition, d.node, d.e, d.next_us, d.next_node, d.next_epoch
+"""
+
+
+def ask(tables: Tables, statement: str, **frames: DataFrame) -> DataFrame:
+    """Run a statement; `{name}` in it is the table of that name, or a frame that is handed in."""
+    from lab.analytics.schemas import TABLES
+
+    named = {name: tables.get(name) for name in TABLES if "{" + name + "}" in statement} | frames
+    return tables.spark.sql(statement, **named)
+
+
+def unavailability(tables: Tables, history: History) -> DataFrame:
+    """When a partition had no leader that works: from the end (or pause, or stepping down) of one to the next.
+
+    `to_us` is null when nobody led it until the end of the run; the window then lasts until that end.
+    """
+    return ask(tables, """
+        select w.run, w.topic, w.partition, w.seq, w.from_us, w.to_us,
+               (coalesce(w.to_us, r.end_us) - w.from_us) / 1e6 as seconds, w.leader, w.how, w.next_leader
+        from {windows} w join {runs} r on r.run = w.run
+        where w.to_us is null or w.to_us > w.from_us
+        order by w.run, w.topic, w.partition, w.from_us""", windows=ask(tables, _WINDOWS))
+
+
+def write_gaps(tables: Tables, history: History) -> DataFrame:
+    """The longest time between two acknowledgements in each partition: what its producers noticed."""
+    return ask(tables, """
+        with acks as (select distinct run, topic, partition, t_us from {sends} where kind = 'ok'),
+        gaps as (select *, t_us - lag(t_us) over (partition by run, topic, partition order by t_us) as gap_us from acks)
+        select run, topic, partition, max_by(t_us - gap_us, gap_us) as from_us, max_by(t_us, gap_us) as to_us,
+               max(gap_us) / 1e6 as seconds
+        from gaps where gap_us is not null group by run, topic, partition order by run, topic, partition""")
+
+
+def failovers(tables: Tables, history: History) -> DataFrame:
+    """Each loss of a leader's process, step by step, in seconds after it.
+
+    detected: the session of the node expired · controller: the next controller was elected, if the node was it ·
+    decided: the controller chose a leader · took_over: that one leads · first_ack: a producer heard yes again.
+    """
+    return ask(tables, """
+        with sessions as (select run, get_json_object(params, '$.owner') as owner, t_us from {events}
+                          where code in ('session_expired', 'session_closed')),
+        acks as (select distinct run, topic, partition, t_us from {sends} where kind = 'ok'),
+        controllers as (select run, node, t_us from {events} where code = 'controller_elected')
+        select w.run, w.topic, w.partition, w.seq, w.from_us, w.leader, w.how, w.next_leader,
+               (min(s.t_us) - w.from_us) / 1e6 as detected, (min(c.t_us) - w.from_us) / 1e6 as controller,
+               (min(e.t_us) - w.from_us) / 1e6 as decided, (w.to_us - w.from_us) / 1e6 as took_over,
+               (min(a.t_us) - w.from_us) / 1e6 as first_ack
+        from {windows} w
+        left join sessions s on s.run = w.run and s.owner = w.leader and s.t_us between w.from_us and w.to_us
+        left join controllers c on c.run = w.run and c.t_us between w.from_us and w.to_us
+        left join {elections} e on e.run = w.run and e.topic = w.topic and e.partition = w.partition
+             and e.leader >= 0 and e.leader_epoch = w.next_epoch
+        left join acks a on a.run = w.run and a.topic = w.topic and a.partition = w.partition
+             and a.t_us >= w.to_us
+        where w.how not in ('stepped down', 'paused') and w.to_us > w.from_us
+        group by w.run, w.topic, w.partition, w.seq, w.from_us, w.leader, w.how, w.next_leader, w.to_us
+        order by w.run, w.from_us, w.topic, w.partition""", windows=ask(tables, _WINDOWS))
+
+
+def elections(tables: Tables, history: History) -> DataFrame:
+    """Decisions on leaders by reason, and how long the chosen one took to take over."""
+    return ask(tables, """
+        select run, reason, count(*) as elections, count_if(leader >= 0 and took_over_us is null) as never_took_over,
+               percentile(took_over_us - t_us, 0.5) / 1e3 as takeover_ms_p50,
+               max(took_over_us - t_us) / 1e3 as takeover_ms_max
+        from {elections} group by run, reason order by run, reason""")
+
+
+def isr_churn(tables: Tables, history: History) -> DataFrame:
+    """Changes of each partition's ISR, and how long it was smaller than at its largest."""
+    return ask(tables, """
+        with steps as (
+          select c.*, size(c.isr) as members, lead(c.t_us) over w as next_us
+          from {isr_changes} c where change <> 'refused' window w as (partition by run, topic, partition order by seq)),
+        full_size as (select run, topic, partition, max(size(isr)) as members from (
+          select run, topic, partition, isr from {isr_changes} union all
+          select run, topic, partition, isr from {elections}) group by run, topic, partition)
+        select s.run, s.topic, s.partition, count_if(change = 'shrunk') as shrunk, count_if(change = 'expanded') as expanded,
+               min(s.members) as smallest,
+               sum(if(s.members < f.members, coalesce(s.next_us, r.end_us) - s.t_us, 0)) / 1e6 as seconds_below_full
+        from steps s join full_size f using (run, topic, partition) join {runs} r using (run)
+        group by s.run, s.topic, s.partition order by s.run, s.topic, s.partition""")
+
+
+def replication_lag(tables: Tables, history: History) -> DataFrame:
+    """How long after the leader's append the same last offset stood on each follower, in milliseconds.
+
+    From what the journal recorded: above its budget of rows in a second, appends are not told one by one.
+    """
+    return ask(tables, """
+        with leader as (select run, topic, partition, last_offset, max(t_us) as t_us from {replication}
+                        where role = 'leader' group by all)
+        select f.run, f.topic, f.partition, f.node as follower, count(*) as appends,
+               percentile(f.t_us - l.t_us, 0.5) / 1e3 as p50_ms, percentile(f.t_us - l.t_us, 0.95) / 1e3 as p95_ms,
+               percentile(f.t_us - l.t_us, 0.99) / 1e3 as p99_ms, max(f.t_us - l.t_us) / 1e3 as max_ms
+        from {replication} f join leader l on f.run = l.run and f.topic = l.topic and f.partition = l.partition
+             and f.last_offset = l.last_offset
+        where f.role = 'follower' and f.t_us >= l.t_us
+        group by f.run, f.topic, f.partition, f.node order by f.run, f.topic, f.partition, f.node""")
+
+
+def latency(tables: Tables, history: History) -> DataFrame:
+    """Where the time of a request goes, by API: medians and 99th percentiles in milliseconds.
+
+    way_there: from the client to the broker · queue, local, remote (purgatory), response: the stages of the
+    pipeline, told from record level `details` on · total: until the broker sends the answer.
+    """
+    stages = ", ".join(f"percentile({name}_us, 0.5) / 1e3 as {name}_p50, percentile({name}_us, 0.99) / 1e3 as {name}_p99"
+                       for name in ("queue", "local", "remote", "response"))
+    return ask(tables, f"""
+        select run, api, count(*) as requests, count_if(expired) as expired,
+               percentile(received_us - sent_us, 0.5) / 1e3 as way_there_p50, {stages},
+               percentile(answered_us - coalesce(sent_us, received_us), 0.5) / 1e3 as total_p50,
+               percentile(answered_us - coalesce(sent_us, received_us), 0.99) / 1e3 as total_p99
+        from {{requests}} where answered_us is not null group by run, api order by run, api""")
+
+
+def rebalance_cost(tables: Tables, history: History) -> DataFrame:
+    """What rebalances of a group cost: how many, how long it was in each state that is not Stable."""
+    return ask(tables, """
+        select run, `group`, max(generation) as generations, count_if(after = 'PreparingRebalance') as rebalances,
+               sum(if(after = 'PreparingRebalance', until_us - t_us, 0)) / 1e3 as joining_ms,
+               sum(if(after = 'CompletingRebalance', until_us - t_us, 0)) / 1e3 as assigning_ms,
+               max(if(after in ('PreparingRebalance', 'CompletingRebalance'), until_us - t_us, 0)) / 1e3 as longest_ms
+        from {group_generations} group by run, `group` order by run, `group`""")
+
+
+def leader_skew(tables: Tables, history: History) -> DataFrame:
+    """What each broker had to do as a leader: share of the bytes appended, and partitions led at some time."""
+    return ask(tables, """
+        select run, node as broker, count(distinct topic, partition) as partitions, sum(bytes) as bytes,
+               sum(bytes) / sum(sum(bytes)) over (partition by run) as share
+        from {replication} where role = 'leader' group by run, node order by run, node""")
+
+
+def key_skew(tables: Tables, history: History) -> DataFrame:
+    """How records spread over partitions and keys: share of each partition, and of its most frequent key.
+
+    Counted on the replica that holds most, so that replicas do not count twice. Markers do not count.
+    """
+    return ask(tables, """
+        with counted as (select run, broker, topic, partition, key, count(*) as n from {records}
+                         where not control and topic not like '\\\\_\\\\_%' group by all),
+        disks as (select run, broker, topic, partition, sum(n) as records, count(key) as keys,
+                         max_by(decode(key, 'UTF-8'), if(key is null, -1, n)) as top_key,
+                         coalesce(max(if(key is null, null, n)), 0) as top
+                  from counted group by run, broker, topic, partition),
+        best as (select run, topic, partition, max_by(struct(records, keys, top_key, top), struct(records, -broker)) as b
+                 from disks group by run, topic, partition)
+        select run, topic, partition, b.records as records,
+               b.records / sum(b.records) over (partition by run, topic) as share, b.keys as keys, b.top_key as top_key,
+               b.top / b.records as top_key_share
+        from best order by run, topic, partition""")
+
+
+def retention(tables: Tables, history: History) -> DataFrame:
+    """What retention has saved: bytes of deleted segments beside bytes that are still there, by broker and topic."""
+    return ask(tables, """
+        with gone as (select run, cast(substring_index(node, '-', -1) as int) as broker,
+                             get_json_object(params, '$.topic') as topic, count(*) as deleted,
+                             sum(cast(get_json_object(params, '$.bytes') as bigint)) as deleted_bytes
+                      from {events} where code = 'segment_deleted'
+                        and get_json_object(params, '$.reason') <> 'topic deleted' group by all),
+        kept as (select run, broker, topic, count(*) as kept, sum(size) as kept_bytes from {segments} group by all)
+        select run, broker, topic, coalesce(deleted, 0) as deleted, coalesce(deleted_bytes, 0) as deleted_bytes,
+               coalesce(kept, 0) as kept, coalesce(kept_bytes, 0) as kept_bytes,
+               coalesce(deleted_bytes, 0) / (coalesce(deleted_bytes, 0) + coalesce(kept_bytes, 0)) as saved
+        from kept full join gone using (run, broker, topic) order by run, broker, topic""")
+
+
+def damages(tables: Tables, history: History) -> DataFrame:
+    """Places in segment files, journals and histories that could not be read."""
+    return tables.damages.orderBy("run", "broker", "topic", "partition", "position")

@@ -1,0 +1,107 @@
+"""Plots as SVG, drawn here: bars, spans of time, a heat map. No script, no font, nothing to load.
+
+Every mark carries its figures as a tooltip (`<title>`), and a text for readers who do not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+COLOURS = ("#c62828", "#1565c0", "#ef6c00", "#2e7d32", "#6a1b9a", "#00838f")
+_WIDTH, _LEFT, _ROW, _MOST = 860, 260, 18, 40
+
+
+def figure(value: Any) -> str:
+    """A number as people read it: 12,345 · 0.5 · 3.47."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _svg(height: int, title: str, parts: Sequence[str]) -> str:
+    return (f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}"'
+            f' xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>')
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'
+
+
+def _box(x: float, y: float, width: float, height: float, colour: str, tip: str) -> str:
+    return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}" fill="{colour}">'
+            f"<title>{escape(tip)}</title></rect>")
+
+
+def legend(names: Sequence[str]) -> str:
+    return " ".join(f'<span class="key"><i style="background:{COLOURS[index % len(COLOURS)]}"></i>{escape(name)}</span>'
+                    for index, name in enumerate(names))
+
+
+def bars(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], values: Sequence[str]) -> str:
+    """Horizontal bars, a group for each row, at most 40 rows."""
+    shown = rows[:_MOST]
+    largest = max((float(row[name] or 0) for row in shown for name in values), default=0.0) or 1.0
+    height = _ROW - 4 if len(values) == 1 else 9
+    group = len(values) * height + 8
+    parts = []
+    for index, row in enumerate(shown):
+        top = index * group + 4
+        label = " ".join(str(row[name]) for name in labels)
+        parts.append(_text(_LEFT - 8, top + len(values) * height / 2 + 4, label[:40], "end"))
+        for place, name in enumerate(values):
+            value = row[name]
+            width = float(value or 0) / largest * (_WIDTH - _LEFT - 90)
+            y = top + place * height
+            parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], f"{label} · {name}: {figure(value)}"))
+            parts.append(_text(_LEFT + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
+    return _svg(len(shown) * group + 8, title, parts)
+
+
+def spans(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], values: Sequence[str]) -> str:
+    """Stretches of virtual time, a line for each label; `values` are the columns of begin and end in microseconds."""
+    begin, end = values
+    last = max((float(row[end] or row[begin]) for row in rows), default=0.0) * 1.05 or 1.0
+    lines: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(" ".join(str(row[name]) for name in labels), []).append(row)
+    scale = (_WIDTH - _LEFT - 20) / last
+    parts = []
+    for index, (label, stretches) in enumerate(list(lines.items())[:_MOST]):
+        y = index * _ROW + 4
+        parts.append(_text(_LEFT - 8, y + 11, label[:40], "end"))
+        parts.append(_box(_LEFT, y + 6, last * scale, 1, "#9e9e9e", label))
+        for row in stretches:
+            until = row[end] if row[end] is not None else last
+            tip = f"{label}: {row[begin] / 1e6:.3f} s - {until / 1e6:.3f} s"
+            parts.append(_box(_LEFT + row[begin] * scale, y, (until - row[begin]) * scale, 13, COLOURS[0], tip))
+    height = min(len(lines), _MOST) * _ROW + 24
+    parts += [_text(_LEFT + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10) for part in range(5)]
+    return _svg(height, title, parts)
+
+
+def heat_map(
+    title: str, columns: Sequence[str], rows: Sequence[str], cells: Mapping[tuple[str, str], tuple[float, str]],
+) -> str:  # fmt: skip
+    """A cell for each (row, column): its value gives the colour, its text is written in it."""
+    largest = max((value for value, _ in cells.values()), default=0.0) or 1.0
+    width = (_WIDTH - _LEFT) / max(1, len(columns))
+    parts = [_text(_LEFT + (index + 0.5) * width, 16, name, "middle") for index, name in enumerate(columns)]
+    for line, row in enumerate(rows):
+        y = 24 + line * 34
+        parts.append(_text(_LEFT - 8, y + 21, row[:40], "end"))
+        for index, column in enumerate(columns):
+            if (row, column) not in cells:
+                continue
+            value, text = cells[row, column]
+            shade = round(245 - 170 * value / largest)
+            colour = f"rgb(245,{shade},{shade})" if value else "rgb(223,240,223)"
+            parts.append(_box(_LEFT + index * width + 1, y, width - 2, 32, colour, f"{row} · {column}: {text}"))
+            parts.append(_text(_LEFT + (index + 0.5) * width, y + 21, text, "middle"))
+    return _svg(30 + 34 * len(rows), title, parts)
+
+
+DRAW = {"bars": bars, "spans": spans}

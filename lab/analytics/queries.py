@@ -1,0 +1,143 @@
+"""The questions by their names: what `replay --query NAME` prints and a report shows.
+
+Each has a function whose docstring says what it computes, a title and a sentence of reading in both
+languages, and the columns that a chart of it draws.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lab.analytics import answers
+from lab.analytics.errors import AnalyticsError
+from lab.analytics.history import History
+from lab.analytics.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Text = tuple[str, str]
+"""English and Korean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named question. `chart`: (kind, columns of the label, columns of values)."""
+
+    name: str
+    title: Text
+    reading: Text
+    function: Callable[[Tables, History], DataFrame]
+    chart: tuple[str, tuple[str, ...], tuple[str, ...]] | None = None
+
+    @property
+    def doc(self) -> str:
+        """What it computes."""
+        return inspect.getdoc(self.function) or ""
+
+
+def receipt(tables: Tables, history: History) -> DataFrame:
+    """The durability receipt: acked, read, lost, duplicated, reordered, by run and producer."""
+    return history.counts.orderBy("run", "producer")
+
+
+def lost(tables: Tables, history: History) -> DataFrame:
+    """Values that were acked and never read: below the last one read of their partition, or beyond it."""
+    return history.lost.orderBy("run", "topic", "partition", "offset")
+
+
+def duplicated(tables: Tables, history: History) -> DataFrame:
+    """Offsets at which a value was read that another offset holds, too."""
+    return history.duplicated.orderBy("run", "topic", "partition", "offset")
+
+
+def reordered(tables: Tables, history: History) -> DataFrame:
+    """Values read in a partition behind a later number of the same producer."""
+    return history.reordered.orderBy("run", "topic", "partition", "offset")
+
+
+def stale(tables: Tables, history: History) -> DataFrame:
+    """Polls that did not go on where the same consumer's last poll ended, by index in version order.
+
+    step < 1: it read again, or older, what it had passed · step > 1: it passed over values. Not over a rebalance.
+    """
+    return history.steps.where("step <> 1").selectExpr(
+        "run", "process", "topic", "partition", "t_us", "before as last_read", "first as next_read", "step",
+        "if(step < 1, 'nonmonotonic-poll', 'poll-skip') as test").orderBy("run", "process", "t_us")
+
+
+def inconsistent(tables: Tables, history: History) -> DataFrame:
+    """Offsets that held two values: in two reads, or acked there and another one read."""
+    return history.inconsistent.orderBy("run", "topic", "partition", "offset")
+
+
+_COUNTS = ("lost", "duplicated", "reordered")
+QUERIES = {query.name: query for query in (
+    Query("receipt", ("What became of what was acknowledged", "확인 응답을 받은 레코드는 어떻게 되었나"),
+          ("A red bar is a promise that was broken.", "빨간 막대는 지켜지지 않은 약속입니다."), receipt,
+          ("bars", ("run", "producer"), _COUNTS)),
+    Query("lost", ("Lost", "유실"),
+          ("Neighbouring offsets are lost together: the tail that the new leader did not have.",
+           "이웃한 오프셋이 함께 사라집니다. 새 리더가 갖고 있지 않던 꼬리 부분입니다."), lost),
+    Query("duplicated", ("Duplicated", "중복"),
+          ("A value at two offsets was sent twice: the first answer did not arrive.",
+           "한 값이 두 오프셋에 있으면 두 번 보낸 것입니다. 첫 응답이 도착하지 않았습니다."), duplicated),
+    Query("reordered", ("Reordered", "순서 뒤바뀜"),
+          ("A retry was overtaken by what was sent after it.", "재시도한 레코드를 나중에 보낸 레코드가 앞질렀습니다."),
+          reordered),
+    Query("stale", ("Reads that went back or skipped", "되돌아가거나 건너뛴 읽기"),
+          ("A step below 1 went back, above 1 skipped.", "1보다 작으면 되돌아간 것이고, 1보다 크면 건너뛴 것입니다."), stale),
+    Query("inconsistent", ("Two values at one offset", "한 오프셋에 두 값"),
+          ("The log was rewritten: what stood there was acknowledged before.",
+           "로그가 다시 쓰였습니다. 그 자리에 있던 것은 이미 확인 응답을 받았습니다."), inconsistent),
+    Query("unavailability", ("Windows without a leader", "리더가 없던 구간"),
+          ("The longer the bar, the longer nothing could be written to the partition.",
+           "막대가 길수록 그 파티션에 아무것도 쓸 수 없던 시간이 깁니다."), answers.unavailability,
+          ("spans", ("run", "topic", "partition"), ("from_us", "to_us"))),
+    Query("write_gaps", ("Longest time without an acknowledgement", "확인 응답이 없던 가장 긴 시간"),
+          ("What the producers noticed; it is longer than the window without a leader.",
+           "프로듀서가 겪은 시간입니다. 리더가 없던 구간보다 깁니다."), answers.write_gaps,
+          ("bars", ("run", "topic", "partition"), ("seconds",))),
+    Query("failovers", ("Failover, step by step", "장애 조치의 단계"),
+          ("Most of the time is spent before `detected`: the session timeout.",
+           "대부분의 시간은 detected 이전, 곧 세션 타임아웃에 쓰입니다."), answers.failovers,
+          ("bars", ("run", "topic", "partition"), ("detected", "decided", "took_over", "first_ack"))),
+    Query("elections", ("Elections by reason", "이유별 리더 선출"),
+          ("Unclean elections are those that lose records.", "unclean 선출은 레코드를 잃는 선출입니다."), answers.elections,
+          ("bars", ("run", "reason"), ("elections",))),
+    Query("isr_churn", ("Changes of the ISR", "ISR 변화"),
+          ("While the ISR is small, acks=all promises less.", "ISR이 작은 동안에는 acks=all의 약속도 작아집니다."),
+          answers.isr_churn, ("bars", ("run", "topic", "partition"), ("seconds_below_full",))),
+    Query("replication_lag", ("Replication lag of followers", "팔로워의 복제 지연"),
+          ("What the 99th percentile shows is what acks=all waits for.", "99 백분위수가 acks=all이 기다리는 시간입니다."),
+          answers.replication_lag, ("bars", ("run", "topic", "partition", "follower"), ("p50_ms", "p99_ms"))),
+    Query("latency", ("Where the time of a request goes", "요청의 시간은 어디에 쓰이나"),
+          ("`remote` is purgatory: waiting for followers (Produce) or for records (Fetch).",
+           "remote는 연옥(purgatory)입니다. Produce는 팔로워를, Fetch는 레코드를 기다립니다."), answers.latency,
+          ("bars", ("run", "api"), ("total_p50", "total_p99"))),
+    Query("rebalance_cost", ("What rebalances cost", "리밸런스 비용"),
+          ("While a group joins and assigns, nobody reads.", "그룹이 합류하고 할당하는 동안에는 아무도 읽지 않습니다."),
+          answers.rebalance_cost, ("bars", ("run", "group"), ("joining_ms", "assigning_ms"))),
+    Query("leader_skew", ("Work of leaders", "리더의 일"),
+          ("Even bars: leaders are spread evenly.", "막대가 고르면 리더가 고르게 퍼져 있는 것입니다."), answers.leader_skew,
+          ("bars", ("run", "broker"), ("share",))),
+    Query("key_skew", ("Spread over partitions and keys", "파티션과 키의 분포"),
+          ("One tall bar is a hot partition; its top key says why.",
+           "높은 막대 하나는 뜨거운 파티션입니다. 가장 잦은 키가 이유를 말해 줍니다."), answers.key_skew,
+          ("bars", ("run", "topic", "partition"), ("share", "top_key_share"))),
+    Query("retention", ("What retention has saved", "보존 정책이 아낀 공간"),
+          ("Deleted bytes beside those that are still there.", "지워진 바이트와 아직 남아 있는 바이트입니다."),
+          answers.retention, ("bars", ("run", "broker", "topic"), ("saved",))),
+    Query("damages", ("Places that could not be read", "읽을 수 없던 곳"),
+          ("Nothing here: every byte was read.", "비어 있으면 모든 바이트를 읽은 것입니다."), answers.damages),
+)}  # fmt: skip
+
+
+def find(name: str) -> Query:
+    """A query by its name; raises AnalyticsError."""
+    if name not in QUERIES:
+        raise AnalyticsError(f"there is no query {name}; there are {', '.join(QUERIES)}")
+    return QUERIES[name]

@@ -1,0 +1,87 @@
+"""One HTML file that shows the answers: plots, tables, a sentence of reading, in English and Korean.
+
+It loads nothing: style and plots stand in it. The language is chosen by two radio buttons and style alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lab.analytics.charts import DRAW, figure, legend
+from lab.analytics.queries import QUERIES, Text
+
+ROWS = 100
+_STYLE = """
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem}
+svg{width:100%;height:auto}svg text{fill:currentColor}table{border-collapse:collapse;font-size:13px;margin:.5rem 0}
+td,th{border:1px solid #8888;padding:2px 6px;text-align:left}td.n{text-align:right;font-variant-numeric:tabular-nums}
+.key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 10px}.wide{overflow-x:auto}code{font-size:13px}
+#en:checked~main [lang=ko],#ko:checked~main [lang=en]{display:none}p.doc{opacity:.75;font-size:13px}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows that a query gave (at most `ROWS` of them) and how many there are."""
+
+    name: str
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    count: int
+
+
+def both(text: Text, tag: str = "span") -> str:
+    """The same text in both languages, of which one is shown."""
+    return f'<{tag} lang="en">{escape(text[0])}</{tag}><{tag} lang="ko">{escape(text[1])}</{tag}>'
+
+
+def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(_cell(row[name]) for name in columns) + "</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(value: Any) -> str:
+    kind = ' class="n"' if isinstance(value, int | float) else ""
+    return f"<td{kind}>{escape(figure(value))}</td>"
+
+
+def section(answer: Answer) -> str:
+    """One answer: title, plot, reading, table."""
+    query = QUERIES[answer.name]
+    parts = [f'<section id="{answer.name}"><h2>{both(query.title)}</h2>']
+    if not answer.rows:
+        parts.append(f"<p>{both(('Nothing.', '없음.'))}</p>")
+    else:
+        if query.chart is not None:
+            kind, labels, values = query.chart
+            drawn = legend(values) if kind == "bars" and len(values) > 1 else ""
+            parts.append(f"<p>{drawn}</p>{DRAW[kind](query.title[0], answer.rows, labels, values)}")
+        parts.append(f"<p>{both(query.reading)}</p>{table(answer.columns, answer.rows)}")
+        if answer.count > len(answer.rows):
+            more = answer.count - len(answer.rows)
+            parts.append(f"<p>{both((f'and {more:,} more', f'그 밖에 {more:,}개'))}</p>")
+    parts.append(f'<p class="doc"><code>{answer.name}</code> {escape(query.doc)}</p></section>')
+    return "".join(parts)
+
+
+def page(title: Text, sections: Sequence[str]) -> str:
+    """The whole file."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title[0])} · {escape(title[1])}</title><style>{_STYLE}</style></head><body>"
+        '<input type="radio" name="language" id="en" checked><label for="en">English</label> '
+        '<input type="radio" name="language" id="ko"><label for="ko">한국어</label>'
+        f"<main><h1>{both(title)}</h1>{''.join(sections)}</main></body></html>"
+    )
+
+
+def write(path: Path, answers: Sequence[Answer], runs: Sequence[str]) -> None:
+    """The report of a replay."""
+    named = ", ".join(runs[:5]) + (f" +{len(runs) - 5}" if len(runs) > 5 else "")
+    title = (f"Replay of {named}", f"재생: {named}")
+    path.write_text(page(title, [section(answer) for answer in answers]), encoding="utf-8")

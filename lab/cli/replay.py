@@ -1,0 +1,72 @@
+"""`replay`: what was lost, how long nothing could be written, and why, asked with Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.cli.errors import CommandError
+
+WIDEST = 40
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Exit code 0 when answered, 2 for directories that hold no run, unknown queries and missing Java or PySpark."""
+    spark = None
+    try:
+        from lab.analytics import session
+        from lab.analytics.errors import AnalyticsError
+        from lab.analytics.places import find_runs
+    except ImportError as error:
+        raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
+    out = Path(arguments.out) if arguments.out else None
+    found = []
+    try:
+        find_runs(arguments.directories)
+        spark = session.start("brokerlab replay", arguments.master)
+        from lab.analytics import replay as pipeline
+
+        names = arguments.query or []
+        for answer in pipeline.replay(spark, arguments.directories, names, out, None if arguments.json else progress):
+            if arguments.json:
+                found.append(pipeline.plain(answer))
+            elif answer.rows or names:
+                print(f"\n{answer.name}\n{text_table(answer.columns, answer.rows, answer.count)}", flush=True)
+    except AnalyticsError as error:
+        raise CommandError(str(error), 2) from None
+    finally:
+        if spark is not None:
+            session.stop(spark)
+    if arguments.json:
+        print(json.dumps(found, default=str))
+    elif out is not None:
+        print(f"\nreport: {out / 'report.html'}")
+    return 0
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """One line that changes, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{done}/{total} {what}", end="" if done < total else "\r\x1b[K", file=sys.stderr, flush=True)
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], count: int, most: int = 20) -> str:
+    """Columns set apart by two blanks; at most `most` rows."""
+    from lab.analytics.charts import figure
+
+    shown = [[figure(row[name])[:WIDEST] for name in columns] for row in rows[:most]]
+    widths = [max(len(line[index]) for line in [list(columns), *shown]) for index in range(len(columns))]
+    numeric = [all(isinstance(row[name], int | float | None) for row in rows[:most]) for name in columns]
+    lines = [_line(list(columns), widths, numeric), *(_line(line, widths, numeric) for line in shown)]
+    if count > len(shown):
+        lines.append(f"  ... {count - len(shown):,} more")
+    return "\n".join(lines) if rows else "  nothing"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    set_right = zip(cells, widths, numeric)
+    return "  " + "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in set_right).rstrip()
