@@ -176,6 +176,10 @@ class ZooKeeperServer:
         else:
             self._propose(pending, None)
 
+    def expire_session(self, session: int) -> None:
+        """As if its owner had been silent for too long."""
+        self._close_session(session, expired=True)
+
     def _close_session(self, session: int, expired: bool) -> None:
         self.expiry.remove(session)
         self._propose(Pending(None, None), decide_close(self.outlook, session, expired))

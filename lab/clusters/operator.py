@@ -11,19 +11,20 @@ from typing import Any
 from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.node import PAUSED, STOPPED
+from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
-from lab.clusters.observe import controller_id, partition_state
+from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.spec import ClientSpec, RunSpec, check_client_settings, client_from_dict
 from lab.clusters.vocabulary import check_command
+from lab.faults.commands import FaultCommands
 
 OPERATOR = "operator"
 
 
-class LabOperator:
+class LabOperator(FaultCommands):
     """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
 
     def __init__(self, spec: RunSpec) -> None:
@@ -61,7 +62,7 @@ class LabOperator:
 
     def _do_power_loss(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
-        world.power_loss(name)
+        world.power_loss(name, command.get("torn", False))
         return {"node": name}
 
     def _do_restart(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -111,53 +112,6 @@ class LabOperator:
 
     def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         self._admin(world).produce({key: value for key, value in command.items() if key != "do"})
-        return {}
-
-    # -- links ------------------------------------------------------------------------------
-    def _links(self, world: World, command: dict[str, Any]) -> list[tuple[str, str]]:
-        ends = [self._ends(world, end, index) for index, end in enumerate(command["between"])]
-        pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
-        if not pairs:
-            raise CommandError("there is no such link: both ends are the same node", "between")
-        return pairs if command.get("one_way") else [*pairs, *[(b, a) for a, b in pairs]]
-
-    def _ends(self, world: World, end: Any, index: int) -> list[str]:
-        if isinstance(end, int):
-            end = f"broker-{end}"
-        if end.startswith("leader_of:"):
-            return [leader_of(world, end.split(":", 1)[1])]
-        if end.startswith("followers_of:"):
-            return followers_of(world, end.split(":", 1)[1])
-        if end not in world.nodes:
-            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", f"between[{index}]")
-        return [end]
-
-    def _change(self, world: World, command: dict[str, Any], **values: Any) -> dict[str, Any]:
-        for source, dest in self._links(world, command):
-            world.change_link(source, dest, **values)
-        return {}
-
-    def _do_partition_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        return self._change(world, command, partitioned=True)
-
-    def _do_heal_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        for source, dest in self._links(world, command):
-            world.change_link(source, dest)
-        return {}
-
-    def _do_delay_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        return self._change(world, command, delay_us=int(command["delay_ms"] * 1000))
-
-    def _do_drop_link(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        return self._change(world, command, drop=command["probability"])
-
-    def _do_stop_all_faults(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        for (source, dest), link in list(world.network.links.items()):
-            if link.changed:
-                world.change_link(source, dest)
-        for node in list(world.nodes.values()):
-            if node.state == PAUSED:
-                world.resume(node.name)
         return {}
 
     # -- clients ----------------------------------------------------------------------------
@@ -210,38 +164,3 @@ class LabOperator:
             world.crash(client.name)
             world.start_node(client.name)
         return {}
-
-
-def split(topic_partition: str) -> tuple[str, int]:
-    """`orders-0` -> ("orders", 0)."""
-    topic, _, number = topic_partition.rpartition("-")
-    return topic, int(number)
-
-
-def leader_of(world: World, topic_partition: str) -> str:
-    """The node that leads a partition now."""
-    state = partition_state(world, *split(topic_partition))
-    if state is None:
-        raise CommandError(f"there is no partition {topic_partition}", "leader_of")
-    if state["leader"] < 0:
-        raise CommandError(f"{topic_partition} has no leader", "leader_of")
-    return f"broker-{state['leader']}"
-
-
-def followers_of(world: World, topic_partition: str) -> list[str]:
-    """Nodes of the replicas that do not lead, in the order of the assignment."""
-    state = partition_state(world, *split(topic_partition))
-    if state is None:
-        raise CommandError(f"there is no partition {topic_partition}", "follower_of")
-    found = [f"broker-{broker}" for broker in state["replicas"] if broker != state["leader"]]
-    if not found:
-        raise CommandError(f"{topic_partition} has no follower", "follower_of")
-    return found
-
-
-def controller(world: World) -> str:
-    """The node of the controller now."""
-    found = controller_id(world)
-    if found is None:
-        raise CommandError("there is no controller", "controller")
-    return f"broker-{found}"

@@ -3,13 +3,24 @@
 | do | with | what happens |
 |---|---|---|
 | kill, restart, pause, resume, stop, power_loss | broker, node or leader_of | to the process |
+| power_loss | torn: true | part of what was not flushed is left, damaged |
 | create_topic, delete_topic, add_partitions | topic, partitions, replication_factor, configs | by the admin client |
 | alter_config | topic or broker, set | settings that change while it runs |
 | produce | topic, value, key, partition, acks | one record by hand |
 | partition_link, heal_link | between [A, B], one_way | nothing passes; passes again |
 | delay_link | between [A, B], delay_ms, one_way | each message is late by so much |
 | drop_link | between [A, B], probability, one_way | messages are lost, and the connection with them |
-| stop_all_faults | | all links healed, paused processes go on |
+| duplicate_link, reorder_link | between [A, B], probability, one_way | what TCP never does |
+| bandwidth_link | between [A, B], bytes_per_s, one_way | messages wait for their turn |
+| lose_next | between [A, B], api | the next such request from A to B is lost, and nothing else |
+| isolate | broker, one_way | cut off from everybody |
+| random_halves | | the brokers fall into two halves that do not hear each other |
+| disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, once, on_call, probability | disks |
+| bit_flip | broker, topic, partition, offset, field | a bit of the batch with that offset turns over |
+| wipe | broker | the process is killed, its disks are empty |
+| clock_skew | broker, ms | its clock is wrong by so much |
+| expire_session | broker | the coordination tree gives its session up |
+| stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
 | start_client, stop_client, set_client | name, ... | built-in producers and consumers |
 
 `broker: 2`, `node: zookeeper-1`, `leader_of: orders-0`, `follower_of: orders-0` (the first of the assignment that
@@ -23,9 +34,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import client_from_dict, topic_configs
+from lab.faults.disks import BATCH_FIELDS
 
 Check = Callable[[Any, Place], Any]
 
@@ -58,6 +71,19 @@ def _probability(value: Any, place: Place) -> float:
 
 def _delay(value: Any, place: Place) -> float:
     return checks.number(value, place, 0, 3_600_000)
+
+
+def _milliseconds(value: Any, place: Place) -> int:
+    return checks.integer(value, place, -(1 << 42), 1 << 42)
+
+
+def _api(value: Any, place: Place) -> str:
+    """An API by Kafka's name: UpdateMetadata."""
+    return checks.choice(value, place, [api_name(key) for key in ApiKey])
+
+
+def _field(value: Any, place: Place) -> str:
+    return checks.choice(value, place, BATCH_FIELDS)
 
 
 def _topic_partition(value: Any, place: Place) -> str:
@@ -123,12 +149,18 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 )
 
 
-def _process() -> CommandKind:
-    return CommandKind(_TARGET, one_of=tuple(_TARGET))
+_DISK: dict[str, Check] = {
+    "directory": checks.text, "once": checks.truth, "on_call": _whole(1), "probability": _probability,
+}  # fmt: skip
+
+
+def _process(required: tuple[str, ...] = (), **more: Check) -> CommandKind:
+    return CommandKind({**_TARGET, **more}, required, one_of=tuple(_TARGET))
 
 
 KINDS: dict[str, CommandKind] = {
-    **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "power_loss")},
+    **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "expire_session")},
+    "power_loss": _process(torn=checks.truth),
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),
          "configs": topic_configs, "assignment": _assignment}, ("topic",)),
@@ -141,8 +173,17 @@ KINDS: dict[str, CommandKind] = {
         ("topic", "value")),
     "partition_link": CommandKind(_LINK, ("between",)),
     "heal_link": CommandKind(_LINK, ("between",)),
-    "delay_link": CommandKind({**_LINK, "delay_ms": _delay}, ("between", "delay_ms")),
-    "drop_link": CommandKind({**_LINK, "probability": _probability}, ("between", "probability")),
+    "delay_link": CommandKind({**_LINK, "delay_ms": _delay, "jitter_ms": _delay}, ("between", "delay_ms")),
+    **{name: CommandKind({**_LINK, "probability": _probability}, ("between", "probability"))
+       for name in ("drop_link", "duplicate_link", "reorder_link")},
+    "bandwidth_link": CommandKind({**_LINK, "bytes_per_s": _whole(1)}, ("between", "bytes_per_s")),
+    "lose_next": CommandKind({"between": _pair, "api": _api}, ("between", "api")),
+    "isolate": _process(one_way=checks.truth),
+    "random_halves": CommandKind({}),
+    **{name: _process((), **_DISK) for name in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync")},
+    "bit_flip": _process(
+        ("topic", "partition", "offset"), topic=checks.text, partition=_whole(0), offset=_whole(0), field=_field),
+    "clock_skew": _process(("ms",), ms=_milliseconds),
     "stop_all_faults": CommandKind({}),
     "start_client": CommandKind({"name": checks.text, **_CLIENT}, ("name",)),
     "stop_client": CommandKind({"name": checks.text}, ("name",)),

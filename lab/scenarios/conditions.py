@@ -30,7 +30,7 @@ from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.observe import controller_epoch, controller_id, log_marks, partition_state, registered
-from lab.clusters.operator import split
+from lab.clusters.roles import split
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,

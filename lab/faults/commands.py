@@ -1,0 +1,147 @@
+"""The commands that break things, and the one that ends it all. A part of the operator.
+
+Network faults hold until `heal_link` or `stop_all_faults`; what a link is like stands in `kernel/network.py`.
+Disk faults are in `kernel/storage_faults.py`. Whatever is drawn at random comes from streams of the world, so a
+recorded command does the same when the run is executed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.node import PAUSED, STOPPED
+from broker_core.kernel.world import World
+from broker_core.wire.apis import ApiKey, api_name
+from broker_core.zookeeper.server import ZooKeeperServer
+from lab.clusters import observe
+from lab.clusters.roles import followers_of, leader_of
+from lab.faults import disks
+
+APIS = {api_name(key): int(key) for key in ApiKey}
+
+
+class FaultCommands:
+    """Each command `x` is a method `_do_x`."""
+
+    def _node(self, world: World, command: dict[str, Any]) -> str:
+        raise NotImplementedError
+
+    # -- links ------------------------------------------------------------------------------
+    def _links(self, world: World, command: dict[str, Any]) -> list[tuple[str, str]]:
+        ends = [self._ends(world, end, index) for index, end in enumerate(command["between"])]
+        pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
+        if not pairs:
+            raise CommandError("there is no such link: both ends are the same node", "between")
+        return pairs if command.get("one_way") else [*pairs, *[(b, a) for a, b in pairs]]
+
+    def _ends(self, world: World, end: Any, index: int) -> list[str]:
+        if isinstance(end, int):
+            end = f"broker-{end}"
+        if end.startswith("leader_of:"):
+            return [leader_of(world, end.split(":", 1)[1])]
+        if end.startswith("followers_of:"):
+            return followers_of(world, end.split(":", 1)[1])
+        if end not in world.nodes:
+            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", f"between[{index}]")
+        return [end]
+
+    def _change(self, world: World, command: dict[str, Any], **values: Any) -> None:
+        for source, dest in self._links(world, command):
+            world.change_link(source, dest, **values)
+
+    def _do_partition_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command, partitioned=True)
+
+    def _do_heal_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command)
+
+    def _do_delay_link(self, world: World, command: dict[str, Any]) -> None:
+        jitter_us = int(command.get("jitter_ms", 0) * 1000)
+        self._change(world, command, delay_us=int(command["delay_ms"] * 1000), jitter_us=jitter_us)
+
+    def _do_drop_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command, drop=command["probability"])
+
+    def _do_duplicate_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command, duplicate=command["probability"])
+
+    def _do_reorder_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command, reorder=command["probability"])
+
+    def _do_bandwidth_link(self, world: World, command: dict[str, Any]) -> None:
+        self._change(world, command, bandwidth=command["bytes_per_s"])
+
+    def _do_lose_next(self, world: World, command: dict[str, Any]) -> None:
+        for source, dest in self._links(world, {**command, "one_way": True}):
+            world.network.link(source, dest).lose_next(APIS[command["api"]])
+
+    def _do_isolate(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Cut every link of a node (`one_way`: it hears, but nobody hears it)."""
+        name = self._node(world, command)
+        for other in world.nodes:
+            if other != name:
+                world.change_link(name, other, partitioned=True)
+                if not command.get("one_way"):
+                    world.change_link(other, name, partitioned=True)
+        return {"node": name}
+
+    def _do_random_halves(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Cut all links between two halves of the brokers; everybody else reaches both."""
+        names = [node.name for _, node in observe.brokers(world)]
+        if len(names) < 2:
+            raise CommandError("there is one broker only")
+        stream = next(node for _, node in observe.brokers(world)).random("halves")
+        stream.shuffle(names)
+        here, there = sorted(names[: len(names) // 2]), sorted(names[len(names) // 2 :])
+        for a in here:
+            for b in there:
+                world.change_link(a, b, partitioned=True)
+                world.change_link(b, a, partitioned=True)
+        return {"halves": [here, there]}
+
+    # -- disks ------------------------------------------------------------------------------
+    def _disk_fault(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        disks.add_fault(world.nodes[name], command)
+        return {"node": name}
+
+    _do_disk_full = _do_disk_write_error = _do_disk_read_error = _do_lost_fsync = _disk_fault
+
+    def _do_bit_flip(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        place = command["topic"], command["partition"], command["offset"]
+        return {"node": name, **disks.flip_bit(world.nodes[name], *place, command.get("field", "records"))}
+
+    def _do_wipe(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        if world.nodes[name].state != STOPPED:
+            world.crash(name)
+        disks.wipe(world.nodes[name])
+        return {"node": name}
+
+    # -- clocks and sessions ----------------------------------------------------------------
+    def _do_clock_skew(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        world.nodes[name].clock_skew_ms = command["ms"]
+        return {"node": name}
+
+    def _do_expire_session(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        for node in world.nodes.values():
+            found = [number for number, owner in observe.sessions(world).items() if owner == name]
+            if isinstance(node.machine, ZooKeeperServer) and found:
+                node.machine.expire_session(found[-1])
+                return {"node": name, "session": f"{found[-1]:#x}"}
+        raise CommandError(f"{name} has no session")
+
+    # -- the end ----------------------------------------------------------------------------
+    def _do_stop_all_faults(self, world: World, command: dict[str, Any]) -> None:
+        for (source, dest), link in list(world.network.links.items()):
+            if link.changed:
+                world.change_link(source, dest)
+        for node in list(world.nodes.values()):
+            disks.clear(node)
+            node.clock_skew_ms = 0
+            if node.state == PAUSED:
+                world.resume(node.name)

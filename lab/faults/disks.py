@@ -1,0 +1,72 @@
+"""Disk faults of one node: rules for its storage, a flipped bit, empty disks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.kernel.errors import CommandError, StorageError
+from broker_core.kernel.node import Node
+from broker_core.kernel.storage import File
+from broker_core.kernel.storage_faults import DiskFault, DiskFaults
+from broker_core.log.scan import find_batch
+from broker_core.log.segment import LOG
+
+KINDS = {
+    "disk_full": "full", "disk_write_error": "write_error", "disk_read_error": "read_error", "lost_fsync": "lost_fsync",
+}  # fmt: skip
+BATCH_FIELDS = {"records": -1, "base_offset": 7, "batch_length": 11, "leader_epoch": 15, "magic": 16}
+HEADER_SIZE = 61
+
+
+def add_fault(node: Node, command: dict[str, Any]) -> None:
+    """From now on the node's disks (or one directory of them) fail as the command says."""
+    faults = node.storage.faults or DiskFaults(node.random("disk"))
+    faults.rules.append(
+        DiskFault(
+            KINDS[command["do"]], command.get("directory", ""), command.get("once", False), command.get("on_call", 1),
+            command.get("probability", 1.0),
+        )
+    )  # fmt: skip
+    node.storage.set_faults(faults)
+
+
+def clear(node: Node) -> None:
+    """The disks work again. What a process has given up it takes back when it starts again."""
+    if node.storage.faults is not None:
+        node.storage.set_faults(None)
+
+
+def wipe(node: Node) -> None:
+    """Empty disks: the machine was replaced."""
+    clear(node)
+    for name in node.storage.list(""):
+        node.storage.delete(name)
+
+
+def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) -> dict[str, Any]:
+    """Turn over one bit of the batch that holds `offset`: in its records, or in a field that its CRC does not cover."""
+    found = _batch(node, topic, partition, offset)
+    if found is None:
+        raise CommandError(f"{node.name} has no record {offset} of {topic}-{partition}", "offset")
+    file, position, size = found
+    at = position + BATCH_FIELDS[field] if field != "records" else position + (HEADER_SIZE + size) // 2
+    file.flip(at)
+    return {"file": file.path, "position": at}
+
+
+def _batch(node: Node, topic: str, partition: int, offset: int) -> tuple[File, int, int] | None:
+    """File, position and size of the batch."""
+    storage = node.storage
+    for parent in storage.list(""):
+        directory = f"{parent}/{topic}-{partition}"
+        names = [name for name in storage.list(directory) if name.endswith(LOG) and int(name[:20]) <= offset]
+        if not names:
+            continue
+        file = storage.open(f"{directory}/{names[-1]}")
+        try:
+            found = find_batch(file, offset, 0, file.size)
+        except StorageError as error:
+            raise CommandError(str(error)) from None
+        if found is not None and found[1].base_offset <= offset:
+            return file, found[0], found[1].size
+    return None
