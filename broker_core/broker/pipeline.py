@@ -55,19 +55,6 @@ class StageCosts:
     io_us: int = 0
 
 
-@dataclass(slots=True)
-class ApiTotals:
-    """Kafka's RequestMetrics of one API, summed up; times in microseconds."""
-
-    api: str
-    requests: int = 0
-    errors: int = 0
-    queue_us: int = 0
-    local_us: int = 0
-    remote_us: int = 0
-    response_us: int = 0
-
-
 class RequestPipeline:
     """All connections of one broker and the queues between its threads."""
 
@@ -84,7 +71,6 @@ class RequestPipeline:
         self.mode: Mode = mode
         self.outside: dict[int, Connection] = {}
         self.inside: dict[tuple[str, str], Connection] = {}
-        self.totals: dict[int, ApiTotals] = {}
         self.request_queue: deque[RequestContext] = deque()
         self.busy_io = 0
         self.processor_queues: dict[int, deque[tuple[str, Any, Any]]] = {}
@@ -238,15 +224,16 @@ class RequestPipeline:
 
     def _serve(self, context: RequestContext) -> None:
         node = self.node
-        if context.connection.closed:
+        connection = context.connection
+        if connection.closed:
             return
-        if node.records(events.REQUEST_RECEIVED):
+        if node.messages:
             node.emit(
                 events.REQUEST_RECEIVED, api=api_name(context.api_key), version=context.api_version,
-                correlation=context.correlation_id, source=context.connection.source, client_id=context.client_id,
+                correlation=context.correlation_id, source=connection.source, client_id=context.client_id,
             )  # fmt: skip
         try:
-            if context.connection.number < 0 or self._decode(context):
+            if connection.number < 0 or self._decode(context):
                 self.handle(context)
         except WireError as error:
             self.refuse(context.connection, str(error))
@@ -260,7 +247,7 @@ class RequestPipeline:
                 error=f"{type(error).__name__}: {error}",
             )  # fmt: skip
             self.refuse(context.connection, "the broker failed")
-        context.handled_us = node.now_us()
+        context.handled_us = node.world.now_us
 
     def _decode(self, context: RequestContext) -> bool:
         """Turn an outside client's bytes into a message; False when that is answered already."""
@@ -272,7 +259,7 @@ class RequestPipeline:
             raise WireError(f"{api_name(key)} v{version}", "this version is not offered")
         context.answered = True
         self.node.write(context.connection.number, encode_unsupported_api_versions(context.correlation_id, self.mode))
-        self._count(context, ErrorCode.UNSUPPORTED_VERSION, self.node.now_us())
+        self._report_stages(context, self.node.now_us())
         self._unmute(context.connection)
         return False
 
@@ -291,28 +278,28 @@ class RequestPipeline:
         """No answer (acks=0): the connection goes on."""
         if not context.answered:
             context.answered = True
-            self._count(context, ErrorCode.NONE, self.node.now_us())
+            self._report_stages(context, self.node.now_us())
             self._unmute(context.connection)
 
     def _send(self, context: RequestContext, response: Any, ready_us: int) -> None:
         connection = context.connection
         if connection.closed:
             return
-        error = first_error(response)
-        totals = self._count(context, error, ready_us)
-        node = self.node
-        if node.records(events.RESPONSE_SENT):
+        node, key, correlation = self.node, context.api_key, context.correlation_id
+        if node.details:
+            self._report_stages(context, ready_us)
+        if node.messages:
+            error = first_error(response)
             node.emit(
-                events.RESPONSE_SENT, api=totals.api, to=connection.source, correlation=context.correlation_id,
+                events.RESPONSE_SENT, api=api_name(key), to=connection.source, correlation=correlation,
                 error=ErrorCode(error).name if error else "NONE",
             )  # fmt: skip
-        version = context.api_version
         if connection.number >= 0:
-            node.write(connection.number, encode_response(context.api_key, version, context.correlation_id, response))
+            node.write(connection.number, encode_response(key, context.api_version, correlation, response))
         else:
             if self.through_codec:
                 response = self._recoded(context, response)
-            node.send(connection.source, Response(connection.name, context.correlation_id, response))
+            node.send(connection.source, Response(connection.name, correlation, response))
         if connection.waiting:
             node.soon(self._next, connection)
         else:
@@ -339,29 +326,16 @@ class RequestPipeline:
             self._hold(connection)
         self._read(connection, item)
 
-    def _count(self, context: RequestContext, error: int, ready_us: int) -> ApiTotals:
-        key, received, taken, handled = context.api_key, context.received_us, context.taken_us, context.handled_us
-        totals = self.totals.get(key)
-        if totals is None:
-            totals = self.totals[key] = ApiTotals(api_name(key))
-        totals.requests += 1
-        if error:
-            totals.errors += 1
-        node = self.node
-        now = node.world.now_us
-        if handled < 0:
-            handled = ready_us
-        if now != received:
-            totals.queue_us += taken - received
-            totals.local_us += handled - taken
-            totals.remote_us += ready_us - handled
-            totals.response_us += now - ready_us
-        if node.records(events.REQUEST_STAGES):
+    def _report_stages(self, context: RequestContext, ready_us: int) -> None:
+        """Where the time of a request went (Kafka's RequestMetrics)."""
+        node, received, taken = self.node, context.received_us, context.taken_us
+        if node.details:
+            handled = context.handled_us if context.handled_us >= 0 else ready_us
             node.emit(
-                events.REQUEST_STAGES, api=totals.api, correlation=context.correlation_id, queue_us=taken - received,
-                local_us=handled - taken, remote_us=ready_us - handled, response_us=now - ready_us,
+                events.REQUEST_STAGES, api=api_name(context.api_key), correlation=context.correlation_id,
+                queue_us=taken - received, local_us=handled - taken, remote_us=ready_us - handled,
+                response_us=node.now_us() - ready_us,
             )  # fmt: skip
-        return totals
 
     # -- network processors (only when they cost something) -----------------------------------
     def _give_processor(self, processor: int, job: tuple[str, Any, Any]) -> None:

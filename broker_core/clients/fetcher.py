@@ -232,7 +232,7 @@ class Fetcher:
             self._block([tp])
 
     def _note(self, tp: TopicPartition, error: int) -> None:
-        if self.node.records(events.CLIENT_ERROR):
+        if self.node.messages:
             reaction = "reset" if error == ErrorCode.OFFSET_OUT_OF_RANGE else "refresh metadata"
             self.node.emit(
                 events.CLIENT_ERROR, api="Fetch", error=error_of(error).name, reaction=reaction, topic=tp[0],

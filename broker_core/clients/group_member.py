@@ -300,7 +300,7 @@ class GroupMember:
         """Nothing depends on the answer."""
 
     def _note(self, api: str, error: int, reaction: str) -> None:
-        if self.node.records(events.CLIENT_ERROR):
+        if self.node.messages:
             self.node.emit(
                 events.CLIENT_ERROR, api=api, error=error_of(error).name, reaction=reaction, topic=None, partition=None
             )

@@ -145,7 +145,7 @@ class Metadata:
         self._attempts = 0
         news = self._take(response)
         self._without_news = 0 if news or reason == "max age" else self._without_news + 1
-        if self.node.records(events.METADATA_REFRESHED):
+        if self.node.messages:
             self.node.emit(events.METADATA_REFRESHED, source=dest, topics=list(self.wanted), reason=reason)
         self._arm_age()
         if self._is_incomplete() or self._needed:

@@ -301,7 +301,7 @@ class Sender:
         self.owner.batch_settled(batch, kind)
 
     def _note(self, batch: Batch, code: ErrorCode, reaction: str) -> None:
-        if self.node.records(events.CLIENT_ERROR):
+        if self.node.messages:
             queue = batch.queue
             self.node.emit(
                 events.CLIENT_ERROR, api="Produce", error=code.name, reaction=reaction, topic=queue.topic,

@@ -144,7 +144,7 @@ class OffsetHandler:
             return
         if group.state is not GroupState.DEAD:
             group.offsets.written(offsets)
-        if self.node.records(events.OFFSETS_COMMITTED):
+        if self.node.messages:
             for (topic, partition), offset in offsets.items():
                 self.node.emit(
                     events.OFFSETS_COMMITTED,

@@ -50,27 +50,45 @@ class Journal:
 
     * rows are ordered by seq; rows of one scheduler event share its number
     * pending rows are encoded when a batch is full or `flush` is called: never a byte differs by when
+
+    Nearly all rows are messages that nobody watches. So that they cost next to nothing, `Node.emit`
+    itself puts up to `room` of them into `fresh`, until `second_ends_us`; all others go through `record`.
     """
 
     def __init__(self, record_level: str, budget: int = BUDGET) -> None:
         self.level = LEVEL_NAMES.index(record_level)
         self.budget = budget
-        self.count = 0
-        self.tail: deque[Row] = deque(maxlen=TAIL)
         self.sink: Callable[[bytes], None] | None = None
         self.watchers: list[Callable[[Row], None]] = []
+        self.fresh: list[Row] = []
+        self.room = 0
+        self.second_ends_us = 0
+        self._count = 0
+        self._tail: deque[Row] = deque(maxlen=TAIL)
         self._pending: list[Row] = []
         self._second = -1
-        self._second_ends_us = 0
         self._spent = 0
         self._summed: dict[str, int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "sink": None, "watchers": [], "_pending": [], "tail": deque(maxlen=TAIL)}
+        self._settle()
+        return {**self.__dict__, "sink": None, "watchers": [], "_pending": [], "_tail": deque(maxlen=TAIL)}
+
+    @property
+    def count(self) -> int:
+        """Rows so far."""
+        return self._count + len(self.fresh)
+
+    @property
+    def tail(self) -> deque[Row]:
+        """The last rows, oldest first."""
+        self._settle()
+        return self._tail
 
     def record(self, seq: int, t_us: int, node: str, code: EventCode, cause: int, params: dict[str, Any]) -> None:
         """Add a row, or count it when the second's budget is spent."""
-        if t_us >= self._second_ends_us:
+        self._settle()
+        if t_us >= self.second_ends_us:
             self._begin_second(seq, t_us)
         if code.level != TRANSITION:
             if self._spent >= self.budget:
@@ -78,24 +96,36 @@ class Journal:
                 return
             self._spent += 1
         row = (seq, t_us, node, code.name, cause, params)
-        self.count += 1
-        self.tail.append(row)
-        if self.sink is not None:
-            pending = self._pending
-            pending.append(row)
-            if len(pending) >= _BATCH:
-                self.flush()
+        self._keep([row])
         for watcher in self.watchers:
             watcher(row)
+        if not self.watchers:
+            self.room = min(_BATCH, self.budget - self._spent)
+
+    def _settle(self) -> None:
+        """Take in what stands in `fresh`."""
+        rows, self.room = self.fresh, 0
+        if rows:
+            self._spent += len(rows)
+            self._keep(rows)
+            self.fresh = []
+
+    def _keep(self, rows: list[Row]) -> None:
+        self._count += len(rows)
+        self._tail.extend(rows)
+        if self.sink is not None:
+            self._pending += rows
+            if len(self._pending) >= _BATCH:
+                self._write()
 
     def _begin_second(self, seq: int, t_us: int) -> None:
         second = t_us // 1_000_000
         if self._summed:
             counts, self._summed = self._summed, {}
-            ended, self._second_ends_us = self._second, t_us + 1
+            ended, self.second_ends_us = self._second, t_us + 1
             self.record(seq, t_us, "world", SUMMED_UP, 0, {"counts": counts, "second": ended})
         self._second = second
-        self._second_ends_us = (second + 1) * 1_000_000
+        self.second_ends_us = (second + 1) * 1_000_000
         self._spent = 0
 
     @property
@@ -105,6 +135,10 @@ class Journal:
 
     def flush(self) -> None:
         """Hand the encoded pending rows to the sink."""
+        self._settle()
+        self._write()
+
+    def _write(self) -> None:
         if self._pending and self.sink is not None:
             self.sink(encode_rows(self._pending))
             self._pending.clear()

@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
-from broker_core.kernel.events import EventCode
+from broker_core.kernel.events import DETAIL, MESSAGE, EventCode
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
 
 if TYPE_CHECKING:
+    from broker_core.kernel.network import Link
     from broker_core.kernel.world import World
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
@@ -88,7 +89,10 @@ class Repeating:
 
 
 class Node:
-    """One process: its name, its disks, its machine, and how it may act on the world."""
+    """One process: its name, its disks, its machine, and how it may act on the world.
+
+    `messages`, `details`: whether events of these levels are recorded, asked before parameters are made.
+    """
 
     def __init__(self, world: World, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> None:
         self.world = world
@@ -96,11 +100,14 @@ class Node:
         self.storage = storage
         self.factory = factory
         self.machine: Machine | None = None
+        self.messages = world.journal.level >= MESSAGE
+        self.details = world.journal.level >= DETAIL
         self.incarnation = 0
         self.state = STOPPED
         self.how_stopped: str | None = None
         self.clock_skew_ms = 0
         self.held: list[Timer] = []
+        self._routes: dict[str, tuple[Node, Link]] = {}
         self._random: dict[str, Random] = {}
 
     # -- time -------------------------------------------------------------------------------
@@ -128,12 +135,15 @@ class Node:
     def send(self, dest: str, message: Any, size: int = 0) -> None:
         """Send by reference over the link to `dest`; `size` in bytes counts where bandwidth is short."""
         world = self.world
-        node = world.nodes[dest]
-        link = world.network.links.get((self.name, dest))
-        if link is None or link.faulty or link.delay_us or node.machine is None:
+        route = self._routes.get(dest)
+        if route is None:
+            route = self._routes[dest] = world.nodes[dest], world.network.link(self.name, dest)
+        node, link = route
+        machine = node.machine
+        if link.faulty or link.delay_us or machine is None:
             world.send(self, dest, message, size)
         else:
-            world.schedule(0, node, node.machine.receive, (self.name, message))
+            world.schedule(0, node, machine.receive, (self.name, message))
 
     def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
         """Write to an outside client's connection."""
@@ -156,12 +166,13 @@ class Node:
         """Add an event of this node to the journal."""
         world = self.world
         journal = world.journal
-        if code.level <= journal.level:
+        if code.level > journal.level:
+            return
+        if code.level and journal.room and world.now_us < journal.second_ends_us and not journal.watchers:
+            journal.room -= 1
+            journal.fresh.append((world.seq, world.now_us, self.name, code.name, world.cause, params))
+        else:
             journal.record(world.seq, world.now_us, self.name, code, world.cause, params)
-
-    def records(self, code: EventCode) -> bool:
-        """Whether events of this code are recorded: asked before costly parameters are made."""
-        return code.level <= self.world.journal.level
 
     def operation(self, kind: str, op: str, **fields: Any) -> None:
         """Add to the history that checkers judge: kind is invoke | ok | fail | info."""

@@ -162,12 +162,12 @@ class World:
             if node is None or node.state != RUNNING or timer.incarnation != node.incarnation:
                 self._execute(timer)
                 continue
-            self.executed += 1
             timer.method = None
-            self._last_id = self.seq = self._last_id + 1
+            self.executed = executed = self.executed + 1
+            self.seq = self._last_id = self._last_id + 1
             self.cause = timer.cause
             method(*timer.args)
-            if self.executed > limit:
+            if executed > limit:
                 raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {method}")
 
     def _execute(self, timer: Timer) -> None:

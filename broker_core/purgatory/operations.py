@@ -123,7 +123,7 @@ class DelayedOperationPurgatory:
             else:
                 watchers[operation] = None
         self.timer.add(operation, timeout_ms)
-        if node.records(events.PURGATORY_PARKED):
+        if node.details:
             node.emit(
                 events.PURGATORY_PARKED, operation=self.name, keys=_names(operation), timeout_ms=timeout_ms
             )
@@ -139,7 +139,7 @@ class DelayedOperationPurgatory:
                 continue
             if operation.try_complete():
                 complete += 1
-                if self.node.records(events.PURGATORY_COMPLETED):
+                if self.node.details:
                     self._report(events.PURGATORY_COMPLETED, operation)
             elif self.in_order and operation.waits_for(key):
                 break
@@ -175,7 +175,7 @@ class DelayedOperationPurgatory:
 
     def report_expired(self, operation: DelayedOperation) -> None:
         """The journal's line about an operation whose time was over."""
-        if self.node.records(events.PURGATORY_EXPIRED):
+        if self.node.details:
             self._report(events.PURGATORY_EXPIRED, operation)
 
     def _report(self, code: events.EventCode, operation: DelayedOperation) -> None:

@@ -48,11 +48,12 @@ class TimerTask:
 class Bucket:
     """The tasks of one tick of one wheel, in order of arrival; -1 = it is not queued."""
 
-    __slots__ = ("tasks", "expiration_ms")
+    __slots__ = ("tasks", "expiration_ms", "tick_ms")
 
-    def __init__(self) -> None:
+    def __init__(self, tick_ms: int = TICK_MS) -> None:
         self.tasks: dict[TimerTask, None] = {}
         self.expiration_ms = -1
+        self.tick_ms = tick_ms
 
 
 class _BucketQueue:
@@ -83,7 +84,7 @@ class TimingWheel:
         self.size = size
         self.interval_ms = tick_ms * size
         self.clock_ms = start_ms - start_ms % tick_ms
-        self.buckets = [Bucket() for _ in range(size)]
+        self.buckets = [Bucket(tick_ms) for _ in range(size)]
         self.queue = queue
         self.overflow: TimingWheel | None = None
 
@@ -120,7 +121,7 @@ class TimingWheel:
 class WheelTimer:
     """A wheel that is turned by its node (Kafka's SystemTimer)."""
 
-    __slots__ = ("node", "size", "_wheel", "_queue", "_armed", "_armed_ms")
+    __slots__ = ("node", "size", "_wheel", "_queue", "_armed", "_armed_ms", "_latest")
 
     def __init__(self, node: Node, tick_ms: int = TICK_MS, wheel_size: int = WHEEL_SIZE) -> None:
         self.node = node
@@ -129,17 +130,25 @@ class WheelTimer:
         self._wheel = TimingWheel(tick_ms, wheel_size, node.now_us() // 1000, self._queue)
         self._armed: NodeTimer | None = None
         self._armed_ms = 0
+        self._latest = Bucket()
 
     def add(self, task: TimerTask, delay_ms: int) -> None:
         """Have `task.expire()` called after `delay_ms`, unless it is cancelled before."""
         now_us = self.node.world.now_us
-        task.expiration_ms = (now_us + 999) // 1000 + delay_ms
-        if now_us >= 1000 * (self._wheel.clock_ms + 1):
-            self._catch_up(now_us // 1000)
+        task.expiration_ms = expiration = (now_us + 999) // 1000 + delay_ms
         self.size += 1
+        latest = self._latest
+        if latest.expiration_ms <= expiration < latest.expiration_ms + latest.tick_ms and delay_ms > 0:
+            latest.tasks[task] = None  # equal timeouts, one after the other, end up in the same bucket
+            task.bucket = latest
+            return
+        self._catch_up(now_us // 1000)
         if delay_ms <= 0 or not self._wheel.add(task):
             self._run_soon(task)
-        elif self._armed is None or self._queue.heap[0][0] < self._armed_ms:
+            return
+        if task.bucket is not None:
+            self._latest = task.bucket
+        if self._armed is None or self._queue.heap[0][0] < self._armed_ms:
             self._arm()
 
     def cancel(self, task: TimerTask) -> None:

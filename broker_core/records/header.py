@@ -57,6 +57,7 @@ CONTROL = 0x20
 DELETE_HORIZON = 0x40
 
 _OFFSET_AND_LENGTH = Struct(">qi")
+_LENGTH = Struct(">i")
 _LEGACY = Struct(">Ibb")
 _INT64 = Struct(">q")
 _new = tuple.__new__
@@ -157,6 +158,12 @@ def _read_legacy_header(buffer: Buffer, position: int, magic: int) -> BatchHeade
     crc, _, attributes = _LEGACY.unpack_from(buffer, position + LOG_OVERHEAD)
     timestamp = _INT64.unpack_from(buffer, position + 18)[0] if magic else -1
     return BatchHeader(offset, length, -1, magic, crc, attributes & 0x0F, 0, timestamp, timestamp, -1, -1, -1, 1)
+
+
+def is_single_batch(buffer: Buffer) -> bool:
+    """Whether the buffer is exactly one batch of magic 2, by its length: what producers since 0.11 send."""
+    size = len(buffer)
+    return size >= HEADER_SIZE and buffer[MAGIC_AT] == 2 and _LENGTH.unpack_from(buffer, 8)[0] == size - LOG_OVERHEAD
 
 
 def next_size(buffer: Buffer, position: int) -> int | None:

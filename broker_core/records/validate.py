@@ -54,6 +54,7 @@ from broker_core.records.header import (
     Batch,
     BatchHeader,
     ensure_valid,
+    is_single_batch,
     iterate_batches,
     next_size,
     read_header,
@@ -235,7 +236,7 @@ def check_produce_payload(buffer: Buffer, api_version: int) -> None:
 
     From version 3: exactly one batch, of magic 2; zstd from version 7. `buffer` None holds no batch.
     """
-    if api_version < 3:
+    if api_version < 3 or (api_version >= _FIRST_ZSTD_PRODUCE and is_single_batch(buffer)):
         return
     subject = f"Produce requests with version {api_version}"
     size = next_size(buffer, 0)

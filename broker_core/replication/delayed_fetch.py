@@ -23,7 +23,7 @@ of G here: what a reader could get is what a read returns.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from broker_core.purgatory.operations import DelayedOperation
@@ -57,12 +57,13 @@ class DelayedFetch(DelayedOperation):
         self.readings: list[Reading] | None = None
 
     def look(self, update: bool) -> bool:
-        """Read what there is; True when that completes the fetch (cases A to H)."""
+        """Read what there is, in a session only what may have news; True when that completes the fetch (A to H)."""
         params, reader, full = self.params, self.reader, self.full
         remaining, size, urgent = params.max_bytes, 0, False
         hard = params.version <= 2
         readings: list[Reading] = []
-        for position in self._candidates():
+        candidates = self.positions if full or self.session is None else [*self.session.dirty]
+        for position in candidates:
             if not full and reader.follower_has_all(position, params, update):
                 position.settle()
                 continue
@@ -78,12 +79,6 @@ class DelayedFetch(DelayedOperation):
                 position.settle()
         self.readings = readings
         return urgent or size >= params.min_bytes
-
-    def _candidates(self) -> Iterable[FetchPosition]:
-        """In a session only what may have news."""
-        if self.session is not None and not self.full:
-            return list(self.session.dirty)
-        return self.positions
 
     def try_complete(self) -> bool:
         if self.completed:

@@ -128,12 +128,12 @@ class Fetching:
 
         After an error or a divergence the marks are said again: the reader has not taken them over.
         """
-        position = reading.position
-        urgent = reading.urgent
+        position, urgent = reading.position, reading.urgent
         position.sent_high_watermark = -1 if urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
         if reading.size or urgent:
-            session.dirty.pop(position, None)
+            if len(session.dirty) > 1:
+                session.dirty.pop(position, None)
             session.dirty[position] = None
         else:
             position.settle()

@@ -240,7 +240,7 @@ class Partition:
 
     def _appended(self, info: AppendInfo, role: str) -> None:
         node = self.host.node
-        if node.records(events.LOG_APPENDED):
+        if node.messages:
             node.emit(
                 events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,
                 last_offset=info.last_offset, bytes=info.bytes, role=role, crc=info.last_crc,
@@ -278,7 +278,7 @@ class Partition:
         if after == before:
             return
         node = host.node
-        if node.records(events.HIGH_WATERMARK):
+        if node.messages:
             node.emit(events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=after)
         for position in self.follower_positions:
             position.touch()

@@ -255,7 +255,7 @@ class Reader:
         reading.slices, reading.size, reading.diverging = [], 0, None
         fenced = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
         partition = self.partitions.get((position.topic, position.index))
-        if reading.error in fenced and partition is not None and self.host.node.records(events.REPLICA_FENCED):
+        if reading.error in fenced and partition is not None:
             self.host.node.emit(
                 events.REPLICA_FENCED, topic=position.topic, partition=position.index, epoch=position.leader_epoch,
                 current=partition.leader_epoch,

@@ -102,7 +102,7 @@ class RpcClient:
     def _sent(self, dest: str, api_key: int, api_version: int, body: Any) -> int:
         self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
         node = self.node
-        if node.records(events.REQUEST_SENT):
+        if node.messages:
             node.emit(
                 events.REQUEST_SENT, api=api_name(api_key), version=api_version, correlation=correlation_id,
                 to=dest, connection=self.connection,

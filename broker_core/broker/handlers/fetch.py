@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
+from broker_core.broker.handlers.leader_hints import FIRST_FETCH, HINTED, add_hints
 from broker_core.kernel.storage import read_all
 from broker_core.records.conversion import down_convert
 
@@ -19,8 +20,31 @@ FIRST_FETCH_OF_BATCHES = 4
 
 def fetch(broker: Broker, context: RequestContext) -> None:
     """Clients from before 0.11 (to version 3) get the older formats that they can read."""
-    old = context.api_version < FIRST_FETCH_OF_BATCHES
-    broker.replicas.fetch(context.body, context.api_version, _fetched_by_an_old_client if old else respond, context)
+    version = context.api_version
+    if version < FIRST_FETCH_OF_BATCHES:
+        broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, context)
+    elif version >= FIRST_FETCH and context.body.replica_state.replica_id < 0:
+        broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context))
+    else:
+        broker.replicas.fetching.fetch(context.body, version, respond, context)
+
+
+def _fetched(state: tuple[Broker, RequestContext], response: Any) -> None:
+    """A new consumer is told who leads instead."""
+    broker, context = state
+    names = broker.cache.topic_names
+    parts = [
+        (names.get(topic.topic_id, ""), part.partition_index, part)
+        for topic in response.responses
+        for part in topic.partitions
+        if part.error_code in HINTED
+    ]
+    if parts:
+        for _, _, part in parts:  # what all partitions share while there is nothing to say
+            leader = part.current_leader
+            part.current_leader = type(leader)(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
+        add_hints(broker, response, parts)
+    context.respond(response)
 
 
 def _fetched_by_an_old_client(context: RequestContext, response: Any) -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
+from broker_core.broker.handlers.leader_hints import FIRST_PRODUCE, HINTED, add_hints
 from broker_core.records import RecordsError, check_produce_payload, read_headers
+from broker_core.records.header import ATTRIBUTES_AT, TRANSACTIONAL, is_single_batch
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -50,11 +52,13 @@ def handle(broker: Broker, context: RequestContext) -> None:
     if not known:
         _answer(context, _response(failed))
         return
-    broker.replicas.append(request.timeout, request.acks, known, _appended, (context, failed))
+    broker.replicas.append(request.timeout, request.acks, known, _appended, (broker, context, failed))
 
 
 def _is_transactional(records: Any) -> bool:
     """Whether any batch belongs to a transaction. Raises RecordsError for bytes that are no batches."""
+    if records is not None and is_single_batch(records):
+        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
     return records is not None and any(header.is_transactional for header in read_headers(records))
 
 
@@ -68,10 +72,13 @@ def _payload_error(broker: Broker, topic: str, partition: Any, version: int) -> 
     return ErrorCode.NONE
 
 
-def _appended(state: tuple[RequestContext, list[tuple[str, Any]]], results: list[Any]) -> None:
-    context, failed = state
+def _appended(state: tuple[Broker, RequestContext, list[tuple[str, Any]]], results: list[Any]) -> None:
+    broker, context, failed = state
     parts = [(result.topic, _success(result)) for result in results]
-    _answer(context, _response(parts + failed))
+    response = _response(parts + failed)
+    if context.api_version >= FIRST_PRODUCE and any(result.error_code in HINTED for result in results):
+        add_hints(broker, response, [(name, part.index, part) for name, part in parts])
+    _answer(context, response)
 
 
 def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
@@ -84,7 +91,7 @@ def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
         record_errors=[
             m.ProduceResponse.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
             for index, message in result.record_errors
-        ],
+        ] if result.record_errors else [],
         error_message=result.error_message,
     )
 
