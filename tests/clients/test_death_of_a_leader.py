@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from tests.clients.conftest import Cluster, Running, program, run
+from tests.clients.conftest import Cluster, Running, program
 
 pytestmark = pytest.mark.clients
 ENOUGH = 300

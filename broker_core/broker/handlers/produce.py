@@ -58,7 +58,7 @@ def handle(broker: Broker, context: RequestContext) -> None:
 def _is_transactional(records: Any) -> bool:
     """Whether any batch belongs to a transaction. Raises RecordsError for bytes that are no batches."""
     if records is not None and is_single_batch(records):
-        return records[ATTRIBUTES_AT + 1] & TRANSACTIONAL != 0
+        return bool(records[ATTRIBUTES_AT + 1] & TRANSACTIONAL)
     return records is not None and any(header.is_transactional for header in read_headers(records))
 
 

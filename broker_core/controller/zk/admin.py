@@ -77,7 +77,7 @@ class TopicAdmin:
 
     def _expect_active(self) -> None:
         if not self.controller.is_active:
-            raise RequestError(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.message)
+            raise RequestError(ErrorCode.NOT_CONTROLLER)
 
     def _planned(self, topic: Any) -> tuple[TopicInfo, dict[str, str]]:
         """Assignment and settings of a topic that may be created. Raises RequestError."""
@@ -293,8 +293,9 @@ def _create_error(name: str, error: RequestError) -> Any:
 
 
 def _make_error(answer: Any, error: RequestError) -> None:
-    """Turn a topic's part of the answer into a refusal."""
-    answer.error_code, answer.error_message = error.code, error.message
+    """Turn a topic's part of the answer into a refusal. NOT_CONTROLLER has an empty sentence, not none, as in Kafka."""
+    message = "" if error.code is ErrorCode.NOT_CONTROLLER else error.message
+    answer.error_code, answer.error_message = error.code, message
     answer.topic_id, answer.num_partitions, answer.replication_factor, answer.configs = NO_ID, -1, -1, []
 
 
@@ -303,5 +304,5 @@ def _write_error(name: str, result: p.Result) -> RequestError:
     if Code.NODEEXISTS in codes:
         return RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if Code.SESSIONEXPIRED in codes:
-        return RequestError(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.message)
+        return RequestError(ErrorCode.NOT_CONTROLLER)
     return RequestError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{result.code.name} for topic '{name}'")

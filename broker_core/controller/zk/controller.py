@@ -305,4 +305,7 @@ class KafkaController:
             serving[1](serving[2], response)
 
     def _refuse(self, kind: str, done: Done, context: Any) -> None:
-        done(context, getattr(m, kind)(error_code=ErrorCode.NOT_CONTROLLER))
+        response = getattr(m, kind)(error_code=ErrorCode.NOT_CONTROLLER)
+        if "error_message" in response.FIELDS:
+            response.error_message = ErrorCode.NOT_CONTROLLER.message
+        done(context, response)
