@@ -128,7 +128,8 @@ class Connections:
         peer.timer = None
         peer.state = CONNECTING
         body = m.ApiVersionsRequest(client_software_name="brokerlab", client_software_version="1")
-        self.rpc.call(peer.name, ApiKey.API_VERSIONS, 3, body, SETUP_TIMEOUT_US, self._connected, peer)
+        timeout_us = min(SETUP_TIMEOUT_US, self.settings.request_timeout_ms * 1000)
+        self.rpc.call(peer.name, ApiKey.API_VERSIONS, 3, body, timeout_us, self._connected, peer)
 
     def _connected(self, peer: _Peer, response: Any) -> None:
         if response is None or response.error_code != ErrorCode.NONE:
