@@ -36,7 +36,7 @@ def stamp(
     headers: Sequence[BatchHeader], buffer: Buffer, first_offset: int, leader_epoch: int, append_time: int
 ) -> tuple[list[BatchHeader], list[Buffer]]:
     """Headers as they are now, and the buffers to append. `append_time` -1 keeps the producer's times."""
-    if type(buffer) is not bytearray and memoryview(buffer).readonly:
+    if isinstance(buffer, bytes) or (isinstance(buffer, memoryview) and buffer.readonly):
         return _stamp_copies(headers, memoryview(buffer), first_offset, leader_epoch, append_time)
     if len(headers) == 1 and append_time < 0:
         assign_offset(buffer, first_offset, leader_epoch)
