@@ -53,6 +53,7 @@ class Journal:
 
     Nearly all rows are messages that nobody watches. So that they cost next to nothing, `Node.emit`
     itself puts up to `room` of them into `fresh`, until `second_ends_us`; all others go through `record`.
+    `transition_watchers` see state transitions only, and so do not stand in the way of messages.
     """
 
     def __init__(self, record_level: str, budget: int = BUDGET) -> None:
@@ -60,6 +61,7 @@ class Journal:
         self.budget = budget
         self.sink: Callable[[bytes], None] | None = None
         self.watchers: list[Callable[[Row], None]] = []
+        self.transition_watchers: list[Callable[[Row], None]] = []
         self.fresh: list[Row] = []
         self.room = 0
         self.second_ends_us = 0
@@ -72,7 +74,8 @@ class Journal:
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()
-        return {**self.__dict__, "sink": None, "watchers": [], "_pending": [], "_tail": deque(maxlen=TAIL)}
+        return {**self.__dict__, "sink": None, "watchers": [], "transition_watchers": [], "_pending": [],
+                "_tail": deque(maxlen=TAIL)}  # fmt: skip
 
     @property
     def count(self) -> int:
@@ -97,6 +100,9 @@ class Journal:
             self._spent += 1
         row = (seq, t_us, node, code.name, cause, params)
         self._keep([row])
+        if code.level == TRANSITION:
+            for watcher in self.transition_watchers:
+                watcher(row)
         for watcher in self.watchers:
             watcher(row)
         if not self.watchers:
