@@ -54,6 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     _validate(commands)
     _verify(commands)
     _dump_log(commands)
+    _replay(commands)
+    _sweep(commands)
     _bench(commands)
     _settings(commands)
     return parser
@@ -150,6 +152,28 @@ def _dump_log(commands: Any) -> None:
     dump.add_argument("files", nargs="+", metavar="FILE")
     dump.add_argument("--deep", action="store_true", help="each record, not only each batch")
     _json_option(dump)
+
+
+def _replay(commands: Any) -> None:
+    replay = _add(commands, "replay", ("replay", "replay"),
+                  "Ask Spark about recorded runs: what was lost, how long nothing could be written, and why.")
+    replay.add_argument("directories", nargs="+", metavar="DIR", help="a run, many runs, or the disks of any Kafka")
+    replay.add_argument("--out", metavar="DIR", help="write the tables as Parquet and a report there")
+    replay.add_argument("--query", action="append", metavar="NAME", help="only this question; may be repeated")
+    replay.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
+    _json_option(replay)
+
+
+def _sweep(commands: Any) -> None:
+    sweep = _add(commands, "sweep", ("sweep", "sweep"), "Run a scenario over a grid of settings and seeds, on Spark.",
+                 epilog="A key is a setting of the producers (acks), of the brokers (min.insync.replicas) or of the"
+                        " consumers, or a place in the file (cluster.preset). Exit code 1 when a run failed.")
+    sweep.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
+    sweep.add_argument("--grid", action="append", default=[], metavar="KEY=V1,V2", help="values of a setting; may be repeated")
+    sweep.add_argument("--seeds", default="1..10", metavar="A..B", help="seeds, as 1..500 or 3,7,9 (default: %(default)s)")
+    sweep.add_argument("--out", metavar="DIR", help="write results, heat map and the runs of each cell there")
+    sweep.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
+    _json_option(sweep)
 
 
 def _bench(commands: Any) -> None:

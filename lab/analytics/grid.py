@@ -1,0 +1,134 @@
+"""The grid of a sweep: settings with several values, put into a scenario one combination at a time.
+
+| key | goes to |
+|---|---|
+| `acks`, `linger.ms`, ... | settings of every producer |
+| `max.poll.records`, ... | settings of every consumer |
+| `min.insync.replicas`, ... | settings of the cluster's brokers |
+| `retention.ms`, ... (only topics have it) | configs of every topic |
+| `rate`, `size`, `keys` | every producer |
+| `cluster.link_delay_ms`, `duration`, `topics.0.partitions` | that place of the file |
+
+Underscores stand for dots in the names of settings: `min_insync_replicas`.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from broker_core.clients.settings import ConsumerSettings, ProducerSettings, names
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from lab.analytics.errors import AnalyticsError
+from lab.clusters import checks
+from lab.clusters.checks import SpecError
+from lab.scenarios import grammar
+from lab.scenarios.grammar import ScenarioError
+
+_CLIENT_FIELDS = ("rate", "size", "keys")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination: its values by key, and the scenario's document with them in it."""
+
+    values: dict[str, str]
+    document: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """`acks=1,min.insync.replicas=2`, or `all` for a grid without keys."""
+        return ",".join(f"{key}={value}" for key, value in self.values.items()) or "all"
+
+
+def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
+    """`["acks=0,1,all"]` as {"acks": ["0", "1", "all"]}; raises AnalyticsError."""
+    grid: dict[str, list[str]] = {}
+    for text in given:
+        key, equals, values = text.partition("=")
+        chosen = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
+        if not equals or not key.strip() or not chosen:
+            raise AnalyticsError(f"--grid {text}: expected KEY=VALUE,VALUE")
+        grid[key.strip()] = chosen
+    return grid
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`1..500`, `3,7,9` or both; raises AnalyticsError."""
+    seeds: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dots, last = part.partition("..")
+            seeds += range(int(first), int(last) + 1) if dots else [int(first)]
+    except ValueError:
+        raise AnalyticsError(f"--seeds {text}: expected seeds, as 1..500 or 3,7,9") from None
+    if not seeds:
+        raise AnalyticsError(f"--seeds {text}: no seed is in it")
+    return list(dict.fromkeys(seeds))
+
+
+def cells(scenario: str, grid: dict[str, list[str]]) -> list[Cell]:
+    """Every combination, each checked as a scenario; raises AnalyticsError."""
+    try:
+        document = grammar.load(scenario).document
+    except ScenarioError as error:
+        raise AnalyticsError(str(error)) from None
+    found = []
+    for combination in itertools.product(*grid.values()):
+        values = dict(zip(grid, combination))
+        changed = copy.deepcopy(document)
+        changed.pop("expect", None)
+        for key, value in values.items():
+            put(changed, key, value)
+        try:
+            grammar.from_dict(copy.deepcopy(changed))
+        except SpecError as error:
+            named = ", ".join(f"{key}={value}" for key, value in values.items())
+            raise AnalyticsError(f"{named}: {checks.shown(error.place)}: {error.reason}") from None
+        found.append(Cell(values, changed))
+    return found
+
+
+def put(document: dict[str, Any], key: str, value: str) -> None:
+    """Put a value where its key belongs; raises AnalyticsError for a key that belongs nowhere."""
+    setting = key.replace("_", ".")
+    clients = document.get("clients") or []
+    producers = [one for one in clients if one.get("kind") == "producer"]
+    consumers = [one for one in clients if one.get("kind") == "consumer"]
+    if setting in names(ProducerSettings) and producers:
+        _into(producers, "settings", setting, value)
+    elif setting in names(ConsumerSettings) and consumers:
+        _into(consumers, "settings", setting, value)
+    elif setting in BROKER_SETTINGS:
+        _into([document.setdefault("cluster", {})], "settings", setting, value)
+    elif setting in TOPIC_SETTINGS:
+        _into(document.get("topics") or [], "configs", setting, value)
+    elif key in _CLIENT_FIELDS:
+        for client in producers:
+            client[key] = yaml.safe_load(value)
+    else:
+        _at(document, key, value)
+
+
+def _into(places: list[dict[str, Any]], under: str, setting: str, value: str) -> None:
+    for place in places:
+        place.setdefault(under, {})[setting] = value
+
+
+def _at(document: dict[str, Any], key: str, value: str) -> None:
+    *path, last = key.split(".")
+    here: Any = document
+    try:
+        for part in path:
+            here = here[int(part)] if isinstance(here, list) else here.setdefault(part, {})
+        if path or last in grammar.KEYS:
+            here[int(last) if isinstance(here, list) else last] = yaml.safe_load(value)
+            return
+    except (IndexError, ValueError, TypeError, AttributeError):
+        pass
+    raise AnalyticsError(f"--grid {key}: neither a setting of clients, brokers or topics nor a place of the scenario")

@@ -1,0 +1,64 @@
+"""One whole simulated world as a task: run it, judge it, keep the figures, throw the files away.
+
+Runs inside Spark's executors, and knows nothing of Spark. A run that fails is a row, too: which seed, which
+cell, what happened, and the command that runs it again.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.experiments.directory import read_operations
+from lab.experiments.run import run_scenario
+from lab.scenarios import grammar
+
+FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
+MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+COLUMNS = (
+    ("cell", "string"), ("seed", "bigint"), *((name, "bigint") for name in (*FIGURES, *MORE)),
+    ("write_gap_s", "double"), ("virtual_s", "double"), ("wall_s", "double"), ("notes", "string"), ("error", "string"),
+    ("command", "string"),
+)  # fmt: skip
+
+
+def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) -> dict[str, Any]:
+    """Run a document under a seed; a row with the names of COLUMNS, `error` set when it failed."""
+    row: dict[str, Any] = dict.fromkeys([name for name, _ in COLUMNS])
+    row |= {"cell": cell, "seed": seed, "command": command}
+    started = time.perf_counter()
+    try:
+        with tempfile.TemporaryDirectory(prefix="brokerlab-sweep-") as directory:
+            row |= _figures(document, seed, Path(directory) / "run")
+    except Exception as error:
+        row["error"] = f"{type(error).__name__}: {error}"
+    row["wall_s"] = time.perf_counter() - started
+    return row
+
+
+def _figures(document: Mapping[str, Any], seed: int, directory: Path) -> dict[str, Any]:
+    given = copy.deepcopy(dict(document))
+    given["record_level"] = "transitions"
+    result = run_scenario(grammar.from_dict(given), seed=seed, out=directory)
+    receipt = result.receipt.to_dict()
+    return {
+        **{name: receipt[name] for name in (*FIGURES, *MORE)}, "virtual_s": result.virtual_s,
+        "write_gap_s": longest_gap(read_operations(directory)), "notes": "; ".join(result.notes) or None,
+    }  # fmt: skip
+
+
+def longest_gap(operations: Iterable[Mapping[str, Any]]) -> float | None:
+    """Longest time between two acknowledgements of a partition, in seconds; None when there were not two."""
+    last: dict[tuple[str, int], int] = {}
+    longest = None
+    for row in operations:
+        if row["op"] == "send" and row["kind"] == "ok":
+            place = (row["topic"], row["partition"])
+            if place in last:
+                longest = max(longest or 0, row["t"] - last[place])
+            last[place] = row["t"]
+    return None if longest is None else longest / 1e6

@@ -1,0 +1,116 @@
+"""`sweep`: a grid of settings times seeds, whole simulated worlds inside Spark's tasks.
+
+Each run is independent of all others, so Spark has nothing to shuffle: it is used for what it is good at
+besides, handing out work to any number of machines and repeating what is lost with one of them.
+
+    OUT/cells/CELL.yaml      the scenario of each cell: `run FILE --seed N` opens any of its runs
+    OUT/results.parquet      a row a run
+    OUT/sweep.html, sweep.json     heat maps, the table of cells, runs that failed
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import yaml
+
+from lab.analytics.grid import Cell
+from lab.analytics.simulate import COLUMNS, FIGURES, simulate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TASKS_PER_CORE = 4
+_ARROW = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
+SCHEMA = pa.schema([pa.field(name, _ARROW[kind]) for name, kind in COLUMNS])
+DDL = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a task needs: cells as (name, document, file), and seeds. Run n is cell n // seeds, seed n % seeds."""
+
+    cells: list[tuple[str, dict[str, Any], str]]
+    seeds: list[int]
+
+    def run(self, number: int) -> dict[str, Any]:
+        """The row of run `number`."""
+        name, document, file = self.cells[number // len(self.seeds)]
+        seed = self.seeds[number % len(self.seeds)]
+        return simulate(name, document, seed, f"./brokerlab run {shlex.quote(file)} --seed {seed}")
+
+
+def rows(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with its numbers: a row for each, handed on as soon as it is there."""
+
+    def run_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.RecordBatch.from_pylist([work.run(number)], schema=SCHEMA)
+
+    return run_all
+
+
+def sweep(spark: SparkSession, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None) -> DataFrame:
+    """A row a run, not yet computed."""
+    total = len(cells) * len(seeds)
+    work = Work([(cell.name, cell.document, file_of(cell, out)) for cell in cells], list(seeds))
+    parts = min(total, TASKS_PER_CORE * parallelism(spark))
+    scattered = spark.range(total, numPartitions=1).repartition(parts) if parts > 1 else spark.range(total)
+    return scattered.mapInArrow(rows(work), DDL)
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as it can be known."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except Exception:  # Spark Connect has no context to ask
+        return 8
+
+
+def file_of(cell: Cell, out: Path | None) -> str:
+    """Where the cell's scenario stands, or would stand."""
+    safe = "".join(letter if letter.isalnum() or letter in "=.-," else "-" for letter in cell.name)
+    return str((out or Path()) / "cells" / f"{safe}.yaml")
+
+
+def write_cells(cells: Sequence[Cell], out: Path) -> None:
+    """The scenario of each cell as a file of its own."""
+    for cell in cells:
+        path = Path(file_of(cell, out))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(cell.document, allow_unicode=True, sort_keys=False), encoding="utf-8")
+
+
+def summarise(cells: Sequence[Cell], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a cell: sums, the share of runs that lost something, the longest gap, the worst seed."""
+    by_cell: dict[str, list[dict[str, Any]]] = {cell.name: [] for cell in cells}
+    for row in results:
+        by_cell[row["cell"]].append(row)
+    return [_summary(cell, sorted(by_cell[cell.name], key=_seed)) for cell in cells]
+
+
+def _seed(row: dict[str, Any]) -> int:
+    return int(row["seed"])
+
+
+def _summary(cell: Cell, found: list[dict[str, Any]]) -> dict[str, Any]:
+    fine = [row for row in found if row["error"] is None]
+    gaps = [row["write_gap_s"] for row in fine if row["write_gap_s"] is not None]
+    worst = max(fine, key=_damage, default=None)
+    return {
+        "cell": cell.name, "runs": len(fine), "failed": len(found) - len(fine),
+        **{name: sum(row[name] for row in fine) for name in FIGURES},
+        "runs_with_loss": sum(row["lost"] > 0 for row in fine),
+        "mean_gap_s": sum(gaps) / len(gaps) if gaps else None, "max_gap_s": max(gaps, default=None),
+        "worst_seed": None if worst is None else worst["seed"], "open": None if worst is None else worst["command"],
+    }  # fmt: skip
+
+
+def _damage(row: dict[str, Any]) -> tuple[int, int, int, float]:
+    return row["lost"], row["duplicated"], row["reordered"], row["write_gap_s"] or 0.0

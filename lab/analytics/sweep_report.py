@@ -1,0 +1,90 @@
+"""What a sweep found: a heat map as text and as SVG, the table of cells, the runs that failed.
+
+The first key of the grid names the rows, the second the columns; with more keys the others stand in front of
+the row's value. A cell tells how many records were lost a run, and in how many of its runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from lab.analytics.charts import heat_map
+from lab.analytics.grid import Cell
+from lab.analytics.report import both, page, table
+from lab.analytics.sweep import SCHEMA
+
+Cells = dict[tuple[str, str], tuple[float, str]]
+TITLES = {
+    "lost": ("Records lost a run (share of runs that lost any)", "실행당 유실 레코드 수 (유실이 있던 실행의 비율)"),
+    "duplicated": ("Records duplicated a run", "실행당 중복 레코드 수"),
+    "reordered": ("Records reordered a run", "실행당 순서가 뒤바뀐 레코드 수"),
+    "mean_gap_s": ("Longest time without an acknowledgement, mean of runs, seconds",
+                   "확인 응답이 없던 가장 긴 시간, 실행 평균(초)"),
+}
+
+
+def axes(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str) -> tuple[list[str], list[str], Cells]:
+    """(columns, rows, cells) of a heat map of one figure."""
+    columns: dict[str, None] = {}
+    rows: dict[str, None] = {}
+    found: Cells = {}
+    for cell, facts in zip(cells, summary):
+        keys = list(cell.values)
+        across = f"{keys[1]}={cell.values[keys[1]]}" if len(keys) > 1 else "all seeds"
+        down = ", ".join(f"{key}={cell.values[key]}" for key in [*keys[2:], *keys[:1]]) or "all"
+        columns[across] = rows[down] = None
+        found[down, across] = _shown(facts, figure)
+    return list(columns), list(rows), found
+
+
+def _shown(facts: Mapping[str, Any], figure: str) -> tuple[float, str]:
+    if not facts["runs"]:
+        return 0.0, "no run"
+    if figure.endswith("_s"):
+        return (0.0, "-") if facts[figure] is None else (facts[figure], f"{facts[figure]:.2f}")
+    value = facts[figure] / facts["runs"]
+    share = f" ({facts['runs_with_loss'] / facts['runs']:.0%})" if figure == "lost" else ""
+    return value, f"{value:.4g}{share}"
+
+
+def text(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str = "lost") -> str:
+    """The heat map for a terminal."""
+    columns, rows, found = axes(cells, summary, figure)
+    left = max(len(row) for row in rows)
+    widths = [max(len(column), *(len(found[row, column][1]) for row in rows if (row, column) in found)) for column in columns]
+    lines = [TITLES[figure][0], " " * left + "".join(f"  {column:>{width}}" for column, width in zip(columns, widths))]
+    for row in rows:
+        told = (found.get((row, column), (0.0, ""))[1] for column in columns)
+        lines.append(f"{row:<{left}}" + "".join(f"  {one:>{width}}" for one, width in zip(told, widths)))
+    return "\n".join(lines)
+
+
+def failures(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each run that failed, with the command that repeats it."""
+    return [f"{row['cell']}, seed {row['seed']}: {row['error']}\n    {row['command']}"
+            for row in results if row["error"] is not None]
+
+
+def write(out: Path, cells: Sequence[Cell], summary: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]) -> None:
+    """results.parquet, sweep.json, sweep.html."""
+    out.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.Table.from_pylist(list(results), schema=SCHEMA), out / "results.parquet")
+    told = {"cells": list(summary), "failed": failures(results)}
+    (out / "sweep.json").write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+    sections = []
+    for figure, title in TITLES.items():
+        columns, rows, found = axes(cells, summary, figure)
+        sections.append(f"<section><h2>{both(title)}</h2>{heat_map(title[0], columns, rows, found)}</section>")
+    heading = both(("Cells; `open` runs the worst seed again", "셀 목록. open의 명령은 가장 나쁜 시드를 다시 실행합니다"))
+    sections.append(f"<section><h2>{heading}</h2>{table(list(summary[0]), summary)}</section>")
+    if told["failed"]:
+        lines = "".join(f"<li><pre>{escape(line)}</pre></li>" for line in told["failed"])
+        sections.append(f"<section><h2>{both(('Runs that failed', '실패한 실행'))}</h2><ul>{lines}</ul></section>")
+    (out / "sweep.html").write_text(page(("Sweep", "스윕"), sections), encoding="utf-8")
