@@ -26,6 +26,7 @@ import orjson
 from broker_core.drivers.pump import LivePump
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
+from lab.checkers.invariants import InvariantMonitor
 from lab.clusters.observe import observe, observe_marks
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import JOURNAL, RunDirectory
@@ -69,7 +70,8 @@ class Branch:
         self.live = after_pass is not None
         self.ended = False
         self.forked_at_us = 0
-        self.feed = JournalFeed(world.journal, self._marks)
+        self.monitor = InvariantMonitor(world)
+        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed)
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self._first_after_pass = after_pass
         self._flush_armed = False
@@ -114,6 +116,7 @@ class Branch:
         state["time"] = {
             "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
         }  # fmt: skip
+        state["invariants"] = self.monitor.lights()
         whole = {"run": self.run_id, "epoch": self.epoch, "t": world.now_us, "state": state}
         return orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
 
@@ -123,6 +126,7 @@ class Branch:
             self.ended = True
             self.pump.stop()
             self.feed.flush(self.world.seq, self.world.now_us)
+            self.files.describe(invariants=self.monitor.to_dict())
             self.files.close(self.world)
 
     def view(self) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A batch's text is a JSON array of rows `[seq, dt, code, node, cause, {params}]`, dt in microseconds
 behind `t0`. While the journal sums events up, a `marks` row (not part of the journal) carries the
-end offset and the high watermark of every replica that moved, so that no viewer falls behind.
+end offset and the high watermark of every replica that moved, so that no viewer falls behind. When an
+invariant's light turns red, a `lights` row (not part of the journal, either) carries the lights that turned.
 """
 
 from __future__ import annotations
@@ -43,9 +44,12 @@ def rows_text(rows: list[Row], t0: int) -> str:
 class JournalFeed:
     """Collects rows while somebody looks on; `flush` hands them out as one batch."""
 
-    def __init__(self, journal: Journal, marks: Callable[[], dict[str, Any]]) -> None:
+    def __init__(
+        self, journal: Journal, marks: Callable[[], dict[str, Any]], lights: Callable[[], dict[str, Any]] | None = None
+    ) -> None:
         self.journal = journal
         self.marks = marks
+        self.lights = lights
         self._rows: list[Row] = []
         self._subscribers: dict[int, Subscriber] = {}
 
@@ -75,6 +79,9 @@ class JournalFeed:
             return
         if self.journal.summing:
             rows.append((seq, now_us, "world", "marks", 0, self.marks()))
+        turned = self.lights() if self.lights is not None else None
+        if turned:
+            rows.append((seq, now_us, "world", "lights", 0, turned))
         if not rows:
             return
         batch = Batch(rows[0][0], rows[-1][0], rows[0][1], rows[-1][1], rows_text(rows, rows[0][1]), len(rows))
@@ -84,7 +91,7 @@ class JournalFeed:
     def since(self, seq: int) -> str | None:
         """Rows behind `seq` with absolute times; None when some of them are no longer in memory."""
         tail = self.journal.tail
-        if not tail or tail[0][0] > seq + 1 and self.journal.count > len(tail):
+        if not tail or (tail[0][0] > seq + 1 and self.journal.count > len(tail)):
             return None
         index = len(tail)
         while index > 0 and tail[index - 1][0] > seq:

@@ -1,13 +1,14 @@
 """The invariant monitor: looks at a world every 50 ms of its own time, between two instants, and says what is wrong.
 
-    world ---- rows, operations ----> invariants (history)
-          ---- end of an instant ---> one look (state) ----> violations ----> lights
+    world ---- transitions, operations ---> invariants (history)
+          ---- end of an instant ---------> one look (state) ----> violations ----> lights
 
 Looks happen when virtual time passes a multiple of `GRID_US`, and at the end of an instant in which a leader, an
 ISR or a log was changed. What the world is then does not depend on who
 watches or how fast: a live branch, a simulated run and a re-execution of either come to the same verdicts,
-with the same event numbers. A violation is found one look after it happened, or two under a load that fills
-the bounds of `invariants_view`.
+with the same event numbers. A violation is found one look after it happened, or some later under a load that
+fills the bounds of `invariants_view`. Only rows of state transitions are listened to: they are always written, and
+the many others cost nothing more.
 
 | light | ok | |
 |---|---|---|
@@ -92,15 +93,15 @@ class InvariantMonitor:
                 self._by_code.setdefault(code, []).append(one.row)
             for operation in one.operations:
                 self._by_operation.setdefault(operation, []).append(one.operation)
-        for code in URGENT:
-            self._by_code.setdefault(code.name, []).append(self._soon)
-        world.journal.watchers.append(self._row)
+        for decisive in URGENT:
+            self._by_code.setdefault(decisive.name, []).append(self._soon)
+        world.journal.transition_watchers.append(self._row)
         world.operations.watchers.append(self._operation)
         world.observers.append(self._advancing)
 
     def detach(self) -> None:
         """Look no more."""
-        self.world.journal.watchers.remove(self._row)
+        self.world.journal.transition_watchers.remove(self._row)
         self.world.operations.watchers.remove(self._operation)
         self.world.observers.remove(self._advancing)
 
@@ -131,6 +132,7 @@ class InvariantMonitor:
         for one in self.invariants:
             for violation in one.check(self.world):
                 self._note(violation)
+        self.view.looked()
 
     def _note(self, violation: Violation) -> None:
         key = (violation.invariant, violation.key)
@@ -153,6 +155,10 @@ class InvariantMonitor:
     def total(self) -> int:
         """Violations of all invariants."""
         return sum(self.counts.values())
+
+    def red(self) -> dict[str, int]:
+        """Invariants that did not hold, and how often."""
+        return {name: count for name, count in self.counts.items() if count}
 
     def lights(self) -> dict[str, dict[str, Any]]:
         """Name -> {"ok", "violations", "first": {"seq", "t", "what", "text", "params"} | None}."""

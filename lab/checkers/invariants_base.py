@@ -101,6 +101,7 @@ class Invariant:
         return Violation(self.name, seq, t, what, params, (what, *key))
 
     def found_in(self, look: PartitionLook, what: str, key: Key, **params: Any) -> Violation:
-        """A violation in a partition, at the moment that it was last touched."""
+        """A violation in a partition, at the last event that touched it."""
         place = {"topic": look.topic, "partition": look.index}
-        return Violation(self.name, look.seq, look.t, what, {**place, **params}, (what, look.topic, look.index, *key))
+        seq, t = self.view.moment(look)
+        return Violation(self.name, seq, t, what, {**place, **params}, (what, look.topic, look.index, *key))

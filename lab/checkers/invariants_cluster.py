@@ -14,7 +14,7 @@ from lab.clusters import observe
 
 CALM_US = 5_000_000
 METADATA_CHECKS = 32
-GROUPS_EVERY = 20
+OFFSET_CHECKS = 64
 
 
 class SingleController(Invariant):
@@ -157,41 +157,35 @@ class CommittedOffsetNotBeyondEnd(Invariant):
         "en": "A committed offset is not beyond the end of the log.",
         "ko": "커밋된 오프셋은 로그의 끝을 넘지 않습니다.",
     }
-    codes = (events.OFFSETS_COMMITTED.name,)
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
-        self._touched: dict[tuple[str, str, int], tuple[int, int, int]] = {}
-        self._looks = 0
-
-    def row(self, row: Row) -> None:
-        params = row[5]
-        self._touched[params["group"], params["topic"], params["partition"]] = (params["offset"], row[0], row[1])
+        self._queue: list[tuple[Any, Place]] = []
 
     def check(self, world: World) -> list[Violation]:
-        self._looks += 1
-        if self._looks % GROUPS_EVERY == 0 or not self.view.bounded:
-            self._all(world)
-        touched, self._touched = self._touched, {}
+        if not self._queue:
+            self._queue = self._committed()
         found = []
-        for (group, topic, partition), (offset, seq, t) in touched.items():
-            leader = self.view.leader(topic, partition)
-            if leader is None or offset <= max(leader.log.log_end_offset, self.view.history(topic, partition).excused):
+        for _ in range(min(OFFSET_CHECKS, len(self._queue)) if self.view.bounded else len(self._queue)):
+            group, place = self._queue.pop()
+            committed = group.offsets.committed.get(place)
+            leader = self.view.leader(*place) if committed is not None else None
+            if leader is None or committed.offset <= leader.log.log_end_offset:
                 continue
-            params = {"topic": topic, "partition": partition, "group": group, "offset": offset}
-            end = leader.log.log_end_offset
-            found.append(self.found(seq, t, "committed_beyond_end", tuple(params.values()), **params, end=end))
+            if committed.offset > self.view.history(*place).excused:
+                params = {"topic": place[0], "partition": place[1], "group": group.group_id, "offset": committed.offset}
+                end = leader.log.log_end_offset
+                key = tuple(params.values())
+                found.append(self.found(world.seq, world.now_us, "committed_beyond_end", key, **params, end=end))
         return found
 
-    def _all(self, world: World) -> None:
-        for _, machine in self.view.machines():
-            groups = getattr(machine, "groups", None)
-            if groups is None:
-                continue
-            for name, group in groups.registry.groups.items():
-                for (topic, partition), committed in group.offsets.committed.items():
-                    key = (name, topic, partition)
-                    self._touched.setdefault(key, (committed.offset, world.seq, world.now_us))
+    def _committed(self) -> list[tuple[Any, Place]]:
+        groups: list[Any] = []
+        for _, machine in self.view.running:
+            coordinator = getattr(machine, "groups", None)
+            if coordinator is not None:
+                groups += coordinator.registry.groups.values()
+        return [(group, place) for group in groups for place in group.offsets.committed]
 
 
 class OneOwnerPerPartitionInGroupGeneration(Invariant):

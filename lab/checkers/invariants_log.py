@@ -189,7 +189,7 @@ class Copy:
             self.cut(log.log_end_offset)
         position = max(self.agreed, committed.start, log.log_start_offset)
         end = min(committed.end, log.log_end_offset)
-        if position >= end or self.mismatch is not None:
+        if position >= end or self.mismatch is not None or limit <= 0:
             return 0
         batches = walk(log, position, end, limit)
         self.agreed = position

@@ -135,40 +135,31 @@ class MonotonicHighWatermark(Invariant):
         "en": "Within a leader epoch the high watermark never goes back.",
         "ko": "한 리더 에포크 안에서 하이 워터마크는 뒤로 가지 않습니다.",
     }
-    codes = (events.HIGH_WATERMARK.name, events.BECAME_LEADER.name, events.BECAME_FOLLOWER.name, events.LOG_LOADED.name)
+    codes = (events.BECAME_LEADER.name, events.BECAME_FOLLOWER.name, events.LOG_LOADED.name)
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self._marks: dict[tuple[str, str, int], tuple[int, int]] = {}
-        self._found: list[Violation] = []
 
     def row(self, row: Row) -> None:
         params = row[5]
         key = (row[2], params["topic"], params["partition"])
         if row[3] == events.BECAME_LEADER.name:
             self._marks[key] = (params["leader_epoch"], -1)
-        elif row[3] != events.HIGH_WATERMARK.name:
+        else:
             self._marks.pop(key, None)
-        elif key in self._marks:
-            self._moved(key, self._marks[key][0], params["after"], row[0], row[1])
-
-    def _moved(self, key: tuple[str, str, int], epoch: int, mark: int, seq: int, t: int) -> None:
-        known = self._marks.get(key)
-        if known is not None and known[0] == epoch and mark < known[1]:
-            self._found.append(
-                self.found(
-                    seq, t, "high_watermark_went_back", (*key, epoch, mark), topic=key[1], partition=key[2],
-                    leader=key[0], before=known[1], after=mark,
-                )
-            )  # fmt: skip
-        self._marks[key] = (epoch, mark)
 
     def check(self, world: World) -> list[Violation]:
+        found = []
         for look in self.view.looks:
             for broker, leader in look.presumed.items():
+                epoch, mark = leader.leader_epoch, leader.log.high_watermark
                 key = (f"broker-{broker}", look.topic, look.index)
-                self._moved(key, leader.leader_epoch, leader.log.high_watermark, look.seq, look.t)
-        found, self._found = self._found, []
+                known = self._marks.get(key)
+                if known is not None and known[0] == epoch and mark < known[1]:
+                    params = {"leader": broker, "before": known[1], "after": mark}
+                    found.append(self.found_in(look, "high_watermark_went_back", (broker, epoch, mark), **params))
+                self._marks[key] = (epoch, mark)
         return found
 
 

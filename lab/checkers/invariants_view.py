@@ -1,14 +1,14 @@
 """What invariants look at: only the partitions that were touched since the last look, and not too many at once.
 
-A partition is touched by a journal row that names it, or (above the budget of the journal, where rows are
-summed up) by a patrol that walks over all replicas and compares log end and high watermark with what they
-were. What does not fit into one look stays in the queue for the next: a look has a bounded cost.
+A partition is touched by a state transition that names it, or by a patrol that walks over all replicas and
+compares log end and high watermark with what they were. What does not fit into one look stays in the queue
+for the next: a look has a bounded cost.
 
 | per look | at most |
 |---|---|
 | partitions | `LOOKS` |
 | batch headers that are read | `BATCHES` |
-| replicas on patrol | `PATROL`, `PATROL_BLIND` while rows are summed up |
+| partitions on patrol | `PATROL` |
 | batches read again with checksums | `AUDIT` |
 """
 
@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.kernel import events
-from broker_core.kernel.events import MESSAGE
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
 from broker_core.metadata import znodes
@@ -27,7 +26,7 @@ from broker_core.replication.partition import OFFLINE, Partition
 from lab.checkers.invariants_log import CommittedLog, Copy
 from lab.clusters import observe
 
-LOOKS, BATCHES, PATROL, PATROL_BLIND, AUDIT = 100, 2000, 16, 256, 16
+LOOKS, BATCHES, PATROL, AUDIT = 100, 2000, 128, 16
 WITHOUT_BOUND = 1 << 40
 UNCLEAN = "unclean"
 Place = tuple[str, int]
@@ -37,7 +36,7 @@ Truth = Callable[[World, str, int], LeaderAndIsr | None]
 TOUCHING = tuple(
     code.name
     for code in (
-        events.LOG_APPENDED, events.HIGH_WATERMARK, events.TRUNCATED, events.BECAME_LEADER, events.BECAME_FOLLOWER,
+        events.TRUNCATED, events.BECAME_LEADER, events.BECAME_FOLLOWER,
         events.LEADER_ELECTED, events.ISR_SHRUNK, events.ISR_EXPANDED, events.REPLICA_STOPPED, events.LOG_LOADED,
         events.LOG_RECOVERED, events.LOG_START_MOVED, events.SEGMENT_ROLLED, events.SEGMENT_DELETED,
         events.INDEX_REBUILT, events.PARTITION_OFFLINE,
@@ -124,7 +123,9 @@ class View:
         self.histories: dict[Place, History] = {}
         self.touched: dict[Place, Moment] = {}
         self.looks: list[PartitionLook] = []
+        self.running: list[tuple[int, Any]] = []
         self.bounded = True
+        self._last_seq = 0
         self._left = 0
         self._patrol: list[Place] = []
         self._audit: list[tuple[Place, int]] = []
@@ -142,9 +143,9 @@ class View:
         return [(broker, node.machine) for broker, node in observe.brokers(self.world) if node.machine is not None]
 
     def replicas(self, place: Place) -> dict[int, Partition]:
-        """Broker -> its replica, where it has one that works."""
+        """Broker -> its replica, where it has one that works; as of the look."""
         found: dict[int, Partition] = {}
-        for broker, machine in self.machines():
+        for broker, machine in self.running:
             partition = machine.replicas.partitions_by_name.get(place)
             if partition is not None and partition.log is not None and partition.role != OFFLINE:
                 found[broker] = partition
@@ -202,6 +203,7 @@ class View:
     def look(self, bounded: bool = True) -> None:
         """Gather `looks`; without bounds everything there is."""
         self.bounded = bounded
+        self.running = self.machines()
         self._left = BATCHES if bounded else WITHOUT_BOUND
         now = (self.world.seq, self.world.now_us)
         if bounded:
@@ -215,19 +217,30 @@ class View:
             if look is not None:
                 self.looks.append(look)
 
+    def looked(self) -> None:
+        """The look is over."""
+        self._last_seq = self.world.seq
+
+    def moment(self, look: PartitionLook) -> Moment:
+        """The last event since the look before that names the partition, as far as the journal has it in memory."""
+        for row in reversed(self.world.journal.tail):
+            if row[0] <= self._last_seq:
+                break
+            if row[5].get("topic") == look.topic and row[5].get("partition") == look.index:
+                return row[0], row[1]
+        return look.seq, look.t
+
     def _places(self) -> dict[Place, None]:
         found: dict[Place, None] = {}
-        for _, machine in self.machines():
+        for _, machine in self.running:
             found.update(dict.fromkeys(machine.replicas.partitions_by_name))
         return found
 
     def _walk_patrol(self, now: Moment) -> None:
         """Partitions that have changed without a row that says so."""
-        journal = self.world.journal
-        blind = journal.summing or journal.level < MESSAGE
         if not self._patrol:
             self._patrol = list(self._places())
-        for _ in range(min(PATROL_BLIND if blind else PATROL, len(self._patrol))):
+        for _ in range(min(PATROL, len(self._patrol))):
             place = self._patrol.pop()
             if place not in self.touched and self._has_changed(place):
                 self.touch(place, now)

@@ -23,6 +23,7 @@ from broker_core.clients.consumer import ConsumerMachine
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
+from lab.checkers.invariants import InvariantMonitor
 from lab.checkers.receipt import Receipt, make_receipt
 from lab.clusters import observe
 from lab.clusters.build import OPERATOR, StorageFactory, build_world, memory
@@ -56,6 +57,7 @@ class RunResult:
     variant: str = ""
     prediction: int | None = None
     moment: dict[str, int] | None = None
+    violations: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The line that `run --json` prints."""
@@ -63,6 +65,7 @@ class RunResult:
             "scenario": self.scenario, "seed": self.seed, "passed": self.passed,
             "receipt": self.receipt.total.to_dict(), "dir": str(self.directory), "unmet": self.unmet,
             "notes": self.notes, "variant": self.variant, "prediction": self.prediction, "moment": self.moment,
+            "violations": self.violations,
         }  # fmt: skip
 
 
@@ -94,6 +97,7 @@ class Execution:
         self.files = files
         self.live = live
         self.world: World = build_world(self.spec, storage_factory)
+        self.monitor = InvariantMonitor(self.world)
         self.notes: list[str] = []
         self.began_us = 0
         self.findings = Findings()
@@ -121,18 +125,22 @@ class Execution:
     def _conclude(self) -> RunResult:
         """Receipt, verdict, the moment that mattered."""
         files, world, found = self.files, self.world, self.findings
+        self.monitor.finish()
+        found.violations = dict(self.monitor.counts)
         receipt = found.receipt = make_receipt(world.operations.rows)
         found.rows = read_rows(files.path / JOURNAL, self.began_us)
         unmet = self.judge()
         prediction, moment = found.right_choice(self.scenario), self._moment()
         files.write_disks(world)
         files.describe(
-            receipt=receipt.to_dict(), unmet=unmet, passed=not unmet, notes=self.notes, began_us=self.began_us,
+            receipt=receipt.to_dict(), invariants=self.monitor.to_dict(), unmet=unmet, passed=not unmet,
+            notes=self.notes, began_us=self.began_us,
             steps=self.steps, prediction=prediction, moment=moment,
         )  # fmt: skip
         return RunResult(
             self.scenario.name, self.spec.seed, not unmet, receipt, files.path, unmet, self.notes,
             world.now_us / 1e6, time.monotonic() - self._wall_start, self.scenario.variant, prediction, moment,
+            self.monitor.red(),
         )  # fmt: skip
 
     def _moment(self) -> dict[str, int] | None:
