@@ -23,9 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel.errors import StorageError
+
+if TYPE_CHECKING:
+    from broker_core.kernel.storage import Storage
 
 FULL, WRITE_ERROR, READ_ERROR, LOST_FSYNC = "full", "write_error", "read_error", "lost_fsync"
 PAGE = 4096
@@ -124,3 +127,18 @@ def tear(rest: bytearray, position: int, random: Random) -> bytearray:
             kept[random.randrange(start, end)] ^= 1 << random.randrange(8)
         start = end
     return kept
+
+
+class Unfaulted:
+    """`with Unfaulted(storages):` an observer looks at disks without meeting their faults, or using them up."""
+
+    def __init__(self, storages: Iterable[Storage]) -> None:
+        self._found = [(storage, storage.faults) for storage in storages if storage.faults is not None]
+
+    def __enter__(self) -> None:
+        for storage, _ in self._found:
+            storage.set_faults(None)
+
+    def __exit__(self, *problem: object) -> None:
+        for storage, faults in self._found:
+            storage.set_faults(faults)

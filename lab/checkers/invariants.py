@@ -25,6 +25,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.storage_faults import Unfaulted
 from broker_core.kernel.world import World
 from lab.checkers.invariants_base import Invariant, Key, Violation
 from lab.checkers.invariants_cluster import (
@@ -128,11 +129,12 @@ class InvariantMonitor:
 
     def _look(self, bounded: bool) -> None:
         self.looks += 1
-        self.view.look(bounded)
-        for one in self.invariants:
-            for violation in one.check(self.world):
-                self._note(violation)
-        self.view.looked()
+        with Unfaulted(node.storage for node in self.world.nodes.values()):
+            self.view.look(bounded)
+            for one in self.invariants:
+                for violation in one.check(self.world):
+                    self._note(violation)
+            self.view.looked()
 
     def _note(self, violation: Violation) -> None:
         key = (violation.invariant, violation.key)

@@ -17,6 +17,7 @@
 | random_halves | | the brokers fall into two halves that do not hear each other |
 | disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, once, on_call, probability | disks |
 | bit_flip | broker, topic, partition, offset, field | a bit of the batch with that offset turns over |
+| repair_disk | broker | it works again |
 | wipe | broker | the process is killed, its disks are empty |
 | clock_skew | broker, ms | its clock is wrong by so much |
 | expire_session | broker | the coordination tree gives its session up |
@@ -159,7 +160,7 @@ def _process(required: tuple[str, ...] = (), **more: Check) -> CommandKind:
 
 
 KINDS: dict[str, CommandKind] = {
-    **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "expire_session")},
+    **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "repair_disk", "expire_session")},
     "power_loss": _process(torn=checks.truth),
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),

@@ -108,6 +108,11 @@ class FaultCommands:
 
     _do_disk_full = _do_disk_write_error = _do_disk_read_error = _do_lost_fsync = _disk_fault
 
+    def _do_repair_disk(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        disks.clear(world.nodes[name])
+        return {"node": name}
+
     def _do_bit_flip(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
         place = command["topic"], command["partition"], command["offset"]

@@ -1,0 +1,201 @@
+"""Who breaks things in a swarm run, and mends them after a while.
+
+Faults come at random times, each with its end already planned. A crash, a pause, a cut link take nothing from
+a disk: any number of them may come together. What loses data (a power loss, a wiped disk) is different: with
+acks=all and `min.insync.replicas` 2 Kafka promises to survive *one* such loss. So
+
+* it hits only when nothing else is broken and every partition of that broker has another replica in its ISR
+* until it has left all ISRs, or has everything again, nothing else is broken
+* the next one waits until it is back in every ISR
+
+Without the second rule records are lost, and in Kafka, too: the ISR still names a broker that lost its tail when
+the only other member dies (KIP-966 is the answer to that, in KRaft).
+"""
+
+from __future__ import annotations
+
+import heapq
+from random import Random
+from typing import Any
+
+from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
+from broker_core.kernel.world import World
+from lab.clusters import observe
+
+S = 1_000_000
+Command = dict[str, Any]
+KINDS: dict[str, float] = {
+    "kill": 3, "stop": 2, "pause": 3, "power_loss": 2, "wipe": 1, "partition_link": 3, "isolate": 2,
+    "random_halves": 1, "delay_link": 2, "drop_link": 2, "bandwidth_link": 1, "clock_skew": 1, "expire_session": 1,
+    "disk_full": 1, "disk_write_error": 1, "disk_read_error": 1, "lost_fsync": 1, "tree_kill": 1, "tree_pause": 1,
+    "client_kill": 1, "produce": 1,
+}  # fmt: skip
+LOSES = ("power_loss", "wipe")
+
+
+class Nemesis:
+    """`next_us` says when it acts next, `act` gives the commands of that moment, `done` tells it what came of each."""
+
+    def __init__(self, world: World, rng: Random, kinds: list[str], losing: bool) -> None:
+        self.world = world
+        self.rng = rng
+        self.kinds = kinds
+        self.losing = losing
+        self.mean_us = rng.uniform(0.3, 3) * S
+        self.bare: str | None = None
+        self._planned: list[tuple[int, int, Command]] = []
+        self._count = 0
+        self._attack_us = 0
+
+    def begin(self) -> None:
+        """The load has begun."""
+        self._attack_us = self.world.now_us + self._wait_us()
+
+    def next_us(self) -> int:
+        return min(self._attack_us, self._planned[0][0] if self._planned else self._attack_us)
+
+    def act(self) -> list[Command]:
+        """What is planned for now, and perhaps something new."""
+        now_us = self.world.now_us
+        commands = []
+        while self._planned and self._planned[0][0] <= now_us:
+            commands.append(heapq.heappop(self._planned)[2])
+        if self._attack_us <= now_us:
+            self._attack_us = now_us + self._wait_us()
+            kind = self.rng.choices(self.kinds, [KINDS[name] for name in self.kinds])[0]
+            command = self._attack(kind)
+            if command is not None and not commands:
+                commands.append(command)
+        return commands
+
+    def done(self, command: Command, ok: bool) -> None:
+        """Plan the end of what was begun."""
+        do = command["do"]
+        if not ok:
+            return
+        if do in LOSES:
+            self.bare = f"broker-{command['broker']}"
+        for delay_us, end in self._ends(command):
+            self._plan(delay_us, end)
+
+    # -- times ------------------------------------------------------------------------------
+    def _wait_us(self) -> int:
+        return int(self.rng.expovariate(1.0) * self.mean_us) + 1000
+
+    def _plan(self, delay_us: int, command: Command) -> None:
+        self._count += 1
+        heapq.heappush(self._planned, (self.world.now_us + delay_us, self._count, command))
+
+    def _ends(self, command: Command) -> list[tuple[int, Command]]:
+        """The commands that undo a fault, and when."""
+        do, rng = command["do"], self.rng
+        later = int(rng.uniform(0.1, 8) * S)
+        who = {key: command[key] for key in ("broker", "node") if key in command}
+        if do in ("kill", "stop", "power_loss", "wipe"):
+            return [(later, {"do": "restart", **who})]
+        if do == "pause":
+            return [(later, {"do": "resume", **who})]
+        if do.endswith("_link") and do != "heal_link":
+            between = {key: command[key] for key in ("between", "one_way") if key in command}
+            return [(later, {"do": "heal_link", **between})]
+        if do in ("isolate", "random_halves"):
+            return [(later, {"do": "stop_all_faults"})]
+        if do in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync"):
+            return [(later, {"do": "repair_disk", **who}), (later + 1000, {"do": "restart", **who})]
+        if do == "clock_skew" and command["ms"]:
+            return [(later, {**command, "ms": 0})]
+        return []
+
+    # -- attacks ----------------------------------------------------------------------------
+    def _attack(self, kind: str) -> Command | None:
+        """A command of this kind, or None when it must not be now."""
+        rng = self.rng
+        names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
+        broker = int(rng.choice(names)[7:]) if names else 0
+        if not names or not self._may_break(kind, broker):
+            return None
+        if kind.endswith("_link"):
+            return self._link(kind, broker, names)
+        if kind.startswith("tree_"):
+            return {"do": kind[5:], "node": "zookeeper-1"}
+        if kind == "client_kill":
+            return {"do": "kill", "node": rng.choice(["producer-plain", "consumer-1", "consumer-2"])}
+        if kind == "produce":
+            return {"do": "produce", "topic": "orders", "value": f"by hand {self._count} {self.world.now_us}"}
+        if kind == "random_halves":
+            return {"do": kind} if len(names) > 1 else None
+        command: Command = {"do": kind, "broker": broker}
+        if kind == "clock_skew":
+            command["ms"] = rng.choice([-3_600_000, -1000, 1000, 3_600_000])
+        elif kind == "power_loss":
+            command["torn"] = rng.random() < 0.5
+        elif kind == "isolate":
+            command["one_way"] = rng.random() < 0.3
+        elif kind.startswith("disk_"):
+            self._disk(command, broker)
+        return command
+
+    def _disk(self, command: Command, broker: int) -> None:
+        machine: Any = self.world.nodes[f"broker-{broker}"].machine
+        command["directory"] = self.rng.choice(machine.log_manager.log_dirs)
+        command["on_call"] = self.rng.choice([1, 1, 10, 100])
+
+    def _link(self, kind: str, broker: int, names: list[str]) -> Command:
+        rng = self.rng
+        others = [name for name in names if name != f"broker-{broker}"]
+        other = rng.choice([*others, *others, "zookeeper-1", "producer-safe", "consumer-1"])
+        command: Command = {"do": kind, "between": [f"broker-{broker}", other], "one_way": rng.random() < 0.3}
+        if kind == "delay_link":
+            command |= {"delay_ms": rng.choice([1, 20, 100, 1000]), "jitter_ms": rng.choice([0, 10, 100])}
+        elif kind == "drop_link":
+            command["probability"] = rng.choice([0.01, 0.1, 0.3])
+        elif kind == "bandwidth_link":
+            command["bytes_per_s"] = rng.choice([1_000, 10_000, 1_000_000])
+        return command
+
+    # -- at least one good copy -------------------------------------------------------------
+    def _may_break(self, kind: str, broker: int) -> bool:
+        if self.losing:
+            return True
+        if self.bare is not None and self._has_everything(self.bare):
+            self.bare = None
+        if kind in LOSES:
+            return self.bare is None and self._calm() and self._has_copies(broker)
+        return self.bare is None or not self._in_an_isr(self.bare)
+
+    def _calm(self) -> bool:
+        """Nothing is broken."""
+        world = self.world
+        return (
+            all(node.state not in (PAUSED, STOPPED) for _, node in observe.brokers(world))
+            and not any(link.changed for link in world.network.links.values())
+            and not self._planned
+        )
+
+    def _states(self, name: str) -> list[tuple[str, int, dict[str, Any]]]:
+        """Partitions with a replica there."""
+        broker = int(name[7:])
+        return [
+            (topic, number, state) for topic, partitions in observe.topics(self.world).items()
+            for number, state in partitions.items() if broker in state["replicas"]
+        ]  # fmt: skip
+
+    def _has_copies(self, broker: int) -> bool:
+        return all(len([one for one in state["isr"] if one != broker]) > 0
+                   for _, _, state in self._states(f"broker-{broker}"))  # fmt: skip
+
+    def _in_an_isr(self, name: str) -> bool:
+        return any(int(name[7:]) in state["isr"] for _, _, state in self._states(name))
+
+    def _has_everything(self, name: str) -> bool:
+        """In every ISR, with all that the leader has committed."""
+        broker = int(name[7:])
+        if self.world.nodes[name].state != RUNNING:
+            return False
+        for topic, number, state in self._states(name):
+            marks = observe.log_marks(self.world, topic, number)
+            if broker not in state["isr"] or broker not in marks or state["leader"] not in marks:
+                return False
+            if marks[broker]["leo"] < marks[state["leader"]]["hw"]:
+                return False
+        return True
