@@ -24,6 +24,7 @@ from broker_core.replication.fetch_session import (
     FetchSessionCache,
     apply_changes,
 )
+from broker_core.replication.meters import Meters
 from broker_core.replication.reading import READ_COMMITTED, FetchParams, Reader, Reading
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -37,13 +38,14 @@ class Fetching:
 
     def __init__(
         self, node: Node, reader: Reader, sessions: FetchSessionCache, purgatory: DelayedOperationPurgatory,
-        fetch_max_bytes: int,
+        fetch_max_bytes: int, meters: Meters | None = None,
     ) -> None:  # fmt: skip
         self.node = node
         self.reader = reader
         self.sessions = sessions
         self.purgatory = purgatory
         self.fetch_max_bytes = fetch_max_bytes
+        self.meters = meters or Meters()
         self._no_divergence = m.FetchResponse.EpochEndOffset()
         self._no_leader = m.FetchResponse.LeaderIdAndEpoch()
         self._no_snapshot = m.FetchResponse.SnapshotId()
@@ -109,8 +111,10 @@ class Fetching:
             fetch.done(fetch.context, m.FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH))
             return
         topics: dict[Any, Any] = {}
+        size = 0
         for reading in readings:
             position = reading.position
+            size += reading.size
             key = position.topic or position.topic_id
             answer = topics.get(key)
             if answer is None:
@@ -120,6 +124,10 @@ class Fetching:
             answer.partitions.append(self._partition_data(reading, fetch.params))
             if session is not None:
                 self._said(session, reading)
+        if fetch.params.is_follower:
+            self.meters.replication_bytes_out += size
+        else:
+            self.meters.bytes_out += size
         response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=list(topics.values()))
         fetch.done(fetch.context, response)
 

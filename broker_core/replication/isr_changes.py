@@ -126,6 +126,7 @@ class IsrChanges:
         partition = change.partition
         if error not in _WITHDRAW and error not in _WAIT:
             return True
+        self.host.meters.failed_isr_updates += 1
         self.host.node.emit(
             events.ISR_CHANGE_REFUSED, topic=partition.topic, partition=partition.index, isr=change.isr,
             error=error.name,
@@ -138,11 +139,13 @@ class IsrChanges:
         partition, emit = change.partition, self.host.node.emit
         isr = list(partition.isr.committed)
         if change.removed:
+            self.host.meters.isr_shrinks += 1
             emit(
                 events.ISR_SHRUNK, topic=partition.topic, partition=partition.index, isr=isr, removed=change.removed,
                 reason=change.reason, lag_ms=change.lag_ms, leader_epoch=partition.leader_epoch,
             )  # fmt: skip
         else:
+            self.host.meters.isr_expands += 1
             emit(
                 events.ISR_EXPANDED, topic=partition.topic, partition=partition.index, isr=isr, added=change.added,
                 leader_epoch=partition.leader_epoch,

@@ -33,6 +33,7 @@ from broker_core.log.partition_log import AppendInfo, PartitionLog
 from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.replication.errors import ReplicaError
 from broker_core.replication.isr import InSyncReplicas
+from broker_core.replication.meters import Meters
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica import FetchClock, Replica
 from broker_core.wire.errors import ErrorCode
@@ -50,6 +51,7 @@ class PartitionHost(Protocol):
     node: Node
     broker_id: int
     protections: Protections
+    meters: Meters
     lag_time_max_ms: int
     produce_purgatory: DelayedOperationPurgatory
     fetch_purgatory: DelayedOperationPurgatory
@@ -239,7 +241,12 @@ class Partition:
         return info
 
     def _appended(self, info: AppendInfo, role: str) -> None:
-        node = self.host.node
+        node, meters = self.host.node, self.host.meters
+        if role == LEADER:
+            meters.bytes_in += info.bytes
+            meters.messages_in += info.last_offset - info.first_offset + 1
+        else:
+            meters.replication_bytes_in += info.bytes
         if node.messages:
             node.emit(
                 events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,

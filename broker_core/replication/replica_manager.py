@@ -39,6 +39,7 @@ from broker_core.replication.fetcher_manager import FetcherManager
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import Leadership, Led
+from broker_core.replication.meters import Meters
 from broker_core.replication.offsets import Offsets
 from broker_core.replication.partition import FAILED, Partition
 from broker_core.replication.protections import Protections
@@ -81,6 +82,7 @@ class ReplicaManager:
         self.log_manager = log_manager
         self.broker_epoch = broker_epoch
         self.protections = protections or Protections()
+        self.meters = Meters()
         self._take_config(config)
         self.partitions_by_name: dict[tuple[str, int], Partition] = {}
         self.produce_purgatory = DelayedOperationPurgatory(node, "Produce", in_order=True)
@@ -121,7 +123,9 @@ class ReplicaManager:
         self.appending = Appending(partitions, self.produce_purgatory, self.missing, self.storage_failed)
         self.reader = Reader(self, partitions, self._topic_name, self.missing)
         self.sessions = FetchSessionCache(node, config["max.incremental.fetch.session.cache.slots"])
-        self.fetching = Fetching(node, self.reader, self.sessions, self.fetch_purgatory, config["fetch.max.bytes"])
+        self.fetching = Fetching(
+            node, self.reader, self.sessions, self.fetch_purgatory, config["fetch.max.bytes"], self.meters
+        )
         self.offsets = Offsets(self, partitions, self.missing)
 
     # -- life -------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class KafkaController:
         self.broker_id = broker_id
         self.is_active = False
         self.controller_id: int | None = None
+        self.broker_changes = 0
         self.context = ControllerContext()
         self.thread = ControllerThread(node, zk, self._session_lost)
         self._serving: tuple[str, Done, Any] | None = None
@@ -236,6 +237,7 @@ class KafkaController:
             return
         match path:
             case znodes.BROKER_IDS:
+                self.broker_changes += 1
                 self.membership.brokers_changed()
             case znodes.TOPICS:
                 self.topics.topics_changed()

@@ -42,6 +42,7 @@ class PartitionStateMachine:
         self.store = store
         self.batch = batch
         self.unclean_default = unclean_default
+        self.unclean_elections = 0
 
     # --- at the start of a controller ------------------------------------------------------------
 
@@ -188,6 +189,7 @@ class PartitionStateMachine:
             self.context.leadership[partition] = state
             self.batch.lead_or_follow(outcomes[partition].recipients, partition, state)
             self._set(partition, PartitionState.ONLINE)
+            self.unclean_elections += outcomes[partition].unclean
             self._announce(
                 partition, previous.leader if previous else NO_LEADER, state, _reason(strategy, outcomes[partition])
             )
