@@ -99,7 +99,7 @@ def offer() -> Any:
     from web.live.hub import hub
 
     if settings.REDIS_URL and settings.HOSTS_LAB:
-        host = LabHost(hub.lab, get_channel_layer(), settings.LAB_NAME)
+        host = LabHost(hub.lab, get_channel_layer("processes"), settings.LAB_NAME)
         host.start()
         return host
     return None

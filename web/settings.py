@@ -4,7 +4,7 @@
 |---|---|---|
 | BROKERLAB_DATA | directory of the lab; the web keeps its files in `web/` below it | `data/` here |
 | DATABASE_URL | `postgresql://user:password@host:port/name` | SQLite in that directory |
-| REDIS_URL | channel layer between several web processes | a layer in memory |
+| REDIS_URL | where several web processes of one lab meet (`web.live.remote`) | one process |
 | BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost only |
 | BROKERLAB_TOKEN | what REST asks of callers that are not on this machine | drawn, in `web/token` |
 | BROKERLAB_LAB | name of the lab, in REST's addresses and in Redis | `lab` |
@@ -52,10 +52,15 @@ def _database(url: str | None) -> dict[str, Any]:
     }
 
 
-def _channel_layer(url: str | None) -> dict[str, Any]:
-    if not url:
-        return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
-    return {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [url], "capacity": 400, "expiry": 20}}
+def _channel_layers(url: str | None) -> dict[str, Any]:
+    """`processes` joins web processes. WebSockets need no channels of their own: theirs stay in memory."""
+    layers: dict[str, Any] = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    if url:
+        # The layer waits for 5 s at a time, which must not be longer than the socket does.
+        host = {"address": url, "socket_timeout": 20}
+        config = {"hosts": [host], "capacity": 400, "expiry": 20}
+        layers["processes"] = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": config}
+    return layers
 
 
 LAB_NAME = os.environ.get("BROKERLAB_LAB", "lab")
@@ -82,7 +87,7 @@ TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP
 
 DATABASES = {"default": _database(os.environ.get("DATABASE_URL"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CHANNEL_LAYERS = {"default": _channel_layer(REDIS_URL)}
+CHANNEL_LAYERS = _channel_layers(REDIS_URL)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ko", "한국어")]

@@ -161,7 +161,8 @@ class LabHost:
             if run not in self.publications:
                 self.publications[run] = Publication(self, run)
             self.publications[run].renew()
-        return self._facts()
+        publication = self.publications.get(run)
+        return {**self._facts(), "n": publication.n if publication is not None else 0}
 
     def _facts(self) -> dict[str, Any]:
         """Which run is live, which are open, where its clock stands."""

@@ -27,6 +27,7 @@ from web.live import wire_names as names
 from web.live.lab import Batch
 
 RETRY_S = 1.0
+ON_THEIR_WAY_S = 0.3
 _log = logging.getLogger("brokerlab.remote")
 
 
@@ -190,7 +191,7 @@ class RemoteLab:
         if self._layer is None:
             from channels.layers import get_channel_layer
 
-            self._layer = get_channel_layer()
+            self._layer = get_channel_layer("processes")
         self._loop = loop
         self._own = loop.create_future()
         self._watches.clear()
@@ -204,7 +205,7 @@ class RemoteLab:
         return task
 
     async def _receive_answers(self) -> None:
-        channel = await self._layer.new_channel("brokerlab.answers")
+        channel = await self._layer.new_channel(names.OWN)
         self._own.set_result(channel)
         async for message in received(self._layer, channel):
             if "facts" in message:
@@ -264,7 +265,7 @@ class Watch:
     async def follow(self) -> None:
         """Join the group, renew the lease, hand batches on; ends by being cancelled."""
         layer, group = self.lab.layer, names.group(self.lab.name, self.run)
-        channel = await layer.new_channel("brokerlab.batches")
+        channel = await layer.new_channel(names.OWN)
         renewal = self.lab.keep(self._renew(group, channel))
         try:
             async for message in received(layer, channel):
@@ -277,11 +278,24 @@ class Watch:
         while True:
             try:
                 await self.lab.layer.group_add(group, channel)
-                self.lab.told(await asyncio.wrap_future(self.lab.call("watch", self.run)))
+                facts = await asyncio.wrap_future(self.lab.call("watch", self.run))
+                self.lab.told(facts)
                 self.ready.set()
-            except (LabError, BranchError, OSError) as error:
+                await self._compare(facts["host"], facts["n"])
+            except Exception as error:
                 _log.warning("lab %s: %s", self.lab.name, error)
             await asyncio.sleep(names.RENEW_S)
+
+    async def _compare(self, host: str, n: int) -> None:
+        """Batches that went by while this process was not in the group show in the host's count alone."""
+        if self._at is None:
+            self._at = (host, n)
+            return
+        await asyncio.sleep(ON_THEIR_WAY_S)
+        if self._at[0] != host or self._at[1] < n:
+            self._at = (host, n)
+            if not await self._fill():
+                self.lab.lost(self.run)
 
     async def _take(self, message: dict[str, Any]) -> None:
         place = (message["host"], message["n"])

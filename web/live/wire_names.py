@@ -18,6 +18,8 @@ SLOW_PATIENCE_S = 120.0
 RENEW_S = 2.0
 LEASE_S = 10.0
 LIVE = "live"
+OWN = "brokerlab"
+"""Prefix of all channels of one process: the Redis layer reads only one such prefix at a time."""
 
 
 def calls(lab: str) -> str:

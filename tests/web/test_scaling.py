@@ -1,0 +1,191 @@
+"""Several web processes for one lab, against a real Redis and a real PostgreSQL that the tests start."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import CHECKOUT, StartedLab, missing
+from tests.lab.ports import free_ports
+from tests.web.rest import Caller
+from tests.web.servers import postgres_program, postgres_server, redis_server
+from websockets.sync.client import ClientConnection, connect
+
+
+@dataclass
+class Process:
+    """A web process that serves viewers of a lab elsewhere."""
+
+    page: str
+    process: subprocess.Popen[str]
+
+    @property
+    def rest(self) -> Caller:
+        return Caller(self.page)
+
+
+@pytest.fixture
+def redis(require_program: Callable[[str], str], require_module: Callable[[str], None]) -> Iterator[str]:
+    require_module("channels_redis")
+    with redis_server(require_program("redis-server")) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(require_module: Callable[[str], None]) -> Iterator[str]:
+    require_module("psycopg")
+    initdb, server = postgres_program("initdb"), postgres_program("postgres")
+    if initdb is None or server is None:
+        missing("PostgreSQL's server")
+    with postgres_server(str(initdb), str(server)) as url:
+        yield url
+
+
+@pytest.fixture
+def run_viewers(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """`run_viewers(REDIS_URL=...)`: `python -m web.viewers` on a free port."""
+    running: list[Process] = []
+
+    def run(**environment: str) -> Process:
+        data = tmp_path / f"viewers-{len(running)}"
+        given = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": str(data)} | environment
+        process = subprocess.Popen([sys.executable, "-P", "-m", "web.viewers", "--port", str(free_ports(1))],
+                                   env=given, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        running.append(Process(process.stdout.readline().strip().removeprefix("Page: "), process))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(20) == 0
+
+
+@contextmanager
+def view(page: str) -> Iterator[ClientConnection]:
+    """A viewer that has said hello."""
+    with connect(page.replace("http", "ws") + "live/", origin=page.rstrip("/"), max_size=None) as socket:
+        socket.send(json.dumps({"k": "hello", "run": None, "epoch": None, "last": None}))
+        yield socket
+
+
+def messages(socket: ClientConnection, seconds: float = 20) -> Iterator[dict[str, Any]]:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = json.loads(socket.recv(timeout=seconds))
+        yield from found if isinstance(found, list) else [found]
+    raise AssertionError("what was waited for did not come")
+
+
+def snapshot(socket: ClientConnection) -> dict[str, Any]:
+    return next(message for message in messages(socket) if message["k"] == "snap")
+
+
+def rows_until(socket: ClientConnection, code: str, known: int) -> list[list[Any]]:
+    """Rows behind `known` up to the first of this code; no delta may leave a hole."""
+    rows: list[list[Any]] = []
+    for message in messages(socket):
+        if message["k"] != "d":
+            continue
+        assert message["from"] <= known, "a viewer would have to resync"
+        rows += [row for row in message["ev"] if row[0] > known]
+        known = max(known, message["to"])
+        if any(row[2] == code for row in rows):
+            return rows
+    raise AssertionError
+
+
+def start(run_lab: Callable[..., StartedLab], monkeypatch: pytest.MonkeyPatch, **environment: str) -> StartedLab:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return run_lab("--preset", "teaching", web=True)
+
+
+@pytest.mark.slow
+def test_two_web_processes_show_one_lab_and_share_one_database(
+    redis: str, postgres: str, run_lab: Callable[..., StartedLab], run_viewers: Callable[..., Process],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    lab = start(run_lab, monkeypatch, REDIS_URL=redis, DATABASE_URL=postgres)
+    host, other = Caller(lab.page), run_viewers(REDIS_URL=redis, DATABASE_URL=postgres)
+
+    with view(lab.page) as here, view(other.page) as there:
+        seen_here, seen_there = snapshot(here), snapshot(there)
+        assert seen_there["run"] == seen_here["run"]
+        assert seen_there["state"]["brokers"].keys() == {"1", "2", "3"}
+        there.send(json.dumps({"k": "cmd", "id": 5, "do": "create_topic", "topic": "orders", "partitions": 1}))
+        rows_here = rows_until(here, "leader_elected", seen_here["seq"])
+        rows_there = rows_until(there, "leader_elected", seen_there["seq"])
+        led = [row for row in rows_here if row[2] == "leader_elected"][0]
+        assert led[5]["topic"] == "orders"
+        assert [row for row in rows_there if row[2] == "leader_elected"][0][0] == led[0]
+
+    assert other.rest.get("labs").json["labs"][0]["run"] == host.get("labs").json["labs"][0]["run"]
+    state = other.rest.get("labs/lab/snapshot").json["state"]
+    leader = state["topics"]["orders"]["partitions"]["0"]["leader"]
+    killed = other.rest.post("labs/lab/commands", {"do": "kill", "broker": leader}).json
+    assert killed["ok"]
+    assert host.get("labs/lab/snapshot").json["state"]["brokers"][str(leader)]["state"] == "stopped"
+    refused = other.rest.post("labs/lab/commands", {"do": "kill", "broker": 9})
+    assert (refused.status, refused.json["place"]) == (422, "broker")
+    assert [row[2] for row in other.rest.get(f"labs/lab/events?since={killed['seq'] - 1}").json["events"]][0] == "command"
+    assert other.rest.get("runs").status == 501
+
+    job = host.post("scenarios/acks-all/run", {"seed": 5}).json
+    done = other.rest.get(f"jobs/{job['id']}?wait=30").json
+    assert (done["state"], done["result"]["receipt"]["lost"]) == ("done", 0), done
+    assert [one["id"] for one in other.rest.get("jobs").json["jobs"]] == [job["id"]]
+    assert not list(lab.data.rglob("*.sqlite3"))
+
+
+@pytest.mark.slow
+def test_viewers_elsewhere_survive_a_new_host_and_a_redis_that_was_away(
+    require_program: Callable[[str], str], require_module: Callable[[str], None], tmp_path: Path,
+    run_lab: Callable[..., StartedLab], run_viewers: Callable[..., Process], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    require_module("channels_redis")
+    port = free_ports(1)
+    stack = ExitStack()
+    with redis_server(require_program("redis-server"), port) as url:
+        lab = start(run_lab, monkeypatch, REDIS_URL=url)
+        other = run_viewers(REDIS_URL=url)
+        socket = stack.enter_context(view(other.page))
+        before = snapshot(socket)
+    with redis_server(require_program("redis-server"), port), stack:
+        deadline = time.monotonic() + 20
+        while other.rest.get("labs/lab/snapshot").status != 200 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        known = other.rest.get("labs/lab/snapshot").json["seq"]
+        Caller(lab.page).post("labs/lab/commands", {"do": "create_topic", "topic": "again", "partitions": 1})
+        found = [row for message in until(socket, "leader_elected", before["seq"]) for row in message.get("ev", [])]
+        assert any(row[0] > known and row[2] == "leader_elected" for row in found)
+        lab.stop()
+        run_lab("--preset", "teaching", web=True, data=lab.data)
+        fresh = next(one for one in messages(socket, 30) if one["k"] == "snap" and one["run"] != before["run"])
+        assert "again" in fresh["state"]["topics"]
+
+
+def until(socket: ClientConnection, code: str, known: int) -> Iterator[dict[str, Any]]:
+    """Messages up to the delta that has this code; after an outage a snapshot may stand between."""
+    for message in messages(socket, 30):
+        if message["k"] in ("d", "snap"):
+            yield message
+        if message["k"] == "d" and any(row[2] == code for row in message["ev"]):
+            return
+
+
+def test_viewers_without_redis_say_what_is_missing() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "REDIS_URL"}
+    done = subprocess.run([sys.executable, "-P", "-m", "web.viewers"], env=environment | {"PYTHONPATH": str(CHECKOUT)},
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, "REDIS_URL" in done.stderr) == (2, True)
