@@ -55,6 +55,25 @@ class StageCosts:
     io_us: int = 0
 
 
+@dataclass(slots=True)
+class ApiTotals:
+    """Kafka's RequestMetrics of one API, summed up since the process started; times in microseconds."""
+
+    requests: int = 0
+    queue_us: int = 0
+    local_us: int = 0
+    remote_us: int = 0
+    response_us: int = 0
+
+    def add(self, context: RequestContext, ready_us: int, now_us: int) -> None:
+        """A request that took time."""
+        handled = context.handled_us if context.handled_us >= 0 else ready_us
+        self.queue_us += context.taken_us - context.received_us
+        self.local_us += handled - context.taken_us
+        self.remote_us += ready_us - handled
+        self.response_us += now_us - ready_us
+
+
 class RequestPipeline:
     """All connections of one broker and the queues between its threads."""
 
@@ -71,6 +90,7 @@ class RequestPipeline:
         self.mode: Mode = mode
         self.outside: dict[int, Connection] = {}
         self.inside: dict[tuple[str, str], Connection] = {}
+        self.totals: dict[int, ApiTotals] = {}
         self.request_queue: deque[RequestContext] = deque()
         self.busy_io = 0
         self.processor_queues: dict[int, deque[tuple[str, Any, Any]]] = {}
@@ -278,6 +298,7 @@ class RequestPipeline:
         """No answer (acks=0): the connection goes on."""
         if not context.answered:
             context.answered = True
+            self.totals.setdefault(context.api_key, ApiTotals()).requests += 1
             self._report_stages(context, self.node.now_us())
             self._unmute(context.connection)
 
@@ -286,6 +307,12 @@ class RequestPipeline:
         if connection.closed:
             return
         node, key, correlation = self.node, context.api_key, context.correlation_id
+        totals = self.totals.get(key)
+        if totals is None:
+            totals = self.totals[key] = ApiTotals()
+        totals.requests += 1
+        if node.world.now_us != context.received_us:
+            totals.add(context, ready_us, node.world.now_us)
         if node.details:
             self._report_stages(context, ready_us)
         if node.messages:

@@ -178,6 +178,7 @@ class Fetcher:
                 state.fetch_offset = log.log_end_offset
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch
                 self.session.put(state)
+            state.lag = max(0, data.high_watermark - state.fetch_offset)
             self._take_marks(state, data.high_watermark, data.log_start_offset)
         except (LogError, RecordsError):
             self._delay(state)

@@ -23,11 +23,13 @@ class FollowerState:
     """One followed partition in one leader epoch.
 
     * phase == FETCHING: fetch_offset is the log end
+    * `lag`: by how much the log end was behind the leader's high watermark after its last answer
     * `sent`: the leader's session knows exactly this state
     """
 
     __slots__ = (
         "partition", "key", "leader_epoch", "fetch_offset", "last_fetched_epoch", "phase", "sent", "timer", "resume",
+        "lag",
     )  # fmt: skip
 
     def __init__(self, partition: Partition) -> None:
@@ -40,6 +42,7 @@ class FollowerState:
         self.sent = False
         self.timer: Timer | None = None
         self.resume = FETCHING
+        self.lag = 0
 
     def cancel(self) -> None:
         """This state is over."""
