@@ -1,6 +1,6 @@
 """All message types by name, whatever their schemas come from.
 
-    FetchRequest     versions 0-3 from old_client_apis, 4-18 from kio
+    FetchRequest     versions 0-3 from old_client_apis, 4-18 from kio (`stored_schemas`)
     LeaderAndIsrRequest       0-7 from zookeeper_apis
     LeaderChangeMessage       0-1 from kio (it stands in a control record, not in a request)
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from broker_core.wire import kio_schemas, old_admin_apis, old_client_apis, zookeeper_apis
+from broker_core.wire import old_admin_apis, old_client_apis, stored_schemas, zookeeper_apis
 from broker_core.wire.apis import ApiKey, api_name
 from broker_core.wire.schema import Struct, Table, parse_tables
 
@@ -50,7 +50,7 @@ def _kio_modules() -> dict[str, tuple[str, str]]:
     """Message name -> (kio's module, kind)."""
     found = {}
     apis = {key.name.lower(): api_name(key) for key in ApiKey}
-    for module in kio_schemas.module_names():
+    for module in stored_schemas.module_names():
         name = apis.get(module)
         if name is None:
             found["".join(word.capitalize() for word in module.split("_"))] = (module, "data")
@@ -71,7 +71,7 @@ def message_type(name: str) -> MessageType:
     loaders: dict[int, Callable[[int], Struct]] = {}
     if name in _kio_modules():
         module, kind = _kio_modules()[name]
-        loaders = {v: _KioLoader(module, kind) for v in kio_schemas.versions_of(module)}
+        loaders = {v: _KioLoader(module, kind) for v in stored_schemas.versions_of(module)}
     table = _tables().get(name)
     if table is not None:
         loaders |= dict.fromkeys(range(table.versions.first, table.versions.last + 1), table.at)
@@ -86,4 +86,4 @@ class _KioLoader:
         self._kind = kind
 
     def __call__(self, version: int) -> Struct:
-        return kio_schemas.load(self._module, version, self._kind)
+        return stored_schemas.load(self._module, version, self._kind)

@@ -5,7 +5,7 @@ kio is generated from Apache Kafka's message definitions, one module per API, ve
 names, types, tags and defaults of the fields. Its values differ from ours (durations are timedeltas,
 times datetimes, the nil UUID None), and so do its readers, which do not check lengths before allocating.
 
-Importing all of kio's modules takes more than a second, so each API is imported when it is first needed.
+Importing all of kio's modules takes more than a second, so what is read off here is kept in a file (`stored_schemas`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ places stands once, behind the fields, as a line `Name:`.
 
 `Table` is such a text for all versions; `Table.at(version)` resolves it to a `Struct`, the plain tree for
 one version that readers, writers and message classes work from. The `Struct`s of most APIs come from the
-kio package instead (`kio_schemas`); nothing above this module can tell the difference.
+kio package instead (`kio_schemas`, `stored_schemas`); nothing above this module can tell the difference.
 """
 
 from __future__ import annotations

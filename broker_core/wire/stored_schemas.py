@@ -1,0 +1,113 @@
+"""The schemas of `kio_schemas`, kept in a file: reading them takes milliseconds, importing kio's modules half a second.
+
+`messages.json` holds every struct once, however many messages and versions use it:
+
+    {"kio": "0.6.5",
+     "structs": [["FetchTopic", flexible, fields, tagged fields], ...]     inner ones before outer ones
+     "messages": {"fetch": {"request": {"4": number of its struct, "5": ...}, "response": ...}, ...}}
+
+A field is [name, type or number of a struct, is array, is nullable, tag, default]. The file is made by
+`python -m broker_core.wire.stored_schemas`; a test says that it agrees with the kio that is installed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version as version_of_package
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from broker_core.wire.schema import NIL_UUID, Field, Struct
+
+PATH = Path(__file__).with_name("messages.json")
+KINDS = ("request", "response", "data")
+
+
+@cache
+def _stored() -> dict[str, Any]:
+    stored: dict[str, Any] = orjson.loads(PATH.read_bytes())
+    return stored
+
+
+def module_names() -> list[str]:
+    """`produce`, `fetch`, ...: the names that kio has, sorted."""
+    return list(_stored()["messages"])
+
+
+def versions_of(module: str) -> list[int]:
+    """The versions of `produce`, `fetch`, ... that kio has; empty for a name it does not know."""
+    kinds = _stored()["messages"].get(module, {})
+    return [int(version) for version in next(iter(kinds.values()), ())]
+
+
+def load(module: str, version: int, kind: str) -> Struct:
+    """The schema of one version; `kind` is "request", "response" or, for what stands in records, "data"."""
+    return _struct(_stored()["messages"][module][kind][str(version)])
+
+
+@cache
+def _struct(number: int) -> Struct:
+    name, flexible, fields, tagged = _stored()["structs"][number]
+    return Struct(name, tuple(map(_field, fields)), tuple(map(_field, tagged)), flexible)
+
+
+def _field(stored: list[Any]) -> Field:
+    name, kind, array, nullable, tag, default = stored
+    if isinstance(kind, int):
+        return Field(name, _struct(kind), array, nullable, tag, default)
+    if default is not None and not array:
+        default = {"uuid": NIL_UUID, "bytes": b""}.get(kind, default)
+    return Field(name, kind, array, nullable, tag, default)
+
+
+# -- making the file ------------------------------------------------------------------------
+class _Writer:
+    """Gives each different struct a number."""
+
+    def __init__(self) -> None:
+        self.structs: list[Any] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def number(self, struct: Struct) -> int:
+        stored = [
+            struct.name, struct.flexible, [self._field(field) for field in struct.fields],
+            [self._field(field) for field in struct.tagged],
+        ]  # fmt: skip
+        key = orjson.dumps(stored)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.structs)
+            self.structs.append(stored)
+        return self._numbers[key]
+
+    def _field(self, field: Field) -> list[Any]:
+        kind = self.number(field.type) if isinstance(field.type, Struct) else field.type
+        default = "" if field.default in (NIL_UUID, b"") else field.default
+        return [field.name, kind, field.array, field.nullable, field.tag, default]
+
+
+def collect() -> bytes:
+    """The file's content, from the kio that is installed."""
+    from broker_core.wire import kio_schemas
+
+    writer = _Writer()
+    messages: dict[str, Any] = {}
+    for module in kio_schemas.module_names():
+        kinds: dict[str, dict[str, int]] = {}
+        for kind in KINDS:
+            for version in kio_schemas.versions_of(module):
+                try:
+                    struct = kio_schemas.load(module, version, kind)
+                except ModuleNotFoundError:
+                    continue
+                kinds.setdefault(kind, {})[str(version)] = writer.number(struct)
+        messages[module] = kinds
+    structs = b",\n".join(orjson.dumps(struct) for struct in writer.structs)
+    names = b",\n".join(orjson.dumps(name) + b":" + orjson.dumps(kinds) for name, kinds in messages.items())
+    head = orjson.dumps(version_of_package("kio"))
+    return b'{"kio":' + head + b',\n"structs":[\n' + structs + b'],\n"messages":{\n' + names + b"}}\n"
+
+
+if __name__ == "__main__":
+    PATH.write_bytes(collect())
