@@ -43,6 +43,10 @@ class File(Protocol):
         """At most `size` bytes from `position`; shorter at the end of the file."""
         ...
 
+    def peek(self, position: int, size: int) -> memoryview:
+        """As `read`, of a range that was sent before: a fault of the disk (`storage_faults`) does not reach it."""
+        ...
+
     def slice(self, position: int, size: int) -> FileSlice: ...
 
     def truncate(self, size: int) -> None: ...
@@ -71,7 +75,7 @@ class FileSlice:
 
     def read(self) -> memoryview:
         """The bytes, by reference where the storage still holds them in memory."""
-        return self.file.read(self.position, self.size)
+        return self.file.peek(self.position, self.size)
 
 
 class Storage(Protocol):

@@ -69,6 +69,9 @@ class MemoryFile:
     def read(self, position: int, size: int) -> memoryview:
         if self.faults is not None:
             self.faults.check(self.path, "read")
+        return self.peek(position, size)
+
+    def peek(self, position: int, size: int) -> memoryview:
         end = min(position + size, self.size)
         if position >= end:
             return memoryview(b"")

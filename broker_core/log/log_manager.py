@@ -34,6 +34,7 @@ from broker_core.log.config import LogConfig
 from broker_core.log.facts import Emit, no_journal
 from broker_core.log.partition_log import PartitionLog
 from broker_core.log.producers import EXPIRATION_MS
+from broker_core.records.errors import RecordsError
 
 DELETE_SUFFIX = "-delete"
 TopicPartition = tuple[str, int]
@@ -84,7 +85,7 @@ class LogManager:
         for log_dir in self.live_dirs():
             try:
                 self.clean = self._load_directory(log_dir, now_ms) and self.clean
-            except StorageError as error:
+            except (StorageError, RecordsError) as error:
                 self.fail_directory(log_dir, str(error))
 
     def _load_directory(self, log_dir: str, now_ms: int) -> bool:

@@ -22,6 +22,9 @@ class PlainFile:
         self._stream.seek(position)
         return memoryview(self._stream.read(max(0, min(size, self.size - position))))
 
+    def peek(self, position: int, size: int) -> memoryview:
+        return self.read(position, size)
+
     def slice(self, position: int, size: int) -> FileSlice:
         return FileSlice(self, position, size)
 

@@ -102,7 +102,8 @@ def _check_indexes(log: PartitionLog, missing: list[str], scanned_from: int | No
                     log.fact(events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=segment.next_offset())
             log.fact(events.INDEX_REBUILT, file=gone[0] if gone else stem + INDEX, reason=str(error))
             continue
-        segment.load()
+        if scanned_from is None or place < scanned_from:
+            segment.load()
 
 
 def _recover(log: PartitionLog) -> None:

@@ -199,10 +199,13 @@ class LogSegment:
         """After opening files that are known to be good: the latest time from the index, once."""
         self.max_timestamp, self.max_timestamp_offset = self.time_index.last_entry()
         _, position = self.index.last_entry()
-        for _, header in headers_from(self.log, position, self.log.size):
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp = header.max_timestamp
-                self.max_timestamp_offset = header.last_offset
+        try:
+            for _, header in headers_from(self.log, position, self.log.size):
+                if header.max_timestamp > self.max_timestamp:
+                    self.max_timestamp = header.max_timestamp
+                    self.max_timestamp_offset = header.last_offset
+        except RecordsError:
+            """A damaged header is found by whoever reads it."""
 
     def next_offset(self) -> int:
         """The offset behind the last batch."""

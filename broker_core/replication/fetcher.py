@@ -121,12 +121,13 @@ class Fetcher:
         self.leader.fetch(self.session, self._received)
 
     def _received(self, _: Any, response: Any) -> None:
-        self.in_flight = False
+        """Take the whole answer before the next request: what that one says is not what this one answers."""
         if self.closed:
             return
         if response is None:
             self.session.restart(self.session.id)
         if response is None or response.error_code not in SESSION_ERRORS:
+            self.in_flight = False
             self.pause = self.host.node.after(self.host.backoff_us, self._go_on)
             return
         if self.session.answered(response):
@@ -136,6 +137,7 @@ class Fetcher:
                     state = self.states.get((name, data.partition_index))
                     if state is not None and state.sent and state.phase == FETCHING:
                         self._take(state, data)
+        self.in_flight = False
         self.run()
 
     def _go_on(self) -> None:

@@ -5,11 +5,12 @@ a disk: any number of them may come together. What loses data (a power loss, a w
 acks=all and `min.insync.replicas` 2 Kafka promises to survive *one* such loss. So
 
 * it hits only when nothing else is broken and every partition of that broker has another replica in its ISR
-* until it has left all ISRs, or has everything again, nothing else is broken
-* the next one waits until it is back in every ISR
+* until it has left all ISRs it stays down, and nothing else is broken
+* the next one waits until it is back in every ISR, with everything
 
-Without the second rule records are lost, and in Kafka, too: the ISR still names a broker that lost its tail when
-the only other member dies (KIP-966 is the answer to that, in KRaft).
+Without the second rule records are lost, and in Kafka with ZooKeeper, too: a broker that starts again with less
+than it had, before a controller has seen it go (the controller may have died with it), is still in the ISR, and may
+lead. KIP-966 is the answer to that, in KRaft.
 """
 
 from __future__ import annotations
@@ -59,7 +60,11 @@ class Nemesis:
         now_us = self.world.now_us
         commands = []
         while self._planned and self._planned[0][0] <= now_us:
-            commands.append(heapq.heappop(self._planned)[2])
+            command = heapq.heappop(self._planned)[2]
+            if command["do"] == "restart" and not self.may_restart(command):
+                self._plan(S // 2, command)
+            else:
+                commands.append(command)
         if self._attack_us <= now_us:
             self._attack_us = now_us + self._wait_us()
             kind = self.rng.choices(self.kinds, [KINDS[name] for name in self.kinds])[0]
@@ -162,6 +167,14 @@ class Nemesis:
         if kind in LOSES:
             return self.bare is None and self._calm() and self._has_copies(broker)
         return self.bare is None or not self._in_an_isr(self.bare)
+
+    def may_restart(self, command: Command | None = None) -> bool:
+        """Whether the broker that lost its data has left all ISRs (another one may start any time)."""
+        if self.losing or self.bare is None or self.world.nodes[self.bare].state != STOPPED:
+            return True
+        if command is not None and command.get("broker") != int(self.bare[7:]):
+            return True
+        return not self._in_an_isr(self.bare)
 
     def _calm(self) -> bool:
         """Nothing is broken."""

@@ -28,6 +28,7 @@ from lab.faults.nemesis import KINDS, Nemesis
 from lab.scenarios import grammar
 from lab.scenarios.grammar import Scenario
 
+GONE_US = 60_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
 
 
@@ -103,6 +104,7 @@ class SwarmRun(Execution):
     def _settle(self) -> None:
         """A broker that has given up a directory takes it back when it starts again."""
         self._try({"do": "stop_all_faults"})
+        self._wait(self.nemesis.may_restart, GONE_US)
         for _, node in observe.brokers(self.world):
             machine: Any = node.machine
             if machine is not None and machine.log_manager.offline_dirs:
