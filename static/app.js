@@ -5,8 +5,10 @@
  * a new picture. The cluster's state is never here: it is what the clock says it is.
  */
 import { Catalogue } from "./i18n/catalogue.js";
+import { Desk } from "./desk/desk.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
 import { changesState } from "./model/reduce.js";
+import { TOLD_ONLY } from "./model/story.js";
 
 const REMEMBERED = ["tab", "acks", "storyAll", "axis", "span", "internal"];
 
@@ -30,6 +32,7 @@ export class App {
     this.dirty = true;
     this.send = null; // (command) => promise of the answer
     this.notice = () => {};
+    this.desk = new Desk(this); // runs, forks, scenarios, receipts
     this.#recall();
     for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command"]) this[name] = this[name].bind(this);
   }
@@ -114,6 +117,7 @@ export class App {
 
   /** Look at the moment just after the event at `position`. */
   select(position) {
+    if (position <= TOLD_ONLY) return this.desk.goToItem(position);
     const event = this.history.at(position);
     if (!event) return;
     const { topic, partition } = event.params;
@@ -136,6 +140,7 @@ export class App {
 
   /** One event (or one state change) back or on; at the live edge the cluster itself steps on. */
   step(by, toChange = false) {
+    if (by < 0 && this.desk.before(() => this.step(by, toChange))) return;
     if (this.clock.live && by > 0) this.command({ do: "time", speed: toChange ? "step_state" : "step_event" });
     else if (toChange) this.clock.stepTo(by, (event) => changesState(event.code));
     else this.clock.step(by);
@@ -170,9 +175,9 @@ export class App {
     this.set({});
   }
 
-  async copy(text, button) {
+  async copy(text, button, label = "attach.copy") {
     await navigator.clipboard.writeText(text);
     button.textContent = this.words.t("attach.copied");
-    setTimeout(() => { button.textContent = this.words.t("attach.copy"); }, 1500);
+    setTimeout(() => { button.textContent = this.words.t(label); }, 1500);
   }
 }

@@ -4,7 +4,7 @@
 import { App } from "./app.js";
 import { Catalogue } from "./i18n/catalogue.js";
 import { eventOf } from "./model/reduce.js";
-import { Story } from "./model/story.js";
+import { Story, TOLD_ONLY } from "./model/story.js";
 import { Feed } from "./net/feed.js";
 import { Socket } from "./net/socket.js";
 import { Clock } from "./time/clock.js";
@@ -21,16 +21,18 @@ const app = new App({ history, story, clock, words: new Catalogue(data("catalogu
 const feed = new Feed(history, story, clock);
 const screen = new Screen(app);
 
-data("earlier").forEach((row, index, rows) => story.add(eventOf(row, 0), index - rows.length));
+data("earlier").forEach((row, index, rows) => story.add(eventOf(row, 0), TOLD_ONLY + index - rows.length));
 feed.apply([data("snapshot")], performance.now());
 const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live/`, () => feed.known());
 feed.resync = (last) => socket.resync(last);
 feed.synced = () => socket.synced();
 feed.onevents = (events, first) => screen.happened(events, first);
+feed.onrun = (run) => app.desk.arrived(run);
 app.send = (command) => socket.command(command);
 socket.onstate = () => app.set({ online: socket.open, everOnline: app.everOnline || socket.open });
 
 listen(app);
+app.desk.open(socket, feed);
 
 function frame(wall) {
   const messages = socket.drain();

@@ -9,7 +9,7 @@
  *     quiet   what makes it happen: sessions, znodes, logs, connections; shown on demand
  *     silent  traffic; it is seen on the stage and in the time lines
  */
-const LOUD = new Set([
+export const LOUD = new Set([
   "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
   "disk_fault", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
@@ -46,6 +46,8 @@ const MERGED = {
 const ONE_MOMENT_US = 300_000;
 const LONG = { replica_fenced: 20_000_000, client_software: 5_000_000 }; // the same again and again
 const LOOK_BACK = 12;
+/** Positions at and below this one: events that were told before they were loaded. */
+export const TOLD_ONLY = -1e9;
 
 function nameOf({ code, params }) {
   if (params.topic !== undefined && params.partition !== undefined) return `${params.topic}-${params.partition}`;
@@ -93,6 +95,16 @@ export class Story {
       loud: LOUD.has(event.code) || event.code === "command", tone: toneOf(event.code), version: 0,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
+  }
+
+  /** Tell events that came before all others; what was told of the same events without their positions goes. */
+  prepend(events, position) {
+    const earlier = new Story(this.levels, this.limit);
+    events.forEach((event, index) => earlier.add(event, position + index));
+    const [first, last] = [events[0].seq, events[events.length - 1].seq];
+    const rest = this.items.filter((item) => item.positions[0] > TOLD_ONLY || item.first.seq < first || item.first.seq > last);
+    const older = rest.filter((item) => item.first.seq < first);
+    this.items = [...older, ...earlier.items, ...rest.slice(older.length)].slice(-2 * this.limit);
   }
 
   /** The newest `limit` items that happened before `position`, newest first. */

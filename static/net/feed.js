@@ -19,6 +19,7 @@ export class Feed {
     this.resync = () => {};
     this.synced = () => {};
     this.onevents = () => {};
+    this.onrun = () => {}; // another run, or another epoch of it
   }
 
   /** What a hello tells the server. */
@@ -45,16 +46,19 @@ export class Feed {
   }
 
   #snap({ run, epoch, seq, t, state }, wall) {
+    let other = false;
     if (run !== this.run || epoch !== this.epoch) {
       this.history.reset();
       if (this.run) this.story.items.length = 0; // what was told before the first snapshot stays
       this.clock.goLive();
       Object.assign(this, { run, epoch });
+      other = true;
     } else if (seq > this.last + 1) this.gaps += 1;
     this.last = seq;
     this.history.append([snapshotEvent(seq, t, state)]);
     this.clock.heard({ t, speed: state.time?.speed, paused: state.time?.paused }, wall);
     this.synced();
+    if (other) this.onrun(run);
     return true;
   }
 

@@ -15,6 +15,7 @@ export class Socket {
     this.make = make;
     this.queue = [];
     this.waiting = new Map(); // command id -> resolve
+    this.progress = new Map(); // question id -> told which share is done
     this.number = 0;
     this.tries = 0;
     this.open = false;
@@ -41,6 +42,7 @@ export class Socket {
     this.queue.length = 0;
     for (const resolve of this.waiting.values()) resolve({ ok: false, lost: true });
     this.waiting.clear();
+    this.progress.clear();
     this.onstate();
     setTimeout(() => this.#connect(), WAITS[Math.min(this.tries, WAITS.length - 1)]);
     this.tries += 1;
@@ -52,7 +54,9 @@ export class Socket {
       if (message.k === "ack") {
         this.waiting.get(message.id)?.(message);
         this.waiting.delete(message.id);
-      } else this.queue.push(message);
+        this.progress.delete(message.id);
+      } else if (message.k === "progress") this.progress.get(message.id)?.(message.share);
+      else this.queue.push(message);
     }
     if (this.queue.length > QUEUE) {
       this.queue.length = 0;
@@ -82,14 +86,31 @@ export class Socket {
     this.resyncing = false;
   }
 
+  /** Look at another open run; what comes from now on is of that one. */
+  look(run) {
+    this.queue.length = 0;
+    this.resyncing = true;
+    this.#say({ k: "hello", run, epoch: 0, last: 0 });
+  }
+
   /** Send a command; resolves with {ok, seq, ...} or {ok: false, error, place}. */
   command(command) {
+    return this.#ask({ k: "cmd", ...command });
+  }
+
+  /** Ask something else ({what, ...}); `progress(share)` is called while the answer is made. */
+  ask(question, progress = null) {
+    return this.#ask({ k: "ask", ...question }, progress);
+  }
+
+  #ask(message, progress = null) {
     if (!this.open) return Promise.resolve({ ok: false, lost: true });
     this.number += 1;
     const id = this.number;
+    if (progress) this.progress.set(id, progress);
     return new Promise((resolve) => {
       this.waiting.set(id, resolve);
-      this.#say({ k: "cmd", id, ...command });
+      this.#say({ ...message, id });
     });
   }
 }

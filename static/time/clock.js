@@ -7,6 +7,8 @@
  *
  * The clock holds no timer: `tick(wall)` is called once in each animation frame.
  */
+import { SNAPSHOT } from "../model/reduce.js";
+
 export class Clock {
   constructor(history) {
     this.history = history;
@@ -55,6 +57,7 @@ export class Clock {
 
   goLive() {
     this.position = null;
+    this.history.pinned = Infinity;
     this.playing = false;
   }
 
@@ -66,20 +69,26 @@ export class Clock {
       return;
     }
     this.position = Math.max(begin, position);
+    this.history.pinned = this.position;
     this.t = this.history.timeAt(this.position);
     this.playing = false;
   }
 
   /** One event back or on. */
   step(by) {
-    this.go(this.viewed + by);
+    const { history } = this;
+    let position = this.viewed + by;
+    // A snapshot in the middle of what was loaded changes nothing that could be seen.
+    while (position > history.begin + 1 && position < history.end && history.at(position - 1).code === SNAPSHOT) position += by;
+    this.go(position);
   }
 
   /** To the next or last event for which `wanted(event)` holds; the view stands just after it. */
   stepTo(by, wanted) {
     let position = this.viewed + by;
     while (position > this.history.begin && position < this.history.end) {
-      if (wanted(this.history.at(position - 1))) break;
+      const event = this.history.at(position - 1);
+      if (wanted(event) && (event.code !== SNAPSHOT || position === this.history.begin + 1)) break;
       position += by;
     }
     this.go(position);

@@ -1,12 +1,15 @@
 /**
  * Everything that was seen of a run, and the state at any moment of it.
  *
- * Events stand in blocks of BLOCK; each block keeps the state before its first event. A seek replays
- * at most BLOCK events onto one of them. When more than LIMIT events are held the oldest blocks go.
+ * Events stand in blocks of at most BLOCK; each block keeps the state before its first event. A seek
+ * replays at most BLOCK events onto one of them.
  *
- *     position 0 = before the first event kept ... position `end` = the live edge
+ *     ... -2 -1 | 0 1 2 ... end
+ *     loaded    | seen since the page was opened         `begin` is the first position kept
+ *     later       0 = before the first event seen, `end` = the live edge
  *
- * Positions are absolute and keep their meaning when old blocks go: `begin` grows.
+ * Positions keep their meaning: what is loaded from before gets positions below `begin`. When more
+ * than LIMIT events are held the oldest blocks go, but not those at and after `pinned`.
  */
 import { EMPTY, reduce } from "../model/reduce.js";
 
@@ -22,10 +25,16 @@ export class History {
   reset() {
     this.begin = 0;
     this.end = 0;
-    this.blocks = [];
+    this.pinned = Infinity; // the position that is looked at
+    this.blocks = []; // {start, base, events}, oldest first
     this.live = EMPTY;
-    this.byCause = new Map(); // seq -> absolute position of the first event with this sequence
-    this.seek = { position: -1, state: EMPTY };
+    this.byCause = new Map(); // seq -> position of the first event with this sequence
+    this.seek = { position: null, state: EMPTY };
+    this.last = 0; // index of the block that was found last
+  }
+
+  get full() {
+    return this.end - this.begin >= this.limit;
   }
 
   /** Add events at the live edge. */
@@ -33,8 +42,8 @@ export class History {
     let from = 0;
     while (from < events.length) {
       let block = this.blocks[this.blocks.length - 1];
-      if (!block || block.events.length === BLOCK) {
-        block = { base: this.live, events: [] };
+      if (!block || block.events.length >= BLOCK) {
+        block = { start: this.end, base: this.live, events: [] };
         this.blocks.push(block);
       }
       const some = events.slice(from, from + BLOCK - block.events.length);
@@ -49,29 +58,60 @@ export class History {
     this.#forget();
   }
 
+  /** Put events before all others; `base` is the state before the first of them. */
+  prepend(base, events) {
+    const blocks = [];
+    let state = base;
+    for (let from = 0; from < events.length; from += BLOCK) {
+      const some = events.slice(from, from + BLOCK);
+      blocks.push({ start: this.begin - events.length + from, base: state, events: some });
+      state = reduce(state, some);
+    }
+    this.begin -= events.length;
+    for (let index = events.length - 1; index >= 0; index -= 1) this.byCause.set(events[index].seq, this.begin + index);
+    this.blocks.unshift(...blocks);
+    this.last = 0;
+    this.seek = { position: null, state: EMPTY };
+  }
+
   #forget() {
-    while (this.end - this.begin > this.limit) {
+    while (this.end - this.begin > this.limit && this.blocks.length > 1 && this.blocks[1].start <= this.pinned) {
       const gone = this.blocks.shift();
       for (const event of gone.events) this.byCause.delete(event.seq);
-      this.begin += gone.events.length;
+      this.begin = this.blocks[0].start;
+      this.last = Math.max(0, this.last - 1);
     }
+  }
+
+  /** The block that holds `position`. */
+  #block(position) {
+    const near = this.blocks[this.last];
+    if (near && position >= near.start && position < near.start + near.events.length) return near;
+    let low = 0;
+    let high = this.blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.blocks[middle].start <= position) low = middle;
+      else high = middle - 1;
+    }
+    this.last = low;
+    return this.blocks[low];
   }
 
   /** The event at a position (the one that leads from `position` to `position + 1`), or null. */
   at(position) {
     if (position < this.begin || position >= this.end) return null;
-    const index = position - this.begin;
-    return this.blocks[Math.floor(index / BLOCK)].events[index % BLOCK];
+    const block = this.#block(position);
+    return block.events[position - block.start];
   }
 
   /** The state after all events before `position`. */
   stateAt(position) {
-    if (position >= this.end) return this.live;
+    if (position >= this.end || !this.blocks.length) return this.live;
     if (position === this.seek.position) return this.seek.state;
-    const index = Math.max(0, position - this.begin);
-    const block = this.blocks[Math.floor(index / BLOCK)];
-    if (!block) return this.live;
-    const state = reduce(block.base, block.events.slice(0, index % BLOCK));
+    const wanted = Math.max(position, this.begin);
+    const block = this.#block(wanted);
+    const state = reduce(block.base, block.events.slice(0, wanted - block.start));
     this.seek = { position, state };
     return state;
   }
@@ -82,18 +122,32 @@ export class History {
     return event ? event.t : 0;
   }
 
-  /** Position of the first event with sequence `seq`, or -1. */
+  /** The sequence number at a position: that of the last event before it. */
+  seqAt(position) {
+    return (this.at(Math.min(position, this.end) - 1) ?? this.at(this.begin))?.seq ?? 0;
+  }
+
+  /** Position of the first event with sequence `seq`, or null. */
   positionOf(seq) {
-    return this.byCause.get(seq) ?? -1;
+    return this.byCause.get(seq) ?? null;
+  }
+
+  /** The position right behind all events with sequences up to `seq`. */
+  positionBehind(seq) {
+    return this.#search((event) => event.seq <= seq);
   }
 
   /** The first position whose events before it are all at or before time `t`. */
   positionAtTime(t) {
+    return this.#search((event) => event.t <= t);
+  }
+
+  #search(before) {
     let low = this.begin;
     let high = this.end;
     while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.at(middle).t <= t) low = middle + 1;
+      const middle = Math.floor((low + high) / 2);
+      if (before(this.at(middle))) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -110,7 +164,7 @@ export class History {
     let event = this.at(position);
     while (event && event.cause > 0 && found.length < depth) {
       const earlier = this.positionOf(event.cause);
-      if (earlier < this.begin || event.cause >= event.seq) break;
+      if (earlier === null || earlier < this.begin || event.cause >= event.seq) break;
       found.push(earlier);
       event = this.at(earlier);
     }

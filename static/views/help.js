@@ -2,7 +2,7 @@
 import { h } from "./patch.js";
 
 const KEYS = [
-  [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"],
+  [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"], [["F"], "fork"],
   [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["?"], "help"], [["Esc"], "esc"],
 ];
 

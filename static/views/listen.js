@@ -1,4 +1,5 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
+import { compareDialog, forkDialog } from "./fork.js";
 import { help } from "./help.js";
 import { SPEEDS } from "./timebar.js";
 import { patch } from "./patch.js";
@@ -72,6 +73,15 @@ function helpDialog(app) {
   $("help-open").addEventListener("click", app.openHelp);
 }
 
+function dialogs(app) {
+  app.openDialog = (id) => {
+    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog };
+    patch($(id), views[id](app));
+    if (!$(id).open) $(id).showModal();
+  };
+  app.closeDialog = (id) => $(id).close();
+}
+
 function language(app) {
   const form = $("language-form");
   $("language").addEventListener("change", async () => {
@@ -106,8 +116,8 @@ function keys(app) {
   let killing = 0;
   const acts = {
     " ": () => app.play(), ArrowLeft: (event) => app.step(-1, event.shiftKey), ArrowRight: (event) => app.step(1, event.shiftKey),
-    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), p: () => $("produce").requestSubmit(), g: () => app.next(),
-    "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.goLive(),
+    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.next(),
+    "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.desk.close() || app.goLive(),
   };
   document.addEventListener("keydown", (event) => {
     const { target } = event;
@@ -127,6 +137,6 @@ function keys(app) {
 
 /** Listen to everything. */
 export function listen(app) {
-  for (const part of [notices, produce, topicDialog, helpDialog, language, scrubber, keys]) part(app);
+  for (const part of [notices, produce, topicDialog, helpDialog, dialogs, language, scrubber, keys]) part(app);
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));
 }

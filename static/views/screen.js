@@ -11,6 +11,8 @@ import { Palette } from "../draw/palette.js";
 import { sketch } from "../draw/sketch.js";
 import { seconds } from "../i18n/format.js";
 import { coach } from "./coach.js";
+import { compareDialog, forkDialog } from "./fork.js";
+import { deskButtons, drawer } from "./drawer.js";
 import { banners, lightChips, mode } from "./header.js";
 import { panel, tabs } from "./inspector.js";
 import { ledgerBody, ledgerTitle } from "./ledger.js";
@@ -18,7 +20,7 @@ import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle
 import { legend, stage, stageText } from "./stage.js";
 import { patch } from "./patch.js";
 import { sentence, storyFilter, storyList } from "./story.js";
-import { marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
+import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
 const STAGE_MS = 66;
 const TABLE_MS = 100;
@@ -51,6 +53,7 @@ export class Screen {
 
   /** New events at the live edge: dots, and words for those who listen. */
   happened(events, first) {
+    this.app.desk.tour.heard(events, this.app.history.stateAt(first));
     if (this.app.clock.live && !document.hidden) this.dots.add(events, performance.now());
     const item = this.app.story.items[this.app.story.items.length - 1];
     if (item?.loud && item.positions[0] >= first && performance.now() - this.announced > 1500) {
@@ -84,6 +87,7 @@ export class Screen {
       patch($("mode"), mode(app));
       patch($("banners"), banners(app));
       patch($("time-buttons"), timeButtons(app));
+      patch($("before"), earlier(app));
       this.stale.stage = false;
     }
     patch($("coach"), coach(app));
@@ -136,6 +140,19 @@ export class Screen {
     patch($("story-list"), storyList(app));
     patch($("ledger-title"), [ledgerTitle(app)]);
     patch($("ledger-body"), ledgerBody(app));
+    this.#desk();
+  }
+
+  /** The drawer and the dialogs beside the live picture. */
+  #desk() {
+    const { app } = this;
+    patch($("desk"), deskButtons(app));
+    const opened = $("drawer").hidden && app.desk.panel;
+    $("drawer").hidden = !app.desk.panel;
+    patch($("drawer"), drawer(app));
+    if (opened) $("drawer").querySelector(".drawer-body").focus();
+    if ($("fork-dialog").open) patch($("fork-dialog"), forkDialog(app));
+    if ($("compare-dialog").open) patch($("compare-dialog"), compareDialog(app));
   }
 
   #slow(wall) {

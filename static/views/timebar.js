@@ -29,8 +29,16 @@ export function timeFacts(view) {
     h("label", { key: "speed" }, h("span", {}, words.t("time.speed")), " ",
       h("select", { id: "speed", value: String(speed), onchange: (event) => view.setSpeed(Number(event.target.value)) }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
     h("button", { key: "live", type: "button", "data-time": "live", class: clock.live ? "on" : "", "aria-pressed": String(clock.live), onclick: view.goLive }, "● ", words.t("time.live"), " ", h("kbd", {}, "L")),
+    h("button", { key: "fork", type: "button", "data-time": "fork", title: words.t("fork.title"), disabled: view.desk.work !== null, onclick: view.desk.forks.ask }, icon("fork"), " ", h("span", {}, words.t("time.fork")), " ", h("kbd", {}, "F")),
     h("span", { key: "seed", class: "seed" }, words.t("time.seed", { seed: state.cluster.seed })),
   ];
+}
+
+/** What was before the oldest event that is here. */
+export function earlier({ words, desk }) {
+  if (desk.past.complete || !desk.socket) return [];
+  const label = words.t(desk.past.loading ? "time.loading" : "time.earlier");
+  return [h("button", { key: "earlier", type: "button", "data-time": "earlier", title: label, "aria-label": label, disabled: desk.past.loading !== null, onclick: () => desk.past.more() }, desk.past.loading ? "…" : "⇤")];
 }
 
 const RANK = { plain: 1, good: 2, turn: 3, bad: 4 };

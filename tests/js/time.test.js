@@ -26,7 +26,7 @@ test("old blocks go, positions keep their meaning", () => {
   assert.equal(hw(history.stateAt(history.end)), 5 * BLOCK);
   assert.equal(hw(history.stateAt(history.begin + 10)), history.begin + 9);
   assert.equal(history.at(0), null);
-  assert.equal(history.positionOf(10), -1);
+  assert.equal(history.positionOf(10), null);
 });
 
 test("a moment is found by time and by sequence", () => {

@@ -3,7 +3,7 @@
 | what | with | answer |
 |---|---|---|
 | history | seq | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it, `last`: seq of the last one |
-| fork | seq, commands | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
+| fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
 | outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
@@ -20,7 +20,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from lab.branch import BranchError
+from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError, read_facts
+from lab.scenarios.steps import Step, read_steps
+from web.live.driving import drive
 from web.live.hub import Hub
 from web.live.outline import outline
 
@@ -77,7 +80,7 @@ async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -
     commands = message.get("commands") or []
     if not isinstance(commands, list) or len(commands) > COMMANDS or not all(isinstance(one, dict) for one in commands):
         raise Refused(f"commands: expected a list of at most {COMMANDS} commands")
-    seq = _whole(message, "seq")
+    seq, steps = _whole(message, "seq"), _steps(message)
     work = _Progress(max(1, message.get("t") or parent.clock()["t"]))
     name = await work.follow(lab.fork(parent.run_id, seq=seq, progress=work.reached), tell)
     branch, refused = lab.branch(name), []
@@ -85,7 +88,20 @@ async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -
         result = await asyncio.wrap_future(branch.submit(command))
         if not result.get("ok"):
             refused.append({"command": command, "error": result.get("error", "refused")})
+    if steps:
+        drive(branch, steps, message.get("began_us") or 0)
     return json.dumps({**branch.view(), "refused": refused})
+
+
+def _steps(message: dict[str, Any]) -> list[Step]:
+    """Steps that follow once the branch goes on."""
+    try:
+        steps = read_steps(message.get("steps") or [], ("steps",), follow=True)
+    except SpecError as error:
+        raise Refused(f"{shown(error.place)}: {error.reason}") from None
+    if len(steps) > COMMANDS:
+        raise Refused(f"steps: expected at most {COMMANDS}")
+    return steps
 
 
 async def open_run(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:

@@ -1,7 +1,7 @@
 """Every sentence that a person reads, in English and Korean.
 
-Two JSON files a language: `page` (labels, buttons, hints) and `story` (what each journal event
-says and why it happens). JSON needs no compiler on the learner's machine, the same file serves
+Three JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
+receipts; it joins `page`) and `story` (what each journal event says and why it happens). JSON needs no compiler on the learner's machine, the same file serves
 the server's first rendering, the browser and node's tests, and a test compares the two languages
 key by key.
 
@@ -28,6 +28,7 @@ def catalogue(language: str) -> dict[str, Any]:
     found: dict[str, Any] = {"language": language}
     for part in ("page", "story"):
         found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
+    found["page"] |= json.loads((directory / f"desk.{language}.json").read_text(encoding="utf-8"))
     return found
 
 

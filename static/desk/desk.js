@@ -1,0 +1,189 @@
+/**
+ * What lies beside the live picture: runs and their branches, the past, scenarios, receipts.
+ *
+ * One drawer shows one of them (`panel`); a fork and a comparison are dialogs. Views read this object
+ * and the ones it owns; each method that changes something asks the app for a new picture.
+ */
+import { api } from "../net/api.js";
+import { Past } from "../time/past.js";
+import { Forks } from "./forks.js";
+import { Lessons } from "./lessons.js";
+import { Receipts } from "./receipts.js";
+import { Tour } from "./tour.js";
+
+const LIST_EVERY_MS = 4000;
+
+export class Desk {
+  constructor(app) {
+    this.app = app;
+    this.panel = null;
+    this.run = null; // the run that is looked at
+    this.runs = { open: [], runs: [], total: 0 };
+    this.work = null; // {key, params, share}: what is being made ready
+    this.lab = "lab";
+    this.past = new Past(app.history, app.story, (question) => this.ask(question));
+    this.past.onchange = () => app.set({});
+    this.forks = new Forks(app, this);
+    this.lessons = new Lessons(app, this);
+    this.receipts = new Receipts(app, this);
+    this.tour = new Tour(app, this);
+    this.ready = new Promise((resolve) => { this.connected = resolve; });
+    for (const name of ["show", "close", "look", "openRun", "closeRun"]) this[name] = this[name].bind(this);
+  }
+
+  /** The wire is there. */
+  open(socket, feed) {
+    this.socket = socket;
+    this.run = feed.run;
+    const before = socket.onstate;
+    socket.onstate = () => {
+      before();
+      if (socket.open) this.#greet();
+    };
+    if (socket.open) this.#greet();
+  }
+
+  async #greet() {
+    try {
+      this.lab = (await api("/labs")).labs[0].id;
+    } catch {
+      // A process that only shows viewers a lab: there is nothing beside the live picture.
+    }
+    if (!this.greeted) {
+      this.greeted = true;
+      this.connected();
+      this.lessons.visit(location.hash);
+      const wanted = /^#run=([\w.-]+)$/.exec(location.hash)?.[1];
+      if (wanted && wanted !== this.run) await this.openRun(wanted);
+    }
+    this.past.quietly();
+    this.list();
+  }
+
+  ask(question, progress) {
+    return this.socket.ask(question, progress);
+  }
+
+  // -- the drawer -----------------------------------------------------------------------------
+  show(panel) {
+    this.panel = this.panel === panel ? null : panel;
+    clearInterval(this.timer);
+    if (this.panel) {
+      this.opener = document.activeElement;
+      this.timer = setInterval(() => this.#refresh(), LIST_EVERY_MS);
+      this.#refresh(true);
+    }
+    this.app.set({});
+  }
+
+  close() {
+    if (!this.panel) return false;
+    this.show(this.panel);
+    this.opener?.focus();
+    return true;
+  }
+
+  #refresh(now = false) {
+    if (this.panel === "runs") this.list();
+    if (this.panel === "receipt" && (now || this.receipts.stale)) this.receipts.load();
+    if (this.panel === "scenarios" && now) this.lessons.load();
+  }
+
+  // -- runs -----------------------------------------------------------------------------------
+  async list() {
+    try {
+      this.runs = await api(`/labs/${this.lab}/runs?limit=40`);
+    } catch {
+      return;
+    }
+    this.app.set({});
+  }
+
+  /** What is known of an open run, the one that is looked at without a name. */
+  view(run = this.run) {
+    return this.runs.open.find((one) => one.run === run) ?? null;
+  }
+
+  get live() {
+    return this.runs.open.find((one) => one.live)?.run ?? null;
+  }
+
+  /** Look at an open run. */
+  look(run) {
+    if (run === this.run) return Promise.resolve();
+    this.app.set({ selected: null });
+    return new Promise((resolve) => {
+      this.arriving = resolve;
+      this.socket.look(run);
+    });
+  }
+
+  /** The first snapshot of a run is there. */
+  arrived(run) {
+    const before = this.run;
+    this.run = run;
+    this.past.reset();
+    if (this.socket === undefined || (before === null)) return;
+    this.receipts.forget();
+    const live = run === this.live;
+    history.replaceState(null, "", live ? location.pathname : `#run=${run}`);
+    this.past.quietly();
+    this.list();
+    this.arriving?.();
+    this.app.set({});
+  }
+
+  /** Something that takes a while, with its progress; answers the result or null when it was refused. */
+  async busy(key, params, question) {
+    this.work = { key, params, share: 0 };
+    this.app.set({});
+    const answer = await this.ask(question, (share) => {
+      if (this.work) this.work.share = share;
+      this.app.set({});
+    });
+    this.work = null;
+    this.app.set({});
+    if (answer.ok) return answer;
+    this.app.notice(answer.lost ? this.app.words.t("refused.lost") : this.app.words.t("refused", { error: answer.error ?? "?" }));
+    return null;
+  }
+
+  /** A run of the lab's directory; one that is not open is executed again. */
+  async openRun(name) {
+    const answer = await this.busy("runs.opening", { run: name }, { what: "open", name });
+    if (answer) await this.look(answer.run);
+    return answer;
+  }
+
+  async closeRun(name) {
+    if (name === this.run && this.live) await this.look(this.live);
+    await this.busy("runs.closing", { run: name }, { what: "close", name });
+    await this.list();
+  }
+
+  // -- moments --------------------------------------------------------------------------------
+  /** Stepping back from the first event that is there: load what was before, then do it. True when it waits. */
+  before(act) {
+    const { clock } = this.app;
+    if (this.past.complete || clock.viewed > clock.history.begin + 1) return false;
+    this.past.more().then(() => (clock.history.begin < clock.viewed - 1 || this.past.complete) && act());
+    return true;
+  }
+
+  /** The moment right behind event `seq`; loads the past as far as it must. */
+  async goToSeq(seq) {
+    await this.past.toSeq(seq);
+    const { history, clock } = this.app;
+    const position = history.positionOf(seq);
+    clock.go(position === null ? history.positionBehind(seq) : position + 1);
+    this.app.set({ selected: position });
+  }
+
+  /** An item of the story that was told before its event was loaded. */
+  async goToItem(position) {
+    const item = this.app.story.items.find((one) => one.positions.includes(position));
+    if (item) await this.goToSeq(item.first.seq);
+  }
+}
+
+

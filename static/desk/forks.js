@@ -1,0 +1,107 @@
+/** Going on from a moment with other settings, and two branches side by side. */
+import { commandsOf, difference } from "../model/fork.js";
+import { LOUD, Story } from "../model/story.js";
+import { eventOf } from "../model/reduce.js";
+import { api } from "../net/api.js";
+
+export class Forks {
+  constructor(app, desk) {
+    Object.assign(this, { app, desk });
+    this.moment = null; // {run, seq, t, state, topic}: where the dialog would fork
+    this.choices = {};
+    this.playOn = true;
+    this.compared = null; // {left, right, found, stories} of the comparison that is shown
+    this.pair = [null, null];
+    for (const name of ["ask", "choose", "begin", "compare"]) this[name] = this[name].bind(this);
+  }
+
+  get commands() {
+    return this.moment ? commandsOf(this.choices, this.moment.state, this.moment.topic) : [];
+  }
+
+  /** Open the dialog for the moment that is looked at. */
+  ask() {
+    const { clock, history } = this.app;
+    const seq = history.seqAt(clock.viewed);
+    this.moment = { run: this.desk.run, seq, t: clock.viewedTime, state: clock.state, topic: this.app.topicName };
+    this.choices = {};
+    this.app.set({});
+    this.app.openDialog("fork-dialog");
+  }
+
+  choose(name, value) {
+    this.choices = { ...this.choices, [name]: value };
+    this.app.set({});
+  }
+
+  /** Make the branch, look at it, let it go on if that is wanted. */
+  async begin() {
+    const { moment, commands } = this;
+    this.app.closeDialog("fork-dialog");
+    return this.at(moment, commands, this.playOn);
+  }
+
+  /** A branch right behind event `seq` of the run that is looked at. Answers its view, or null. */
+  async at({ seq, t }, commands, playOn) {
+    const answer = await this.desk.busy("fork.making", { t }, { what: "fork", seq, t: Math.round(t), commands });
+    if (!answer) return null;
+    for (const { command, error } of answer.refused) this.app.notice(this.app.words.t("fork.refused", { command, error }));
+    await this.desk.look(answer.run);
+    await this.desk.list();
+    if (playOn) await this.app.command({ do: "time", speed: "play" });
+    return answer;
+  }
+
+  // -- two branches ---------------------------------------------------------------------------
+  /** Lay a branch beside its parent, or any two open runs beside one another. */
+  async compare(right = this.desk.run, left = this.desk.view(right)?.parent ?? this.desk.live) {
+    const open = this.desk.runs.open.map((one) => one.run);
+    if (!open.includes(left) || left === right) left = open.find((run) => run !== right) ?? right;
+    this.pair = [left, right];
+    this.compared = null;
+    this.app.set({});
+    this.app.openDialog("compare-dialog");
+    const answer = await this.desk.ask({ what: "outline", names: [left, right] });
+    if (!answer.ok) {
+      this.app.notice(this.app.words.t("refused", { error: answer.error ?? "?" }));
+      return;
+    }
+    const since = await this.#since(left, right);
+    const [one, other] = await Promise.all([this.#story(left, since.seq), this.#story(right, since.seq)]);
+    const found = difference(answer.runs[left], answer.runs[right]);
+    this.compared = { left: answer.runs[left], right: answer.runs[right], found, since, stories: [one, other], receipts: [null, null] };
+    this.app.set({});
+    for (const [index, run] of [left, right].entries()) this.#receipt(run, index, this.compared);
+  }
+
+  async #receipt(run, index, compared) {
+    try {
+      compared.receipts[index] = await api(`/runs/${run}/receipt`);
+    } catch {
+      return;
+    }
+    this.app.set({});
+  }
+
+  /** Where two branches part: the later of them has been forked there from the other, or from the same one. */
+  async #since(left, right) {
+    const facts = await Promise.all([left, right].map((run) => api(`/runs/${run}`).catch(() => ({}))));
+    const [one, other] = facts;
+    if (other.parent === left) return { seq: other.forked_at_seq ?? 0, t: other.forked_at_us ?? 0 };
+    if (one.parent === right) return { seq: one.forked_at_seq ?? 0, t: one.forked_at_us ?? 0 };
+    if (one.parent && one.parent === other.parent) return { seq: Math.min(one.forked_at_seq ?? 0, other.forked_at_seq ?? 0), t: Math.min(one.forked_at_us ?? 0, other.forked_at_us ?? 0) };
+    return { seq: 0, t: 0 };
+  }
+
+  async #story(run, seq) {
+    const story = new Story(this.app.story.levels, 200);
+    const codes = [...LOUD, "command"].join(",");
+    try {
+      const found = await api(`/labs/${this.desk.lab}/events?run=${run}&since=${seq}&limit=4000&codes=${codes}`);
+      found.events.forEach((row, index) => story.add(eventOf(row, 0), index));
+    } catch {
+      return [];
+    }
+    return story.items;
+  }
+}

@@ -1,0 +1,111 @@
+/** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
+import { STEPS, Tour as Steps } from "../model/tour.js";
+
+const FINISHED = "lab-tour";
+const LOOK_AFTER_US = 1_500_000;
+
+export class Tour {
+  constructor(app, desk) {
+    Object.assign(this, { app, desk });
+    this.steps = new Steps();
+    this.over = globalThis.localStorage?.getItem(FINISHED) === "done";
+    this.finish = this.finish.bind(this);
+    this.start = this.start.bind(this);
+  }
+
+  /** New events, in order, with the state before the first. */
+  heard(events, stateBefore) {
+    if (this.over) return;
+    for (const event of events) if (event.code === "process_ended" || event.code === "leader_elected") this.steps.take(event, stateBefore);
+  }
+
+  finish() {
+    this.over = true;
+    localStorage.setItem(FINISHED, "done");
+    this.app.set({});
+  }
+
+  start() {
+    this.over = false;
+    this.steps.reset();
+    localStorage.removeItem(FINISHED);
+    this.app.set({});
+  }
+
+  /** {step, number, of, key, params, act?: {text, run}, share?} for the line above the stage; null when the tour is over. */
+  line() {
+    const { app, steps } = this;
+    const step = this.over ? null : steps.step(app.state);
+    if (!step) return null;
+    return { step, number: STEPS.indexOf(step) + 1, of: STEPS.length, ...this[`_${step}`](app) };
+  }
+
+  _topic() {
+    return null;
+  }
+
+  _producer({ state, topicName, acks }) {
+    const running = Object.entries(state.clients).some(([, client]) => client.kind === "producer" && client.state === "running");
+    const begin = async () => {
+      for (const kind of ["producer", "consumer"]) {
+        const name = `${kind}-${topicName}`;
+        const settings = kind === "producer" ? { rate: 20, settings: { acks } } : { settings: { "group.id": "readers", "auto.offset.reset": "earliest" } };
+        if (state.clients[name]?.state !== "running") await this.app.command(name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind, topic: topicName, ...settings });
+      }
+    };
+    return running ? { key: "tour.writing", params: { topic: topicName } } : { key: "tour.producer", params: { topic: topicName }, act: begin };
+  }
+
+  _kill({ state, chosen, chosenPartition }) {
+    const leader = chosenPartition?.leader ?? -1;
+    if (leader < 0) return { key: "coach.waiting", params: { broker: "?" } };
+    return { key: "tour.kill", params: { leader, partition: chosen }, act: () => this.app.command({ do: "kill", broker: leader }) };
+  }
+
+  _election({ state, clock }) {
+    const { broker, t, led } = this.steps.killed;
+    const patience = this.steps.patience(state);
+    const passed = Math.max(0, clock.clusterTime() - t);
+    const params = { broker, n: Object.keys(led).length, left: Math.max(0, Math.ceil((patience - passed) / 1e6)) };
+    return { key: params.left ? "tour.election" : "tour.election_now", params, share: Math.min(1, passed / patience) };
+  }
+
+  _receipt({ clock }) {
+    const { elected, killed } = this.steps;
+    const params = { leader: elected.leader, partition: elected.name, broker: killed.broker, without: ((elected.t - killed.t) / 1e6).toFixed(1) };
+    const act = () => {
+      this.steps.receipt = true;
+      this.finish();
+      if (this.desk.panel !== "receipt") this.desk.show("receipt");
+    };
+    return { key: elected.reason === "unclean" ? "tour.receipt_unclean" : "tour.receipt", params, act, wait: clock.clusterTime() - elected.t < LOOK_AFTER_US };
+  }
+
+  /** From the last death of a leader to the election that followed: [{position, event}], oldest first. */
+  chain() {
+    const { history } = this.app;
+    const { killed, elected } = this.steps;
+    if (!elected) return [];
+    const begin = history.positionOf(killed.seq);
+    if (begin === null) return [];
+    const found = {};
+    for (let position = begin; position < history.end; position += 1) {
+      const event = history.at(position);
+      if (event.seq > elected.seq) break;
+      if (belongs(event, killed, elected)) found[event.code] ??= { position, event };
+    }
+    return CHAIN.map((code) => found[code]).filter(Boolean);
+  }
+}
+
+const CHAIN = ["process_ended", "session_expired", "znode_deleted", "controller_elected", "broker_gone", "leader_elected"];
+
+/** Whether an event is a link between a death and an election. */
+function belongs({ code, node, params, seq }, { broker, seq: death }, { name }) {
+  if (code === "process_ended") return seq === death && node === `broker-${broker}`;
+  if (code === "session_expired") return params.owner === `broker-${broker}`;
+  if (code === "znode_deleted") return params.path === `/brokers/ids/${broker}`;
+  if (code === "broker_gone") return params.broker === broker;
+  if (code === "leader_elected") return `${params.topic}-${params.partition}` === name;
+  return code === "controller_elected";
+}

@@ -1,0 +1,71 @@
+/**
+ * The first visit: from an empty cluster to the receipt, one step at a time. No DOM.
+ *
+ *     topic -> producer -> kill -> election -> receipt -> done
+ *
+ * The step follows from the state and from a few events that are remembered (`take`), so a learner who
+ * does a step with another button, or out of order, is never asked to do it again.
+ */
+export const STEPS = ["topic", "producer", "kill", "election", "receipt"];
+const ENOUGH = 10; // acknowledged records, before a leader is worth killing
+const SESSION_MS = { default: 18_000, teaching: 6_000 };
+
+export class Tour {
+  constructor() {
+    this.reset();
+  }
+
+  reset() {
+    this.killed = null; // {broker, t, seq, led: {"orders-0": true}}
+    this.elected = null; // {seq, t, leader, name, epoch, reason}
+    this.receipt = false; // it was looked at after the election
+  }
+
+  /** An event, and the state before it. */
+  take(event, state) {
+    const { code, params, node, t, seq } = event;
+    if (code === "process_ended" && /^broker-\d+$/.test(node) && params.how !== "shutdown") this.#died(Number(node.slice(7)), t, seq, state);
+    if (code === "leader_elected" && this.killed && !this.elected) {
+      const name = `${params.topic}-${params.partition}`;
+      if (name in this.killed.led && params.leader !== this.killed.broker) {
+        this.elected = { seq, t, leader: params.leader, name, epoch: params.leader_epoch ?? params.epoch, reason: params.reason };
+      }
+    }
+  }
+
+  #died(broker, t, seq, state) {
+    const led = {};
+    for (const [topic, { internal, partitions }] of Object.entries(state.topics)) {
+      if (internal) continue;
+      for (const [number, partition] of Object.entries(partitions)) if (partition.leader === broker) led[`${topic}-${number}`] = true;
+    }
+    if (!Object.keys(led).length || (this.killed && !this.receipt)) return;
+    Object.assign(this, { killed: { broker, t, seq, led }, elected: null, receipt: false });
+  }
+
+  /** Which step is next; null when the tour is over. */
+  step(state) {
+    if (this.receipt) return null;
+    if (this.elected) return "receipt";
+    if (this.killed) return "election";
+    const topics = Object.keys(state.topics).filter((name) => !state.topics[name].internal);
+    if (!topics.length) return "topic";
+    return acked(state) >= ENOUGH || written(state, topics) >= ENOUGH ? "kill" : "producer";
+  }
+
+  /** How long the cluster waits for a sign of life before it gives a broker up, in microseconds. */
+  patience(state) {
+    const { settings = {}, preset } = state.cluster;
+    return 1000 * Number(settings["zookeeper.session.timeout.ms"] ?? settings["broker.session.timeout.ms"] ?? SESSION_MS[preset] ?? SESSION_MS.default);
+  }
+}
+
+function acked(state) {
+  return Object.values(state.clients).reduce((sum, client) => sum + (client.kind === "producer" ? client.acked ?? 0 : 0), 0);
+}
+
+function written(state, topics) {
+  let sum = 0;
+  for (const name of topics) for (const { logs } of Object.values(state.topics[name].partitions)) sum += Math.max(0, ...Object.values(logs).map((log) => log.leo));
+  return sum;
+}

@@ -1,0 +1,25 @@
+/** REST from the page: JSON in, JSON out; what is refused is thrown with the reason that the server gives. */
+export class Refusal extends Error {
+  constructor(status, title, place = null) {
+    super(place ? `${place}: ${title}` : title);
+    Object.assign(this, { status, place });
+  }
+}
+
+async function answerOf(response) {
+  const text = await response.text();
+  let found = null;
+  try {
+    found = text ? JSON.parse(text) : null;
+  } catch {
+    found = { title: text.slice(0, 200) };
+  }
+  if (!response.ok) throw new Refusal(response.status, found?.title ?? response.statusText, found?.place ?? null);
+  return found;
+}
+
+/** `api("/scenarios")`, `api("/scenarios/acks-1/run", {seed: 7})`: with a body it is a POST. */
+export async function api(path, body = undefined, method = body === undefined ? "GET" : "POST") {
+  const options = body === undefined ? { method } : { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return answerOf(await fetch(`/api${path}`, options));
+}

@@ -1,0 +1,94 @@
+/**
+ * The part of a run that was before this page looked: asked for piece by piece, newest first.
+ *
+ * The server keeps the state every few seconds (a keyframe). One answer is a keyframe and the events
+ * behind it; what is known already is cut off, the rest goes before everything else in the history
+ * and in the story.
+ *
+ *     keyframe 40   events 41 ... 97 | 98 ...           asked for 97, the history begins at 98
+ */
+import { SNAPSHOT, eventOf } from "../model/reduce.js";
+
+const QUIETLY = 12_000; // events that are loaded without anybody asking for them
+const MOST_PIECES = 400;
+
+export class Past {
+  /** `ask({what: "history", seq})` answers {ok, seq, t, snap, ev, last}. */
+  constructor(history, story, ask) {
+    Object.assign(this, { history, story, ask });
+    this.onchange = () => {};
+    this.reset();
+  }
+
+  reset() {
+    this.run = (this.run ?? 0) + 1; // answers for another run are not taken
+    this.complete = false;
+    this.loading = null;
+    this.begins = null; // virtual time of the oldest event known of, once the beginning is there
+  }
+
+  /** Sequence of the oldest event that the history holds; a snapshot stands for all events up to its own. */
+  get first() {
+    const { history } = this;
+    const event = history.at(history.begin);
+    if (!event) return null;
+    return event.code === SNAPSHOT ? event.seq + 1 : event.seq;
+  }
+
+  get begin() {
+    return this.history.at(this.history.begin)?.t ?? 0;
+  }
+
+  /** Load until `enough()`, or until there is nothing before. One loader at a time. */
+  async reach(enough) {
+    while (this.loading) await this.loading;
+    const { run } = this;
+    for (let piece = 0; piece < MOST_PIECES && run === this.run && !this.complete && !this.history.full && !enough(); piece += 1) {
+      this.loading = this.#piece(run);
+      this.onchange();
+      await this.loading;
+      this.loading = null;
+    }
+    this.onchange();
+  }
+
+  /** At least one event before the oldest one. */
+  more() {
+    const { begin } = this.history;
+    return this.reach(() => this.history.begin < begin);
+  }
+
+  toTime(t) {
+    return this.reach(() => this.begin <= t);
+  }
+
+  toSeq(seq) {
+    return this.reach(() => this.first !== null && this.first <= seq);
+  }
+
+  /** What a visitor gets without asking: the last minutes, or all of a short run. */
+  quietly() {
+    return this.reach(() => this.history.end - this.history.begin > QUIETLY);
+  }
+
+  async #piece(run) {
+    const { first } = this;
+    if (first === null || first <= 1) {
+      this.complete = true;
+      return;
+    }
+    const found = await this.ask({ what: "history", seq: first - 1 });
+    if (run !== this.run) return;
+    if (!found.ok || first !== this.first) {
+      this.complete = !found.ok;
+      return;
+    }
+    const events = found.ev.map((row) => eventOf(row, 0)).filter((event) => event.seq < first && event.seq > found.seq);
+    if (!events.length) {
+      this.complete = true;
+      return;
+    }
+    this.history.prepend(found.snap.state, events);
+    this.story.prepend(events, this.history.begin);
+  }
+}

@@ -1,0 +1,107 @@
+/** Going on from a moment: which settings, which faults; and two branches side by side. */
+import { commandText, count, seconds } from "../i18n/format.js";
+import { brokerChoices, producers, SETTINGS } from "../model/fork.js";
+import { byNumber } from "../model/names.js";
+import { GLYPHS } from "../model/story.js";
+import { segments } from "./levers.js";
+import { h } from "./patch.js";
+import { receiptTable } from "./receipt.js";
+import { sentence } from "./story.js";
+
+function row(view, name, label, options) {
+  const { words, desk } = view;
+  const all = [["", words.t("fork.keep")], ...options];
+  return h("div", { key: name, class: "fork-row" }, h("div", { class: "field-name" }, label),
+    segments(`fork-${name}`, label, all, desk.forks.choices[name] ?? "", (value) => desk.forks.choose(name, value)));
+}
+
+export function forkDialog(view) {
+  const { words, desk } = view;
+  const { moment, commands, playOn } = desk.forks;
+  if (!moment) return [];
+  const { state, topic } = moment;
+  return [
+    h("h2", { key: "title", id: "fork-title" }, words.t("fork.title")),
+    h("p", { key: "hint", class: "hint" }, words.t("fork.hint", { t: seconds(moment.t), run: moment.run })),
+    producers(state).length > 0 && row(view, "acks", words.t("levers.acks"), ["0", "1", "all"].map((value) => [value, value])),
+    topic && Object.entries(SETTINGS).map(([name, values]) => row(view, name, `${name} · ${topic}`, values.map((value) => [value, value]))),
+    topic && row(view, "links", words.t("fork.links", { partition: `${topic}-0` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),
+    Object.keys(state.brokers).sort(byNumber).map((id) => row(view, `broker:${id}`, `${words.t("noun.broker")} ${id}`, brokerChoices(state.brokers[id]).map((verb) => [verb, words.t(`do.${verb}`)]))),
+    h("h3", { key: "what" }, words.t("fork.commands")),
+    commands.length
+      ? h("ol", { key: "commands", class: "commands" }, commands.map((command, index) => h("li", { key: index }, commandText(command, words.words))))
+      : h("p", { key: "none", class: "hint" }, words.t("fork.nothing")),
+    h("label", { key: "play", class: "check" }, h("input", { type: "checkbox", checked: playOn, onchange: (event) => { desk.forks.playOn = event.target.checked; } }), h("span", {}, words.t("fork.play"))),
+    h("div", { key: "row", class: "row" }, h("button", { type: "button", onclick: () => view.closeDialog("fork-dialog") }, words.t("cancel")),
+      h("button", { type: "button", class: "main", "data-fork": "begin", onclick: desk.forks.begin }, words.t("fork.begin"))),
+  ];
+}
+
+// -- two branches -----------------------------------------------------------------------------
+function cell(fact, side, words) {
+  if (!side) return "–";
+  const value = side[fact];
+  if (value === null || value === undefined) return "–";
+  if (fact === "leader") return value < 0 ? words.t("compare.nobody") : String(value);
+  if (fact === "isr") return `{${value.join(", ")}}`;
+  return fact === "hash" ? value : count(value);
+}
+
+function partitionRow({ name, left, right, differs }, words) {
+  const facts = ["leader", "leader_epoch", "isr", "leo", "hw", "hash"];
+  return h("tr", { key: name, class: differs.length ? "differs" : "" }, h("th", { scope: "row" }, name),
+    facts.map((fact) => {
+      const [one, other] = [cell(fact, left, words), cell(fact, right, words)];
+      const same = !differs.includes(fact);
+      return h("td", { key: fact, class: same ? "same" : "differs" }, same ? one : [h("span", { class: "left" }, one), h("b", { "aria-label": words.t("compare.against") }, " ≠ "), h("span", { class: "right" }, other)]);
+    }));
+}
+
+function lanes(compared, run, words) {
+  const { since, left, right } = compared;
+  const end = Math.max(left.t, right.t, since.t + 1);
+  return compared.stories.map((items, side) => h("div", { key: side, class: "compare-lane" }, h("span", { class: "lane-name" }, run[side]),
+    h("div", { class: "lane-line", role: "img", "aria-label": words.t("compare.lane", { run: run[side], n: items.length, from: seconds(since.t), to: seconds(end) }) },
+      items.filter((item) => item.loud).map((item) => h("i", { key: item.key, class: `lane-mark ${item.tone}`, title: sentence(item, words), style: { left: `${(100 * Math.max(0, item.first.t - since.t)) / (end - since.t)}%` } }, GLYPHS[item.tone])))));
+}
+
+function happenings(items, words, run) {
+  return h("div", { key: run, class: "compare-story" }, h("h3", {}, run),
+    items.length ? h("ol", {}, items.slice(0, 60).map((item) => h("li", { key: item.key, class: `item ${item.tone}` }, h("time", {}, `${seconds(item.first.t)} s`), " ", h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]), " ", sentence(item, words))))
+      : h("p", { class: "empty" }, words.t("compare.nothing")));
+}
+
+function chooser(view, side) {
+  const { words, desk } = view;
+  const change = (event) => {
+    const pair = [...desk.forks.pair];
+    pair[side] = event.target.value;
+    desk.forks.compare(pair[1], pair[0]);
+  };
+  return h("label", { key: side, class: "field" }, h("span", {}, words.t(side ? "compare.right" : "compare.left")),
+    h("select", { value: desk.forks.pair[side] ?? "", onchange: change }, desk.runs.open.map((one) => h("option", { key: one.run, value: one.run }, one.run))));
+}
+
+export function compareDialog(view) {
+  const { words, desk } = view;
+  const { compared, pair } = desk.forks;
+  const head = [
+    h("div", { key: "head", class: "panel-head" }, h("h2", { id: "compare-title" }, words.t("compare.title")),
+      h("button", { type: "button", class: "round", "aria-label": words.t("close"), onclick: () => view.closeDialog("compare-dialog") }, "×")),
+    h("div", { key: "pair", class: "compare-pair" }, chooser(view, 0), chooser(view, 1)),
+  ];
+  if (!compared) return [...head, h("p", { key: "wait", class: "empty", role: "status" }, words.t("compare.loading"))];
+  const { found, since, receipts } = compared;
+  const columns = ["leader", "leader_epoch", "isr", "leo", "hw", "hash"];
+  return [
+    ...head,
+    h("p", { key: "sum", class: `verdict ${found.differing ? "warn" : "good"}` }, found.differing ? `≠ ${words.t("compare.differing", { n: found.differing, of: found.partitions.length })}` : `= ${words.t("compare.same")}`),
+    h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" }, h("table", { class: "partitions small compare" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
+      h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
+    h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => h("div", { key: side }, h("h3", {}, words.t("compare.receipt", { run: pair[side] })), receipt ? receiptTable(receipt, words) : h("p", { class: "empty" }, words.t("receipt.loading"))))),
+    h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
+    h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
+    h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),
+  ];
+}

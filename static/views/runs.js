@@ -1,0 +1,74 @@
+/** The runs of this lab: the live one, branches as a tree, finished ones that can be opened. */
+import { count, seconds } from "../i18n/format.js";
+import { treeOf } from "../model/fork.js";
+import { h } from "./patch.js";
+
+/** What takes a while, with its share. */
+export function working({ words, desk }) {
+  if (!desk.work) return null;
+  const percent = Math.round(100 * desk.work.share);
+  return h("div", { key: "working", class: "working", role: "status" },
+    h("p", {}, words.t(desk.work.key, desk.work.params)),
+    h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent), "aria-label": words.t("progress") },
+      h("i", { style: { width: `${percent}%` } })),
+    h("span", { class: "number" }, `${percent} %`));
+}
+
+function openEntry(view, one) {
+  const { words, desk } = view;
+  const here = one.run === desk.run;
+  const state = one.live ? ["●", "runs.live"] : one.paused ? ["❚❚", "mode.paused"] : ["▶", "runs.playing"];
+  return h("li", { key: one.run, class: `run${here ? " here" : ""}`, style: { "--depth": String(one.depth) } },
+    h("button", { type: "button", class: "plain run-name", "data-run": one.run, "aria-current": here ? "true" : null, onclick: () => desk.look(one.run) },
+      h("b", {}, one.depth ? h("span", { "aria-hidden": "true" }, "↳ ") : null, one.run), " ", h("span", { class: "run-state" }, `${state[0]} ${words.t(state[1])}`)),
+    h("p", { class: "hint" }, one.parent ? words.t("runs.from", { parent: one.parent, t: seconds(one.forked_at_us) }) : words.t("runs.root"), " · ",
+      words.t("runs.facts", { t: seconds(one.t), events: one.events })),
+    h("p", { class: "hint" }, words.t("runs.place", { seed: one.seed, directory: one.directory })),
+    h("div", { class: "run-acts" },
+      !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
+      one.parent && desk.view(one.parent) && h("button", { type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent) }, words.t("runs.compare", { run: one.parent })),
+      !one.live && h("button", { type: "button", "data-close": one.run, onclick: () => desk.closeRun(one.run) }, words.t("runs.close"))));
+}
+
+function title(one, words, all) {
+  const name = all?.find((known) => known.name === one.name);
+  return name?.title?.[words.language] ?? one.name ?? words.t(`runs.kind.${one.kind ?? "live"}`);
+}
+
+function finishedEntry(view, one) {
+  const { words, desk } = view;
+  const { receipt } = one;
+  return h("li", { key: one.run, class: "run" },
+    h("div", { class: "run-name" }, h("b", {}, one.run), " ", h("span", { class: "run-state" }, title(one, words, desk.lessons.all))),
+    h("p", { class: "hint" }, [
+      one.end_us !== undefined && words.t("runs.length", { t: seconds(one.end_us) }),
+      one.events !== undefined && words.t("runs.events", { n: one.events }),
+      one.seed !== undefined && words.t("time.seed", { seed: one.seed }),
+      receipt && words.t("runs.receipt", { acked: receipt.acked, lost: receipt.lost }),
+    ].filter(Boolean).join(" · ")),
+    h("div", { class: "run-acts" }, one.error
+      ? h("span", { class: "none" }, one.error)
+      : h("button", { type: "button", "data-open": one.run, disabled: desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open"))));
+}
+
+export function runsPanel(view) {
+  const { words, desk } = view;
+  const open = treeOf(desk.runs.open);
+  const names = new Set(open.map((one) => one.run));
+  const others = desk.runs.runs.filter((one) => !names.has(one.run) && one.finished);
+  return [
+    working(view),
+    h("h3", { key: "open" }, words.t("runs.branches")),
+    open.length ? h("ul", { key: "open-list", class: "runs" }, open.map((one) => openEntry(view, one))) : h("p", { key: "none", class: "empty" }, words.t("runs.none")),
+    open.length > 1 && h("button", { key: "compare", type: "button", "data-compare": "any", onclick: () => desk.forks.compare() }, words.t("compare.title")),
+    h("h3", { key: "done" }, words.t("runs.finished", { n: count(others.length) })),
+    h("p", { key: "done-hint", class: "hint" }, words.t("runs.finished.hint")),
+    h("ul", { key: "done-list", class: "runs" }, others.map((one) => finishedEntry(view, one))),
+    h("h3", { key: "export" }, words.t("export.title")),
+    h("p", { key: "export-hint", class: "hint" }, words.t("export.hint")),
+    h("div", { key: "export-acts", class: "run-acts" },
+      h("button", { type: "button", "data-export": "yaml", onclick: desk.lessons.exportYaml }, words.t("export.yaml")),
+      h("button", { type: "button", "data-export": "link", onclick: (event) => desk.lessons.copyLink(event.currentTarget) }, words.t("export.link"))),
+    desk.lessons.link && h("p", { key: "link" }, h("input", { class: "link", readonly: true, value: desk.lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select() })),
+  ];
+}
