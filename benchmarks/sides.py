@@ -70,6 +70,7 @@ class Ours:
             command += ["--set", setting]
         with open(self.directory / "output.log", "ab") as log:
             environment = os.environ | {"BROKERLAB_VENV": sys.prefix, "PYTHONPATH": str(CHECKOUT)}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the second start finds the bytecode of the first
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
     def _front_door(self) -> list[str]:

@@ -13,7 +13,6 @@ A field is [name, type or number of a struct, is array, is nullable, tag, defaul
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version as version_of_package
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +88,8 @@ class _Writer:
 
 def collect() -> bytes:
     """The file's content, from the kio that is installed."""
+    from importlib.metadata import version as version_of_package
+
     from broker_core.wire import kio_schemas
 
     writer = _Writer()
