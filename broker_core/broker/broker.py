@@ -224,6 +224,7 @@ class Broker:
 
     def metadata_changed(self) -> None:
         """The controller has told what the cluster looks like."""
+        self.producer_ids.prefetch()
         self.topic_creation.metadata_changed()
         self.topic_admin.metadata_updated()
 

@@ -75,6 +75,11 @@ class ProducerIds:
         self.node.emit(events.PRODUCER_ID, producer_id=producer_id, epoch=0, client_id=client_id)
         return m.InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
 
+    def prefetch(self) -> None:
+        """Ask for the first block before anybody needs it, as a broker with ZooKeeper does when it starts."""
+        if self.current.last < self.current.first:
+            self._maybe_ask()
+
     def next_id(self) -> int | None:
         """An id that nobody else has; None while there is none, then a block is on its way."""
         if self.position > self.current.last and self.following is not None:
