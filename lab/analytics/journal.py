@@ -26,7 +26,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from lab.analytics import places, schemas
-from lab.analytics.segments import arrow_schema
+from lab.analytics.segments import Pack, arrow_schema, pack
 
 FILES = {"events": (places.JOURNAL, schemas.EVENTS), "operations": (places.OPERATIONS, schemas.OPERATIONS)}
 PART = 16 * 1024 * 1024
@@ -36,7 +36,7 @@ _OPERATION = ("seq", "t", "process", "kind", "op")
 
 
 @dataclass(slots=True)
-class Lines(InputPartition):
+class Lines:
     """The lines of a file that begin in these bytes."""
 
     run: str
@@ -65,10 +65,12 @@ class Choice:
         found = [(run.name, run.journal / name) for run in places.find_runs(self.paths) if run.journal is not None]
         return [(run, path) for run, path in found if path.is_file()]
 
-    def read(self, schema: StructType, part: Lines) -> Iterator[pa.RecordBatch]:
-        """Rows of one part."""
-        parse = _event if self.what == "events" else _operation
-        return read_lines(part, arrow_schema(schema, FILES[self.what][1]), parse)
+    def read(self, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Rows of the parts of a pack."""
+        assert isinstance(partition, Pack)
+        columns = arrow_schema(schema, FILES[self.what][1])
+        for part in partition.parts:
+            yield from read_lines(part, columns, _event if self.what == "events" else _operation)
 
 
 class JournalSource(DataSource):
@@ -96,13 +98,12 @@ class JournalBatchReader(DataSourceReader):
         self.choice = choice
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [
+        return pack([
             Lines(run, str(path), start, min(start + PART, size))
             for run, path in self.choice.files() for size in (path.stat().st_size,) for start in range(0, size, PART)
-        ]  # fmt: skip
+        ], PART)  # fmt: skip
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Lines)
         return self.choice.read(self.wanted, partition)
 
 
@@ -122,11 +123,10 @@ class JournalStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         known = dict(self.choice.files())
-        return [Lines(run, str(known[run]), start.get(run, 0), until) for run, until in end.items()
-                if run in known and until > start.get(run, 0)]
+        return pack([Lines(run, str(known[run]), start.get(run, 0), until) for run, until in end.items()
+                     if run in known and until > start.get(run, 0)], PART)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Lines)
         return self.choice.read(self.wanted, partition)
 
 

@@ -40,13 +40,39 @@ LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": sc
 SPLIT = 64 * 1024 * 1024
 
 
+SMALLEST_TASK = 1024 * 1024
+TASKS = 16
+
+
 @dataclass(slots=True)
-class Part(InputPartition):
-    """Bytes of one segment file: what one task reads."""
+class Part:
+    """Bytes of one segment file."""
 
     place: SegmentPlace
     start: int
     end: int
+
+
+@dataclass(slots=True)
+class Pack(InputPartition):
+    """What one task reads: parts of files, many when they are small."""
+
+    parts: list[Any]
+
+
+def pack(parts: Sequence[Any], most: int) -> list[Pack]:
+    """Parts (with `start` and `end`) in packs of at most about `most` bytes: a task costs more than a small file."""
+    total = sum(part.end - part.start for part in parts)
+    wanted = min(most, max(SMALLEST_TASK, total // TASKS))
+    packs: list[Pack] = []
+    size = wanted
+    for part in parts:
+        if size >= wanted:
+            packs.append(Pack([]))
+            size = 0
+        packs[-1].parts.append(part)
+        size += part.end - part.start
+    return packs
 
 
 def arrow_schema(schema: StructType, table: Table) -> pa.Schema:
@@ -88,14 +114,16 @@ class Choice:
         return [one for run in places.find_runs(self.paths) for one in places.segments_of(run)
                 if self.topic in (None, one.topic) and self.broker in (None, one.broker)]
 
-    def read(self, schema: StructType, part: Part) -> Iterator[pa.RecordBatch]:
-        """Rows of one part."""
+    def read(self, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Rows of the parts of a pack."""
         from lab.analytics.segment_reader import SegmentReader
 
-        reader = SegmentReader(
-            part.place, arrow_schema(schema, LEVELS[self.level]), part.start, part.end, self.checksums
-        )
-        return {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]()
+        assert isinstance(partition, Pack)
+        columns = arrow_schema(schema, LEVELS[self.level])
+        for part in partition.parts:
+            reader = SegmentReader(part.place, columns, part.start, part.end, self.checksums)
+            rows = {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]
+            yield from rows()
 
 
 class SegmentSource(DataSource):
@@ -123,7 +151,7 @@ class SegmentBatchReader(DataSourceReader):
         self.choice = choice
 
     def partitions(self) -> Sequence[InputPartition]:
-        parts: list[InputPartition] = []
+        parts: list[Part] = []
         for place in self.choice.segments():
             if self.choice.level == "segments" or place.size <= self.choice.split:
                 parts.append(Part(place, 0, place.size))
@@ -131,10 +159,9 @@ class SegmentBatchReader(DataSourceReader):
                 from lab.analytics.segment_reader import split
 
                 parts += [Part(place, start, end) for start, end in split(place, self.choice.split)]
-        return parts
+        return pack(parts, self.choice.split)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
         return self.choice.read(self.wanted, partition)
 
 
@@ -157,9 +184,9 @@ class SegmentStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         known = {place.path: place for place in self.choice.segments()}
-        return [Part(known[path], start.get(path, 0), size) for path, size in end.items()
-                if path in known and size > start.get(path, 0)]
+        new = [Part(known[path], start.get(path, 0), size) for path, size in end.items()
+               if path in known and size > start.get(path, 0)]
+        return pack(new, self.choice.split)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
         return self.choice.read(self.wanted, partition)

@@ -33,16 +33,16 @@ DDL = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a task needs: cells as (name, document, file), and seeds. Run n is cell n // seeds, seed n % seeds."""
+    """What a task needs: cells as (name, document, command), and seeds. Run n is cell n // seeds, seed n % seeds."""
 
     cells: list[tuple[str, dict[str, Any], str]]
     seeds: list[int]
 
     def run(self, number: int) -> dict[str, Any]:
         """The row of run `number`."""
-        name, document, file = self.cells[number // len(self.seeds)]
+        name, document, command = self.cells[number // len(self.seeds)]
         seed = self.seeds[number % len(self.seeds)]
-        return simulate(name, document, seed, f"./brokerlab run {shlex.quote(file)} --seed {seed}")
+        return simulate(name, document, seed, command.replace("SEED", str(seed)))
 
 
 def rows(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -56,10 +56,12 @@ def rows(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordB
     return run_all
 
 
-def sweep(spark: SparkSession, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None) -> DataFrame:
+def sweep(
+    spark: SparkSession, scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None
+) -> DataFrame:  # fmt: skip
     """A row a run, not yet computed."""
     total = len(cells) * len(seeds)
-    work = Work([(cell.name, cell.document, file_of(cell, out)) for cell in cells], list(seeds))
+    work = Work([(cell.name, cell.document, command_of(scenario, cell, out)) for cell in cells], list(seeds))
     parts = min(total, TASKS_PER_CORE * parallelism(spark))
     scattered = spark.range(total, numPartitions=1).repartition(parts) if parts > 1 else spark.range(total)
     return scattered.mapInArrow(rows(work), DDL)
@@ -73,16 +75,24 @@ def parallelism(spark: SparkSession) -> int:
         return 8
 
 
-def file_of(cell: Cell, out: Path | None) -> str:
-    """Where the cell's scenario stands, or would stand."""
+def command_of(scenario: str, cell: Cell, out: Path | None) -> str:
+    """What repeats a run of a cell, with SEED for the seed: from its file when there is one, else as a sweep of one."""
+    if out is not None:
+        return f"./brokerlab run {shlex.quote(str(file_of(cell, out)))} --seed SEED"
+    grid = "".join(f" --grid {shlex.quote(f'{key}={value}')}" for key, value in cell.values.items())
+    return f"./brokerlab sweep {shlex.quote(scenario)}{grid} --seeds SEED"
+
+
+def file_of(cell: Cell, out: Path) -> Path:
+    """Where the cell's scenario stands."""
     safe = "".join(letter if letter.isalnum() or letter in "=.-," else "-" for letter in cell.name)
-    return str((out or Path()) / "cells" / f"{safe}.yaml")
+    return out / "cells" / f"{safe}.yaml"
 
 
 def write_cells(cells: Sequence[Cell], out: Path) -> None:
     """The scenario of each cell as a file of its own."""
     for cell in cells:
-        path = Path(file_of(cell, out))
+        path = file_of(cell, out)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(cell.document, allow_unicode=True, sort_keys=False), encoding="utf-8")
 

@@ -1,0 +1,200 @@
+"""The vectorised decoder finds what the broker's own finds, and tells where it cannot."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="numba is not installed: pip install -r requirements/spark.txt")
+
+import pyarrow as pa
+from crc32c import crc32c
+
+from broker_core.records import decode_records, encode_batch, iterate_batches
+from broker_core.records.legacy import encode_message_set
+from lab.analytics import decode, schemas
+from lab.analytics.columns import ARROW
+from lab.analytics.places import find_runs, segments_of
+from lab.analytics.segment_reader import SegmentReader, split, whole_until
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def schema_of(table, names=None):
+    return pa.schema([pa.field(one.name, ARROW[one.type]) for one in table.columns if names is None or one.name in names])
+
+
+def place_of(directory: Path, content: bytes):
+    """A segment file of topic orders, partition 3, on broker 2."""
+    home = directory / "broker-2" / "data" / "orders-3"
+    home.mkdir(parents=True)
+    (home / f"{0:020d}.log").write_bytes(content)
+    return segments_of(find_runs([directory])[0])[0]
+
+
+def read(place, names=None, **more):
+    return pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.RECORDS, names), **more).records())).to_pylist()
+
+
+def some_records(random_, count):
+    return [(1_700_000_000_000 + random_.randint(-5, 10**6),
+             random_.choice([None, b"", b"k" * random_.randint(1, 200)]), random_.choice([None, b"", random_.randbytes(random_.randint(1, 900))]),
+             random_.choice([(), (), (("h", b"v"), ("é" * 40, None), ("", b""))])) for _ in range(count)]
+
+
+@pytest.mark.parametrize("codec", range(5), ids=CODECS)
+def test_records_of_every_codec_come_out_as_the_broker_reads_them(tmp_path, codec):
+    random_, content, offset = random.Random(codec), bytearray(), 0
+    for number in range(60):
+        count = random_.choice([1, 1, 2, 30, 300])
+        content += encode_batch(
+            some_records(random_, count), offset, codec, producer_id=random_.choice([-1, 7]), producer_epoch=2,
+            base_sequence=2**31 - 5, leader_epoch=number, timestamp_type=number % 3 == 0, transactional=number % 5 == 0,
+            control=number % 7 == 0, offset_deltas=list(range(0, 2 * count, 2)) if number % 4 == 0 else None)
+        offset += 1000
+    rows = iter(read(place_of(tmp_path, bytes(content))))
+    for batch in iterate_batches(content):
+        header = batch.header
+        for record in decode_records(batch):
+            row = next(rows)
+            assert (row["offset"], row["key"], row["value"]) == (record.offset, record.key, record.value)
+            assert row["timestamp"].timestamp() * 1000 == pytest.approx(record.timestamp, abs=0.01)
+            found = () if row["headers"] is None else tuple((one["key"], one["value"]) for one in row["headers"])
+            assert found == tuple(record.headers)
+            assert row["sequence"] == (header.base_sequence + record.offset - header.base_offset) & 0x7FFFFFFF
+            assert (row["producer_id"], row["producer_epoch"]) == (header.producer_id, header.producer_epoch)
+            assert (row["leader_epoch"], row["base_offset"], row["crc"]) == (header.leader_epoch, header.base_offset, header.crc)
+            assert (row["codec"], row["magic"], row["position"]) == (CODECS[codec], 2, batch.position)
+            assert row["timestampType"] == int(header.is_log_append_time)
+            assert (row["transactional"], row["control"]) == (header.is_transactional, header.is_control)
+            assert (row["topic"], row["partition"], row["broker"], row["error"]) == ("orders", 3, 2, None)
+    assert next(rows, None) is None
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+def test_old_formats_are_read_the_slow_way(tmp_path, magic, codec):
+    records = [(1_500_000_000_000 + number, b"k", f"value {number}".encode(), ()) for number in range(5)]
+    old = encode_message_set(records, magic, 10, codec)
+    rows = read(place_of(tmp_path, bytes(old) + bytes(encode_batch(records, 15))))
+    assert sorted(row["offset"] for row in rows) == list(range(10, 20))
+    assert {row["magic"] for row in rows} == {magic, 2}
+    assert [row["value"] for row in rows if row["offset"] == 12] == [b"value 2"]
+    assert [row["timestampType"] for row in rows if row["offset"] == 12] == [0 if magic else -1]
+
+
+def three_batches():
+    return [bytes(encode_batch([(1000 + n, b"k", b"v%d" % n, ())], n)) for n in range(3)]
+
+
+def damage_of(directory, content):
+    rows = read(place_of(directory, content))
+    return [row["offset"] for row in rows if row["error"] is None], [(row["position"], row["error"]) for row in rows if row["error"]]
+
+
+def test_a_flipped_bit_costs_one_batch_and_is_told_with_its_place(tmp_path):
+    first, second, third = three_batches()
+    flipped = bytearray(second)
+    flipped[-2] ^= 1
+    offsets, damage = damage_of(tmp_path, first + flipped + third)
+    stored, computed = crc32c(second[21:]), crc32c(bytes(flipped[21:]))
+    assert offsets == [0, 2]
+    assert damage == [(len(first), f"stored crc {stored:#010x}, computed {computed:#010x}")]
+
+
+def test_a_file_that_ends_inside_a_batch_says_where(tmp_path):
+    first, second, _ = three_batches()
+    assert damage_of(tmp_path, first + second[:-3]) == ([0], [(len(first), f"the file ends inside a batch, {len(second) - 3} bytes are left")])
+
+
+def test_what_begins_no_batch_ends_the_reading_and_is_counted(tmp_path):
+    first, second, third = three_batches()
+    bad = bytearray(second)
+    bad[8:12] = (5).to_bytes(4, "big")
+    offsets, damage = damage_of(tmp_path, first + bad + third)
+    assert offsets == [0]
+    assert damage == [(len(first), f"no batch begins here: impossible length, {len(second) + len(third)} bytes are left")]
+
+
+def test_a_preallocated_tail_of_zeros_is_called_that(tmp_path):
+    first, *_ = three_batches()
+    assert damage_of(tmp_path, first + bytes(500)) == ([0], [(len(first), "zeros up to the end of the file, 500 bytes are left")])
+
+
+def resealed(batch, place, value):
+    """A batch with a byte changed whose checksum fits again."""
+    changed = bytearray(batch)
+    changed[place] = value
+    changed[17:21] = crc32c(bytes(changed[21:])).to_bytes(4, "big")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(("place", "value"), [(61, 0xFF), (60, 9), (57, 0x7F), (57, 0xFF), (65, 0x7E)])
+def test_records_whose_lengths_lie_are_told_and_the_next_batch_is_read(tmp_path, place, value):
+    first, second, third = three_batches()
+    offsets, damage = damage_of(tmp_path, first + resealed(second, place, value) + third)
+    assert offsets == [0, 2]
+    assert damage == [(len(first), "its records do not decode: lengths do not fit each other")]
+
+
+def test_compressed_bytes_that_do_not_decompress_are_told(tmp_path):
+    first, _, third = three_batches()
+    packed = bytes(encode_batch([(1, b"k", b"v" * 100, ())] * 3, 1, 1))
+    offsets, damage = damage_of(tmp_path, first + resealed(packed, 61, 0) + third)
+    assert offsets == [0, 2]
+    assert [position for position, _ in damage] == [len(first)]
+    assert damage[0][1].startswith(("gzip", "its records"))
+
+
+def test_damage_fails_the_read_when_no_column_could_tell_it(tmp_path):
+    first, second, _ = three_batches()
+    with pytest.raises(ValueError, match=rf"byte {len(first)}: the file ends inside a batch"):
+        read(place_of(tmp_path, first + second[:-1]), ["offset"])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_damage_never_breaks_the_reader_nor_goes_untold(tmp_path, seed):
+    random_ = random.Random(seed)
+    content = bytearray(b"".join(bytes(encode_batch(some_records(random_, 5), 10 * n, random_.choice([0, 4]))) for n in range(20)))
+    for _ in range(random_.randint(1, 4)):
+        content[random_.randrange(len(content))] ^= random_.randint(1, 255)
+    rows = read(place_of(tmp_path, bytes(content)))
+    sound = sum(row["error"] is None for row in rows)
+    assert sound + 5 * sum(row["error"] is not None for row in rows) >= 95 or any("are left" in row["error"] for row in rows if row["error"])
+
+
+def test_checksums_in_compiled_code_are_castagnolis():
+    random_ = random.Random(1)
+    parts = [random_.randbytes(61 + size) for size in (0, 1, 7, 8, 9, 100, 4000, 9000)]
+    sizes = np.array([len(part) for part in parts])
+    found = decode.checksums(np.frombuffer(b"".join(parts), np.uint8), np.cumsum(sizes) - sizes, sizes)
+    assert found.tolist() == [crc32c(part[21:]) for part in parts]
+
+
+def test_a_split_file_gives_the_same_records_in_parts(tmp_path):
+    content = b"".join(bytes(encode_batch([(n, None, b"x" * 300, ())], n)) for n in range(500))
+    place = place_of(tmp_path, content)
+    parts = split(place, 20_000)
+    assert len(parts) > 5
+    assert parts[0][0] == 0 and parts[-1][1] == place.size
+    rows = [row for start, end in parts for row in read(place, ["offset", "position", "error"], start=start, end=end)]
+    assert [row["offset"] for row in rows] == list(range(500))
+    assert rows[-1]["position"] == place.size - len(content) // 500
+
+
+def test_batches_and_segments_are_counted(tmp_path):
+    place = place_of(tmp_path, b"".join(three_batches()))
+    batches = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.BATCHES)).batches())).to_pylist()
+    assert [(row["base_offset"], row["record_count"], row["error"]) for row in batches] == [(0, 1, None), (1, 1, None), (2, 1, None)]
+    row = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.SEGMENTS)).segment())).to_pylist()[0]
+    assert (row["batches"], row["records"], row["first_offset"], row["last_offset"], row["damages"]) == (3, 3, 0, 2, 0)
+    assert row["index_size"] is None
+
+
+def test_a_stream_takes_whole_batches_only(tmp_path):
+    first, second, _ = three_batches()
+    place = place_of(tmp_path, first + second[:-1])
+    assert whole_until(place, 0) == len(first)

@@ -1,0 +1,130 @@
+"""Tables have the columns that are declared, hold what happened, and come back from Parquet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import orjson
+import pytest
+
+from lab.analytics import queries, replay, schemas
+from lab.analytics.errors import AnalyticsError
+from lab.analytics.history import History
+from lab.analytics.places import find_runs
+from lab.analytics.tables import Tables
+
+
+@pytest.fixture(scope="module")
+def tables(spark, short_runs):
+    with Tables(spark, [short_runs]) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", schemas.TABLES)
+def test_a_table_has_the_columns_that_are_declared(tables, name):
+    declared = tables.spark.createDataFrame([], schemas.TABLES[name].ddl()).schema
+    found = tables.get(name).schema
+    assert [(one.name, one.dataType) for one in found] == [(one.name, one.dataType) for one in declared]
+
+
+def test_every_column_says_what_it_means():
+    for table in schemas.TABLES.values():
+        assert len(set(table.names)) == len(table.names)
+        assert all(len(column.doc) > 2 for column in table.columns), table.name
+
+
+def test_every_query_says_what_it_computes_and_reads_in_two_languages():
+    for query in queries.QUERIES.values():
+        assert query.doc.endswith(".")
+        assert all([*query.title, *query.reading])
+
+
+def test_tables_hold_what_happened(tables):
+    counts = {name: tables.get(name).count() for name in schemas.TABLES}
+    empty = [name for name, count in counts.items() if not count and name not in ("damages", "requests")]
+    assert not empty
+    assert counts["damages"] == 0 and counts["runs"] == 3
+    stages = tables.requests.where("api = 'Produce' and run = 'acks-all' and remote_us > 0").count()
+    assert stages > 0, "acks=all waits in purgatory"
+
+
+def test_every_event_of_a_journal_is_a_row(tables, short_runs):
+    lines = {run.name: (run / "journal.jsonl").read_bytes().count(b"\n") for run in short_runs.iterdir()}
+    assert {row["run"]: row["count"] for row in tables.events.groupBy("run").count().collect()} == lines
+
+
+def test_queries_of_a_failover_tell_its_story(tables):
+    history = History(tables)
+    windows = {row["run"]: row for row in queries.find("unavailability").function(tables, history).collect()}
+    steps = {row["run"]: row for row in queries.find("failovers").function(tables, history).collect()}
+    for run in ("acks-0", "acks-1", "acks-all"):
+        assert windows[run]["how"] == "crash" and 1 < windows[run]["seconds"] < 5
+        found = steps[run]
+        assert 0 < found["detected"] <= found["decided"] <= found["took_over"] <= found["first_ack"]
+        assert found["took_over"] == pytest.approx(windows[run]["seconds"])
+
+
+@pytest.mark.parametrize("name", queries.QUERIES)
+def test_a_query_can_be_answered(tables, name):
+    answer = replay.collect(name, queries.QUERIES[name].function(tables, History(tables)))
+    assert answer.columns[0] == "run"
+    chart = queries.QUERIES[name].chart
+    assert chart is None or set(chart[1] + chart[2]) <= set(answer.columns)
+
+
+def test_replay_writes_parquet_and_a_report_of_its_own(spark, short_runs, tmp_path):
+    done = []
+    answers = list(replay.replay(spark, [short_runs / "acks-1"], ["receipt", "lost"], tmp_path, lambda *step: done.append(step)))
+    lost = answers[0].rows[0]["lost"]
+    assert lost == answers[1].count > 0
+    assert done[-1] == ("report", len(schemas.TABLES) + 3, len(schemas.TABLES) + 3)
+    sends, polls = (spark.read.parquet(str(tmp_path / name)) for name in ("sends", "polls"))
+    again = spark.sql(
+        "select count(distinct label, number) as n from {sends} s where kind = 'ok' and not exists"
+        " (select * from {polls} p where p.label = s.label and p.number = s.number)", sends=sends, polls=polls).first()["n"]
+    assert again == lost, "plain SQL over the Parquet files says the same"
+    report = (tmp_path / "report.html").read_text()
+    assert "유실" in report and "Lost" in report and "<svg" in report
+    assert "http://" not in report.replace("http://www.w3.org", "") and "<script" not in report and "https://" not in report
+    assert {one["query"] for one in orjson.loads((tmp_path / "answers.json").read_bytes())} == {"receipt", "lost"}
+
+
+def test_damage_in_a_run_is_a_row_with_its_place(spark, short_runs, tmp_path):
+    from shutil import copytree
+
+    copytree(short_runs / "acks-1", tmp_path / "hurt")
+    segment = next((tmp_path / "hurt" / "broker-2").rglob("orders-0/*.log"))
+    content = bytearray(segment.read_bytes())
+    content[100] ^= 1
+    segment.write_bytes(content)
+    with open(tmp_path / "hurt" / "journal.jsonl", "ab") as journal:
+        before = journal.tell()
+        journal.write(b'[1,2,"no')
+    with Tables(spark, [tmp_path / "hurt"]) as opened:
+        rows = {(row["file"], row["position"]): row["error"] for row in opened.damages.collect()}
+    assert len(rows) == 2
+    assert "the file ends inside a line" in rows["journal.jsonl", before]
+    assert "stored crc" in rows[segment.name, 0]
+
+
+def test_trouble_is_told_in_one_line(tmp_path):
+    with pytest.raises(AnalyticsError, match="no such directory"):
+        find_runs([tmp_path / "nowhere"])
+    with pytest.raises(AnalyticsError, match="holds no run"):
+        find_runs([tmp_path])
+    with pytest.raises(AnalyticsError, match="there is no query lots; there are receipt, lost"):
+        queries.find("lots")
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path):
+    for home in ("a", "b"):
+        (tmp_path / home / "run").mkdir(parents=True)
+        (tmp_path / home / "run" / "run.json").write_text("{}")
+    first, second = (run.name for run in find_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"]))
+    assert first != second and first.endswith("a~run") and second.endswith("b~run")
+
+
+def test_nobody_but_analytics_needs_pyspark():
+    code = "import sys, lab.cli.parser, lab.live, lab.analytics.places; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
