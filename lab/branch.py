@@ -26,7 +26,9 @@ import orjson
 from broker_core.drivers.pump import LivePump
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
+from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.invariants import InvariantMonitor
+from lab.clusters.metrics import metrics
 from lab.clusters.observe import observe, observe_marks
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import JOURNAL, RunDirectory
@@ -159,6 +161,20 @@ class Branch:
     def _snapshot(self) -> tuple[int, str]:
         self.feed.flush(self.world.seq, self.world.now_us)
         return self.world.seq, self.snapshot_text()
+
+    def metrics(self) -> Future[dict[str, dict[str, float]]]:
+        """Kafka's metrics now: full name -> broker id -> value (`clusters.metrics.difference` compares two)."""
+        return self.ask(metrics, self.world)
+
+    def bytes(self, topic: str, partition: int, offset: int, broker: int) -> Future[dict[str, Any]]:
+        """The batch that holds an offset, field by field, and how it was found; fails with BranchError."""
+        return self.ask(self._bytes, topic, partition, offset, broker)
+
+    def _bytes(self, topic: str, partition: int, offset: int, broker: int) -> dict[str, Any]:
+        try:
+            return look_up(self.world, topic, partition, offset, broker)
+        except NothingThere as error:
+            raise BranchError(str(error)) from None
 
     def clock(self) -> dict[str, Any]:
         """Where the world's time stands and how fast it runs; read without asking the world's thread."""

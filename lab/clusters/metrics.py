@@ -1,0 +1,205 @@
+"""Kafka's own metrics, by their own names, read from the brokers of a world.
+
+| kind | value | as JMX shows it |
+|---|---|---|
+| gauge | what is now | `Value` |
+| meter | how often since the process started | `Count` (rates follow from two snapshots and the time between) |
+| time | mean milliseconds of all requests of an API since the process started | `Mean` |
+
+    metrics(world)["kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions"]  ->  {"1": 0, "2": 4, "3": 0}
+
+A broker that does not run has no metrics. Values with a `topic`, `partition`, `request`, `delayedOperation` or
+`group` in their name are there for each of those that is. Snapshots before and after a command are compared with
+`difference`. Consumer lag is no metric of a broker: it stands here as the tools print it, under the group's
+coordinator. Names: Kafka's documentation, section "Monitoring".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.kernel.world import World
+from broker_core.replication.partition import Partition
+from broker_core.wire import api_name
+from lab.clusters.metrics_registry import REGISTRY, Metric
+from lab.clusters.observe import brokers
+
+__all__ = ["REGISTRY", "Metric", "described", "difference", "metrics"]
+
+Found = Iterator[tuple[str, float]]
+Values = dict[str, dict[str, float]]
+TIMES = ("RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "TotalTimeMs")
+
+
+@dataclass(slots=True)
+class Change:
+    """One metric of one broker in two snapshots."""
+
+    name: str
+    broker: str
+    before: float
+    after: float
+
+    @property
+    def delta(self) -> float:
+        return round(self.after - self.before, 6)
+
+
+def metrics(world: World) -> Values:
+    """Full name -> broker id -> value."""
+    found: Values = {}
+    for broker, node in brokers(world):
+        machine: Any = node.machine
+        if machine is not None:
+            for name, value in of_broker(world, machine):
+                found.setdefault(name, {})[str(broker)] = value
+    return found
+
+
+def difference(before: Values, after: Values) -> list[Change]:
+    """What has changed, in the order of the second snapshot; what is missing counts as 0."""
+    changes = []
+    for name in [*after, *(name for name in before if name not in after)]:
+        old, new = before.get(name, {}), after.get(name, {})
+        for broker in sorted({**old, **new}):
+            change = Change(name, broker, old.get(broker, 0), new.get(broker, 0))
+            if change.before != change.after:
+                changes.append(change)
+    return changes
+
+
+def described(name: str) -> Metric | None:
+    """The registry's entry for a full name: without topic, partition, request, operation, group."""
+    head, _, tail = name.partition(":")
+    kept = [part for part in tail.split(",") if part.partition("=")[0] in ("type", "name")]
+    return REGISTRY.get(f"{head}:{','.join(kept)}")
+
+
+def of_broker(world: World, machine: Any) -> Found:
+    """All metrics of one broker."""
+    partitions: list[Partition] = list(machine.partitions.values())
+    yield from _replicas(partitions, machine.log_manager)
+    yield from _meters(machine.replicas.meters)
+    yield from _controller(machine)
+    yield from _requests(machine)
+    yield from _logs(partitions)
+    yield from _lag(partitions, machine.replicas)
+    yield from _groups(world, machine)
+
+
+def _replicas(partitions: list[Partition], logs: Any) -> Found:
+    led = [partition for partition in partitions if partition.is_leader]
+    sizes = [(len(one.isr.committed), len(one.replicas), one.min_isr) for one in led]
+    kind = "kafka.server:type=ReplicaManager,name="
+    yield kind + "LeaderCount", len(led)
+    yield kind + "PartitionCount", len(partitions)
+    yield kind + "UnderReplicatedPartitions", sum(isr < replicas for isr, replicas, _ in sizes)
+    yield kind + "UnderMinIsrPartitionCount", sum(isr < least for isr, _, least in sizes)
+    yield kind + "AtMinIsrPartitionCount", sum(isr == least for isr, _, least in sizes)
+    yield kind + "OfflineReplicaCount", sum(1 for one in partitions if one.role == "offline")
+    yield "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", len(logs.offline_dirs)
+
+
+def _meters(meters: Any) -> Found:
+    kind = "kafka.server:type=BrokerTopicMetrics,name="
+    yield kind + "MessagesInPerSec", meters.messages_in
+    yield kind + "BytesInPerSec", meters.bytes_in
+    yield kind + "BytesOutPerSec", meters.bytes_out
+    yield kind + "ReplicationBytesInPerSec", meters.replication_bytes_in
+    yield kind + "ReplicationBytesOutPerSec", meters.replication_bytes_out
+    kind = "kafka.server:type=ReplicaManager,name="
+    yield kind + "IsrShrinksPerSec", meters.isr_shrinks
+    yield kind + "IsrExpandsPerSec", meters.isr_expands
+    yield kind + "FailedIsrUpdatesPerSec", meters.failed_isr_updates
+
+
+def _controller(machine: Any) -> Found:
+    controller = machine.controller
+    context, active = controller.context, controller.is_active
+    offline = imbalance = topics = partitions = 0
+    if active:
+        offline = len(context.with_offline_leader())
+        topics, partitions = len(context.assignments), len(context.partitions())
+        for partition, state in context.leadership.items():
+            replicas = context.replicas(partition)
+            imbalance += bool(replicas) and state.leader != replicas[0] and partition[0] not in context.deleting
+    kind = "kafka.controller:type=KafkaController,name="
+    yield kind + "ActiveControllerCount", int(active)
+    yield kind + "OfflinePartitionsCount", offline
+    yield kind + "PreferredReplicaImbalanceCount", imbalance
+    yield kind + "GlobalTopicCount", topics
+    yield kind + "GlobalPartitionCount", partitions
+    kind = "kafka.controller:type=ControllerStats,name="
+    yield kind + "LeaderElectionRateAndTimeMs", controller.broker_changes
+    yield kind + "UncleanLeaderElectionsPerSec", controller.core.partitions.unclean_elections
+
+
+def _requests(machine: Any) -> Found:
+    pipeline = machine.pipeline
+    yield "kafka.network:type=RequestChannel,name=RequestQueueSize", len(pipeline.request_queue)
+    for key, totals in sorted(pipeline.totals.items()):
+        api, count = api_name(key), totals.requests
+        parts = (totals.queue_us, totals.local_us, totals.remote_us, totals.response_us)
+        yield _request("RequestsPerSec", api), count
+        for name, spent_us in zip(TIMES, (*parts, sum(parts)), strict=True):
+            yield _request(name, api), round(spent_us / 1000 / count, 3) if count else 0
+    replicas = machine.replicas
+    for purgatory in (
+        replicas.produce_purgatory, replicas.fetch_purgatory, replicas.delete_records_purgatory,
+        machine.groups.rebalancer.purgatory,
+    ):  # fmt: skip
+        kind = f"kafka.server:type=DelayedOperationPurgatory,delayedOperation={purgatory.name},name="
+        yield kind + "PurgatorySize", purgatory.watched
+        yield kind + "NumDelayedOperations", purgatory.delayed
+
+
+def _request(name: str, api: str) -> str:
+    return f"kafka.network:type=RequestMetrics,name={name},request={api}"
+
+
+def _logs(partitions: Iterable[Partition]) -> Found:
+    for one in partitions:
+        of = f",topic={one.topic},partition={one.index}"
+        log = one.log
+        yield f"kafka.log:type=Log,name=LogEndOffset{of}", log.log_end_offset
+        yield f"kafka.log:type=Log,name=LogStartOffset{of}", log.log_start_offset
+        yield f"kafka.log:type=Log,name=Size{of}", log.size_bytes
+        yield f"kafka.log:type=Log,name=NumLogSegments{of}", len(log.segments)
+
+
+def _lag(partitions: list[Partition], replicas: Any) -> Found:
+    """By how much followers here are behind their leaders' high watermarks, as the last answers told them."""
+    largest = 0
+    for one in partitions:
+        state = replicas.fetchers.state_of(one)
+        if state is not None:
+            largest = max(largest, state.lag)
+            of = f",topic={one.topic},partition={one.index}"
+            yield f"kafka.server:type=FetcherLagMetrics,name=ConsumerLag{of}", state.lag
+    yield "kafka.server:type=ReplicaFetcherManager,name=MaxLag,clientId=Replica", largest
+
+
+def _groups(world: World, machine: Any) -> Found:
+    kind = "kafka.coordinator.group:type=GroupMetadataManager,name="
+    groups = machine.groups.registry.groups
+    yield kind + "NumGroups", len(groups)
+    yield kind + "NumOffsets", sum(len(group.offsets.committed) for group in groups.values())
+    for name, group in sorted(groups.items()):
+        for (topic, index), committed in sorted(group.offsets.committed.items()):
+            mark = _high_watermark(world, topic, index)
+            if mark is not None:
+                lag = max(0, mark - committed.offset)
+                yield f"kafka.consumer:type=consumer-groups,name=Lag,group={name},topic={topic},partition={index}", lag
+
+
+def _high_watermark(world: World, topic: str, index: int) -> int | None:
+    """Of the replica that leads in the newest epoch."""
+    best, mark = -1, None
+    for _, node in brokers(world):
+        machine: Any = node.machine
+        one = machine.partitions.get((topic, index)) if machine is not None else None
+        if one is not None and one.is_leader and one.leader_epoch > best:
+            best, mark = one.leader_epoch, one.log.high_watermark
+    return mark

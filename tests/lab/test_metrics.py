@@ -1,0 +1,155 @@
+"""Kafka's metrics by their own names: documented in both languages, and each moves where it should."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.world import World
+from lab.clusters import observe
+from lab.clusters.build import build_world
+from lab.clusters.metrics import REGISTRY, described, difference, metrics
+from lab.clusters.spec import run_from_dict
+
+SPEC = {
+    "cluster": {
+        "brokers": 3, "preset": "teaching", "link_delay_ms": 1,
+        "settings": {"min.insync.replicas": 2, "unclean.leader.election.enable": True, "log.segment.bytes": 8192, "num.io.threads": 1},
+    },
+    "seed": 5,
+    "clients": [
+        {"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 100},
+        {"name": "reader", "kind": "consumer", "topic": "orders", "settings": {"group.id": "g"}},
+    ],
+}  # fmt: skip
+STILL = ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs", "RequestQueueSize", "OfflineLogDirectoryCount", "LogStartOffset",
+         "FailedIsrUpdatesPerSec", "OfflineReplicaCount")
+"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica: tested by themselves, or not at all."""
+
+
+def do(world: World, **command: Any) -> None:
+    item = Command(command)
+    world.inject(item)
+    world.run_due()
+    assert item.result and item.result["ok"], item.result
+
+
+def run(world: World, seconds: float) -> None:
+    world.run_until(world.now_us + int(seconds * 1_000_000))
+
+
+def total(values: dict[str, dict[str, float]], name: str) -> float:
+    return sum(sum(values[full].values()) for full in values if f"name={name}" in full)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> bytes:
+    """A cluster under load, to be unpickled by each test."""
+    world = build_world(run_from_dict(SPEC))
+    run(world, 5)
+    do(world, do="create_topic", topic="orders", partitions=2, replication_factor=3)
+    run(world, 1)
+    do(world, do="start_client", name="producer-a")
+    do(world, do="start_client", name="reader")
+    run(world, 8)
+    return pickle.dumps(world)
+
+
+def test_every_metric_is_documented_and_every_registered_one_is_there(loaded):
+    found = {described(name).name for name in metrics(pickle.loads(loaded)) if described(name) is not None}
+    assert found == set(REGISTRY)
+    assert all(described(name) is not None for name in metrics(pickle.loads(loaded)))
+    for metric in REGISTRY.values():
+        assert metric.en.endswith(".") and metric.ko.endswith(".") and metric.unit
+        assert any("가" <= letter <= "힣" for letter in metric.ko)
+
+
+def test_each_metric_moves_in_a_run_with_faults(loaded):
+    world = pickle.loads(loaded)
+    seen: dict[str, set[float]] = {}
+
+    def note() -> None:
+        for name, values in metrics(world).items():
+            metric = described(name)
+            assert metric is not None
+            seen.setdefault(metric.name, set()).update(values.values())
+
+    note()
+    do(world, do="delay_link", between=[1, 2], delay_ms=40)
+    for _ in range(60):
+        run(world, 0.05)
+        note()
+    do(world, do="produce", topic="no-such-topic", partition=0, value="x")
+    follower = observe.partition_state(world, "orders", 0)["isr"][-1]
+    do(world, do="pause", broker=follower)
+    run(world, 2.5)
+    note()
+    do(world, do="resume", broker=follower)
+    for _ in range(100):
+        run(world, 0.01)
+        note()
+    do(world, do="delay_link", between=[1, 2], delay_ms=1)
+    run(world, 2)
+    state = observe.partition_state(world, "orders", 0)
+    first = [state["leader"], *[one for one in state["replicas"] if one != state["leader"]]]
+    for between in (first[:2], [first[0], first[2]]):
+        do(world, do="partition_link", between=between)
+    run(world, 6)
+    note()
+    do(world, do="stop_all_faults")
+    run(world, 3)
+    note()
+    for broker in first[:2]:
+        do(world, do="kill", broker=broker)
+        run(world, 5)
+        note()
+    do(world, do="kill", broker=first[2])
+    do(world, do="restart", broker=first[0])
+    for _ in range(20):
+        run(world, 0.5)
+        note()
+    quiet = [name for name, values in seen.items() if len(values) < 2 and not name.endswith(STILL)]
+    assert quiet == []
+
+
+def test_a_healthy_cluster_shows_what_operators_want_to_see(loaded):
+    world = pickle.loads(loaded)
+    for name, values in metrics(world).items():
+        metric = described(name)
+        assert metric is not None
+        if metric.normal is not None and not name.startswith("kafka.consumer"):
+            assert set(values.values()) == {metric.normal}, name
+    assert total(metrics(world), "ActiveControllerCount") == 1
+    assert total(metrics(world), "MessagesInPerSec") > 700
+
+
+def test_before_and_after_a_kill_differ_where_kafka_s_do(loaded):
+    world = pickle.loads(loaded)
+    before = metrics(world)
+    do(world, do="kill", leader_of="orders-0")
+    run(world, 6)
+    changes = difference(before, metrics(world))
+    deltas: dict[str, float] = {}
+    for change in changes:
+        deltas[change.name] = deltas.get(change.name, 0) + change.delta
+    assert deltas["kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions"] > 2
+    assert deltas["kafka.server:type=ReplicaManager,name=AtMinIsrPartitionCount"] > 2
+    assert "kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce" in deltas
+
+
+def test_requests_queue_where_a_thread_is_slow(loaded):
+    world = pickle.loads(loaded)
+    for _, node in observe.brokers(world):
+        node.machine.pipeline.costs.io_us = 30_000
+        node.machine.pipeline.costs.network_us = 500
+    sizes = set()
+    for _ in range(100):
+        run(world, 0.02)
+        sizes.add(total(metrics(world), "RequestQueueSize"))
+    after = metrics(world)
+    assert len(sizes) > 1
+    for name in ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs"):
+        assert total(after, name) > 0
