@@ -98,7 +98,8 @@ class AlterPartitionQueue:
     def _partition_data(self, change: IsrChange) -> Any:
         partition = change.partition
         checked = partition.host.protections.isr_checks_broker_epoch
-        epochs = {broker: replica.broker_epoch for broker, replica in partition.remote.items()} if checked else {}
+        known = partition.remote.items() if checked else ()
+        epochs = {broker: replica.current_broker_epoch() for broker, replica in known}
         epochs[self.broker_id] = self.broker_epoch()
         return m.AlterPartitionRequest.PartitionData(
             partition_index=partition.index,

@@ -123,7 +123,10 @@ class FetchSession:
     * a position that is not in `dirty` has nothing to read and was told the current marks
     """
 
-    __slots__ = ("id", "epoch", "privileged", "uses_topic_ids", "positions", "dirty", "created_ms", "last_fetch_ms")
+    __slots__ = (
+        "id", "epoch", "privileged", "uses_topic_ids", "positions", "dirty", "created_ms", "last_fetch_ms",
+        "broker_epoch",
+    )  # fmt: skip
 
     def __init__(self, session_id: int, privileged: bool, uses_topic_ids: bool, now_ms: int) -> None:
         self.id = session_id
@@ -134,6 +137,7 @@ class FetchSession:
         self.dirty: dict[FetchPosition, None] = {}
         self.created_ms = now_ms
         self.last_fetch_ms = now_ms
+        self.broker_epoch = -1
 
     def __str__(self) -> str:
         return f"session {self.id}"

@@ -68,8 +68,10 @@ class Fetching:
                 session, full = None, True
         if session is None:
             positions = self._positions(request)
-        elif full:
-            positions = list(session.positions.values())
+        else:
+            session.broker_epoch = params.broker_epoch
+            if full:
+                positions = list(session.positions.values())
         self.serve(DelayedFetch(params, session, positions, full, self.reader, self.answer, done, context))
 
     def _open(self, request: Any, version: int, params: FetchParams) -> FetchSession | None:

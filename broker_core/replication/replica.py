@@ -28,9 +28,10 @@ NEVER_MS = -(1 << 40)
 
 
 class FetchClock(Protocol):
-    """Something that knows when the follower last fetched: its session."""
+    """Something that knows when the follower last fetched, and as which registration: its session."""
 
     last_fetch_ms: int
+    broker_epoch: int
 
 
 class Replica:
@@ -90,6 +91,10 @@ class Replica:
     def is_caught_up(self, leader_leo: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether it counts as in sync: at the end now, or within `replica.lag.time.max.ms`."""
         return self.log_end_offset == leader_leo or now_ms - self.last_caught_up_ms <= max_lag_ms
+
+    def current_broker_epoch(self) -> int:
+        """The registration of its last fetch, of this partition or any other of its session."""
+        return max(self.broker_epoch, self.session.broker_epoch if self.session is not None else -1)
 
     def last_fetched_ms(self) -> int:
         """When it last fetched, this partition or any other of its session."""

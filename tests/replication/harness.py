@@ -47,6 +47,7 @@ class Broker:
         self.logs = LogManager(node.storage, ["data"], LogConfig(), broker_id, node.emit)
         self.rpcs: dict[str, RpcClient] = {}
         self.lost: dict[str, int] = {}
+        self.registrations = 0
         self.replicas = ReplicaManager(
             node, broker_id, cluster.config, self.logs, self.connect, self, self.broker_epoch, self.name_of,
             cluster.protections,
@@ -58,7 +59,7 @@ class Broker:
         return self.rpcs[name]
 
     def broker_epoch(self) -> int:
-        return self.node.incarnation
+        return self.node.incarnation + self.registrations
 
     def name_of(self, broker_id: int) -> str:
         return f"broker-{broker_id}"

@@ -80,6 +80,19 @@ def test_a_follower_that_caught_up_while_its_removal_was_decided_comes_back_with
     assert cluster.truth["orders", 0]["isr"] == [1, 2, 3]
 
 
+def test_an_idle_follower_that_is_registered_anew_is_proposed_with_its_new_epoch(cluster):
+    cluster.world.pause("broker-3")
+    cluster.produce(1, "a")
+    cluster.run(60_000)
+    cluster.broker(2).registrations = 10
+    cluster.run(1_000)
+    cluster.asked.clear()
+    cluster.world.resume("broker-3")
+    cluster.run(2_000)
+    (partition,) = [data for request in cluster.asked for topic in request.topics for data in topic.partitions]
+    assert {one.broker_id: one.broker_epoch for one in partition.new_isr_with_epochs} == {1: 1, 2: 11, 3: 1}
+
+
 def test_it_comes_back_when_it_has_caught_up(cluster):
     cluster.world.pause("broker-3")
     cluster.produce(1, "a")
