@@ -1,0 +1,224 @@
+"""A process of its own that works for a page or a script: requests come as lines of JSON, events go back.
+
+    python -m lab.analytics.worker
+
+| line in | |
+|---|---|
+| `{"do": "replay", "id": 1, "paths": [...], "queries": [...], "out": "DIR"}` | queries and out may be left out |
+| `{"do": "sweep", "id": 2, "scenario": "FILE", "grid": ["acks=0,1"], "seeds": "1..50", "out": "DIR"}` | |
+| `{"do": "cancel", "id": 1}` | queued or running |
+| `{"do": "stop"}`, or the end of the input | |
+
+| event out | with |
+|---|---|
+| ready | pid |
+| queued, started, done, cancelled | id |
+| session | id, seconds: Spark has started (first job only) |
+| stage | id, stage, done, total: tasks of what Spark computes now |
+| progress | id, what, done, total: answers, tables, report |
+| answer | id, query, columns, rows, count |
+| result | id, cells, failed (a sweep) |
+| failed | id, error: one line |
+| refused | error: a line that is no request |
+
+One job works at a time; Spark starts with the first one and stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from lab.analytics import grid, session, sweep, sweep_report
+from lab.analytics import replay as pipeline
+from lab.analytics.errors import AnalyticsError
+
+LOOK_S = 0.3
+
+
+class Cancelled(Exception):
+    """The job at work is not wanted any more."""
+
+
+class Worker:
+    """Reads requests on one thread, works on another, watches Spark's stages on a third."""
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO, master: str | None = None) -> None:
+        self.source = source
+        self.sink = sink
+        self.master = master
+        self.spark: Any = None
+        self._queue: deque[dict[str, Any]] = deque()
+        self._change = threading.Condition()
+        self._writing = threading.Lock()
+        self._running: Any = None
+        self._cancelled = False
+        self._ended = False
+
+    # -- talking ----------------------------------------------------------------------------
+    def tell(self, event: str, **facts: Any) -> None:
+        """One event, at once."""
+        line = orjson.dumps({"event": event, **facts}, default=str, option=orjson.OPT_NON_STR_KEYS) + b"\n"
+        with self._writing:
+            self.sink.write(line)
+            self.sink.flush()
+
+    def serve(self) -> None:
+        """Until the input ends or says stop."""
+        hands = threading.Thread(target=self._work, name="jobs")
+        hands.start()
+        threading.Thread(target=self._watch, name="stages", daemon=True).start()
+        self.tell("ready", pid=os.getpid())
+        for line in self.source:
+            try:
+                if not self._take(orjson.loads(line)):
+                    break
+            except (ValueError, TypeError, KeyError) as error:
+                self.tell("refused", error=f"not a request: {type(error).__name__}: {error}")
+        with self._change:
+            self._ended = True
+            self._queue.clear()
+            self._change.notify()
+        if self._running is not None:
+            self._interrupt()
+        hands.join()
+        if self.spark is not None:
+            session.stop(self.spark)
+
+    def _take(self, request: dict[str, Any]) -> bool:
+        what = request["do"]
+        if what == "stop":
+            return False
+        if what == "cancel":
+            self._cancel(request["id"])
+        elif what in ("replay", "sweep"):
+            with self._change:
+                self._queue.append(request)
+                self._change.notify()
+            self.tell("queued", id=request["id"])
+        else:
+            raise ValueError(f"do {what}: expected replay, sweep, cancel or stop")
+        return True
+
+    def _cancel(self, number: Any) -> None:
+        with self._change:
+            waiting = [request for request in self._queue if request["id"] == number]
+            for request in waiting:
+                self._queue.remove(request)
+        if waiting:
+            self.tell("cancelled", id=number)
+        elif self._running == number:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._cancelled = True
+        if self.spark is not None:
+            self.spark.interruptAll()
+
+    # -- working ----------------------------------------------------------------------------
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                while not self._queue and not self._ended:
+                    self._change.wait()
+                if self._ended:
+                    return
+                request = self._queue.popleft()
+                self._cancelled, self._running = False, request["id"]
+            self._do(request)
+            self._running = None
+
+    def _do(self, request: dict[str, Any]) -> None:
+        number = request["id"]
+        self.tell("started", id=number)
+        try:
+            self._start(number)
+            self._replay(request) if request["do"] == "replay" else self._sweep(request)
+            self.tell("done", id=number)
+        except Exception as error:
+            if self._cancelled:
+                self.tell("cancelled", id=number)
+            else:
+                known = isinstance(error, AnalyticsError)
+                self.tell("failed", id=number, error=str(error) if known else f"{type(error).__name__}: {_line(error)}")
+
+    def _start(self, number: Any) -> None:
+        if self.spark is None:
+            began = time.monotonic()
+            self.spark = session.start("brokerlab worker", self.master)
+            self.tell("session", id=number, seconds=round(time.monotonic() - began, 2))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._cancelled:
+            raise Cancelled
+
+    def _replay(self, request: Mapping[str, Any]) -> None:
+        number, out = request["id"], request.get("out")
+
+        def progress(what: str, done: int, total: int) -> None:
+            self.tell("progress", id=number, what=what, done=done, total=total)
+            self._go_on()
+
+        names = request.get("queries") or []
+        for answer in pipeline.replay(self.spark, request["paths"], names, Path(out) if out else None, progress):
+            self.tell("answer", id=number, **pipeline.plain(answer))
+
+    def _sweep(self, request: Mapping[str, Any]) -> None:
+        number, out = request["id"], Path(request["out"]) if request.get("out") else None
+        scenario = request["scenario"]
+        cells = grid.cells(scenario, grid.parse_grid(request.get("grid") or []))
+        seeds = grid.parse_seeds(str(request.get("seeds", "1..10")))
+        if out is not None:
+            sweep.write_cells(cells, out)
+        results: list[dict[str, Any]] = []
+        for row in sweep.sweep(self.spark, scenario, cells, seeds, out).toLocalIterator():
+            results.append(row.asDict())
+            self.tell("progress", id=number, what="run", done=len(results), total=len(cells) * len(seeds))
+            self._go_on()
+        summary = sweep.summarise(cells, results)
+        if out is not None:
+            sweep_report.write(out, cells, summary, results)
+        self.tell("result", id=number, cells=summary, failed=sweep_report.failures(results))
+
+    # -- watching ---------------------------------------------------------------------------
+    def _watch(self) -> None:
+        """Tell how far the stages of the running job are, whenever that changes."""
+        told: dict[int, int] = {}
+        while not self._ended:
+            time.sleep(LOOK_S)
+            number, spark = self._running, self.spark
+            if number is None or spark is None:
+                continue
+            try:
+                tracker = spark.sparkContext.statusTracker()
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            except Exception:  # Spark Connect has no tracker; a session that ends has none any more
+                continue
+            for stage in stages:
+                if stage is not None and told.get(stage.stageId) != stage.numCompletedTasks:
+                    told[stage.stageId] = stage.numCompletedTasks
+                    self.tell("stage", id=number, stage=stage.stageId, done=stage.numCompletedTasks, total=stage.numTasks)
+
+
+def _line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")[:500]
+
+
+def main() -> None:
+    """Serve standard input; whatever else would print goes to standard error."""
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    Worker(sys.stdin.buffer, sink, sys.argv[1] if len(sys.argv) > 1 else None).serve()
+
+
+if __name__ == "__main__":
+    main()
