@@ -64,6 +64,13 @@ def require_oracle(require_program: Callable[[str], str]) -> Path:
     return script
 
 
+@pytest.fixture(scope="session", autouse=True)
+def database(django_db_blocker: Any) -> Iterator[None]:
+    """Servers that run inside the tests' process use their database as they always do."""
+    with django_db_blocker.unblock():
+        yield
+
+
 def free_ports(count: int) -> int:
     """The first of `count` neighbouring ports that nobody listens on."""
     for _ in range(200):

@@ -8,7 +8,7 @@
 | BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost only |
 | BROKERLAB_TOKEN | what REST asks of callers that are not on this machine | drawn, in `web/token` |
 | BROKERLAB_LAB | name of the lab, in REST's addresses and in Redis | `lab` |
-| BROKERLAB_LAB_HOST | `remote`: another process hosts the lab, this one serves viewers (needs REDIS_URL) | this process |
+| BROKERLAB_LAB_HOST | `remote`: another process hosts the lab, by REDIS_URL; this one has viewers | this process |
 
 The secret key is drawn once for each data directory and stays there.
 """

@@ -88,22 +88,22 @@ def test_a_language_can_be_fetched_alone(served: Served) -> None:
 
 
 def test_rest_gives_the_snapshot_and_takes_the_same_commands(served: Served) -> None:
-    assert json.loads(fetch(served, "api/lab")[2])["state"]["cluster"]["seed"] == 42
-    assert post(served, "api/lab/commands", '{"do": "kill", "broker": 2}')[1]["ok"] is True
+    assert json.loads(fetch(served, "api/labs/lab/snapshot")[2])["state"]["cluster"]["seed"] == 42
+    assert post(served, "api/labs/lab/commands", '{"do": "kill", "broker": 2}')[1]["ok"] is True
     assert served.lab.commands == [{"do": "kill", "broker": 2}]
-    codes = [row[2] for row in json.loads(fetch(served, "api/lab/events?since=0")[2])["events"]]
+    codes = [row[2] for row in json.loads(fetch(served, "api/labs/lab/events?since=0")[2])["events"]]
     assert codes[:2] == ["command", "process_ended"]
 
 
 def test_rest_says_what_is_wrong_with_a_command(served: Served) -> None:
-    assert post(served, "api/lab/commands", "{")[0] == 400
-    assert post(served, "api/lab/commands", "{}")[1]["place"] == "do"
-    assert post(served, "api/lab/commands", "do=kill", "application/x-www-form-urlencoded")[0] == 415
+    assert post(served, "api/labs/lab/commands", "{")[0] == 400
+    assert post(served, "api/labs/lab/commands", "{}")[1]["place"] == "do"
+    assert post(served, "api/labs/lab/commands", "do=kill", "application/x-www-form-urlencoded")[0] == 415
     served.lab.refuse = "no such broker"
-    status, answer = post(served, "api/lab/commands", '{"do": "kill", "broker": 9}')
+    status, answer = post(served, "api/labs/lab/commands", '{"do": "kill", "broker": 9}')
     assert (status, answer["title"], answer["place"]) == (422, "no such broker", "do")
 
 
 def test_events_that_are_gone_say_so(served: Served) -> None:
     served.lab.forgotten = True
-    assert fetch(served, "api/lab/events?since=0")[0] == 410
+    assert fetch(served, "api/labs/lab/events?since=0")[0] == 410

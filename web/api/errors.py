@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import async_only_middleware
+from django.views.decorators.csrf import csrf_exempt
 
 from web.api.access import PREFIX
 from web.api.problems import MEDIA_TYPE, problem
@@ -37,6 +38,7 @@ def _converted(response: HttpResponse) -> HttpResponse:
     return found
 
 
+@csrf_exempt
 async def nowhere(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Any address below `/api/` that is none."""
     return problem(404, "there is no such address")

@@ -1,0 +1,37 @@
+"""The scripts of docs/rest.md do what is written there, as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.conftest import CHECKOUT, StartedLab
+
+SCRIPTS = re.findall(r"```python\n(.*?)```", (CHECKOUT / "docs" / "rest.md").read_text(), re.DOTALL)
+
+
+def run_script(lab: StartedLab, text: str, place: Path) -> list[str]:
+    """Its lines, against this lab instead of port 8000."""
+    assert len([line for line in text.splitlines() if line.strip()]) <= 11
+    place.write_text(text.replace("http://127.0.0.1:8000/", lab.page))
+    done = subprocess.run([sys.executable, str(place)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_both_scripts_of_the_guide_run_as_they_are_written(run_lab: Callable[..., StartedLab], tmp_path: Path) -> None:
+    lab = run_lab("--preset", "teaching", web=True)
+    experiment, failover = SCRIPTS
+    (told,) = run_script(lab, failover, tmp_path / "failover.py")
+    found = re.fullmatch(r"broker (\d) led, broker (\d) leads, epoch 1", told)
+    assert found is not None and found[1] != found[2]
+    valid, *runs = run_script(lab, experiment, tmp_path / "experiment.py")
+    assert valid == "True"
+    seeds, lost, same = zip(*(line.split() for line in runs), strict=True)
+    assert (seeds, same) == (("1", "2", "3"), ("True",) * 3)
+    assert all(int(number) > 0 for number in lost)
