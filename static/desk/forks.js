@@ -77,8 +77,8 @@ export class Forks {
   async #receipt(run, index, compared) {
     try {
       compared.receipts[index] = await api(`/runs/${run}/receipt`);
-    } catch {
-      return;
+    } catch (error) {
+      compared.receipts[index] = { error: error.message };
     }
     this.app.set({});
   }

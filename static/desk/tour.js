@@ -15,7 +15,7 @@ export class Tour {
 
   /** New events, in order, with the state before the first. */
   heard(events, stateBefore) {
-    if (this.over) return;
+    if (this.desk.live !== null && this.desk.run !== this.desk.live) return;
     for (const event of events) if (event.code === "process_ended" || event.code === "leader_elected") this.steps.take(event, stateBefore);
   }
 
@@ -35,7 +35,8 @@ export class Tour {
   /** {step, number, of, key, params, act?: {text, run}, share?} for the line above the stage; null when the tour is over. */
   line() {
     const { app, steps } = this;
-    const step = this.over ? null : steps.step(app.state);
+    const elsewhere = this.desk.live !== null && this.desk.run !== this.desk.live;
+    const step = this.over || elsewhere ? null : steps.step(app.state);
     if (!step) return null;
     return { step, number: STEPS.indexOf(step) + 1, of: STEPS.length, ...this[`_${step}`](app) };
   }

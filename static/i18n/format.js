@@ -66,7 +66,9 @@ export function commandText(command, words) {
   const about = Object.entries(rest).map(([key, value]) => {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
     if (key === "topic" || key === "name" || key === "node") return String(value);
-    return `${key}=${typeof value === "object" ? JSON.stringify(value) : value}`;
+    if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
+    if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ");
+    return `${key}=${value}`;
   });
   return about.length ? `${name}: ${about.join(", ")}` : name;
 }

@@ -39,6 +39,8 @@ export function commandsOf(choices, state, topic) {
   return found;
 }
 
+const sorted = (value) => (Array.isArray(value) ? [...value].sort((one, other) => one - other) : value);
+
 /**
  * What two outlines differ in: {partitions: [{name, left, right, differs: [fact]}], differing, cluster: [fact]}.
  * A partition that only one has stands there with null on the other side.
@@ -48,7 +50,8 @@ export function difference(left, right) {
   const names = [...new Set([...Object.keys(left.partitions), ...Object.keys(right.partitions)])];
   const partitions = names.map((name) => {
     const [one, other] = [left.partitions[name] ?? null, right.partitions[name] ?? null];
-    const differs = one && other ? facts.filter((fact) => JSON.stringify(one[fact]) !== JSON.stringify(other[fact])) : facts;
+    const same = (fact) => JSON.stringify(sorted(one[fact])) === JSON.stringify(sorted(other[fact]));
+    const differs = one && other ? facts.filter((fact) => !same(fact)) : facts;
     return { name, left: one, right: other, differs };
   });
   const cluster = ["controller", "controller_epoch"].filter((fact) => left[fact] !== right[fact]);

@@ -9,7 +9,7 @@
  */
 import { SNAPSHOT, eventOf } from "../model/reduce.js";
 
-const QUIETLY = 12_000; // events that are loaded without anybody asking for them
+const QUIETLY = 30_000; // events that are loaded without anybody asking for them
 const MOST_PIECES = 400;
 
 export class Past {
@@ -24,7 +24,7 @@ export class Past {
     this.run = (this.run ?? 0) + 1; // answers for another run are not taken
     this.complete = false;
     this.loading = null;
-    this.begins = null; // virtual time of the oldest event known of, once the beginning is there
+    this.floor = Infinity; // sequence of the oldest keyframe that came
   }
 
   /** Sequence of the oldest event that the history holds; a snapshot stands for all events up to its own. */
@@ -73,21 +73,20 @@ export class Past {
 
   async #piece(run) {
     const { first } = this;
-    if (first === null || first <= 1) {
+    const wanted = first === null ? 0 : Math.min(first, this.floor) - 1;
+    if (wanted <= 0) {
       this.complete = true;
       return;
     }
-    const found = await this.ask({ what: "history", seq: first - 1 });
+    const found = await this.ask({ what: "history", seq: wanted });
     if (run !== this.run) return;
-    if (!found.ok || first !== this.first) {
-      this.complete = !found.ok;
+    if (!found.ok || found.seq > wanted) {
+      this.complete = true; // nothing is kept from before
       return;
     }
+    this.floor = found.seq;
     const events = found.ev.map((row) => eventOf(row, 0)).filter((event) => event.seq < first && event.seq > found.seq);
-    if (!events.length) {
-      this.complete = true;
-      return;
-    }
+    if (!events.length) return; // sequences have holes: the keyframe stands right before what is known
     this.history.prepend(found.snap.state, events);
     this.story.prepend(events, this.history.begin);
   }

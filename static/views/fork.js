@@ -99,7 +99,7 @@ export function compareDialog(view) {
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" }, h("table", { class: "partitions small compare" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
       h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
-    h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => h("div", { key: side }, h("h3", {}, words.t("compare.receipt", { run: pair[side] })), receipt ? receiptTable(receipt, words) : h("p", { class: "empty" }, words.t("receipt.loading"))))),
+    h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => h("div", { key: side }, h("h3", {}, words.t("compare.receipt", { run: pair[side] })), receipt?.error ? h("p", { class: "none" }, receipt.error) : receipt ? receiptTable(receipt, words) : h("p", { class: "empty" }, words.t("receipt.loading"))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
     h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),
