@@ -39,7 +39,11 @@ STALE = (  # InvalidMetadataException: what we believe about leaders is wrong
     ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NETWORK_EXCEPTION, ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.REPLICA_NOT_AVAILABLE,
 )  # fmt: skip
-UNKNOWN_FATE = (ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+# After these the records may be in a log: a leader that resigns, or loses its disk, says so to those who wait, too.
+UNKNOWN_FATE = (
+    ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR,
+)  # fmt: skip
 
 
 class Sender:
