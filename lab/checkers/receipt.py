@@ -17,6 +17,7 @@ version order is the order of offsets, from acknowledged sends and from reads.
 acked   p:0@0  p:1@1  p:2@2  p:3@3
 read    p:0@0  p:1@1  q:0@2                  lost write: p:2 (q:0 stands in its place), unseen: p:3
 ```
+Outside clients are added by `receipt_of` as far as the brokers see them (`receipt_outside`).
 Besides: *inconsistent* (two values at one offset), *failed but read* (G1a), *unknown but read*.
 """
 
@@ -24,9 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import orjson
+
 from broker_core.clients.history import producer_of
+from lab.checkers.receipt_outside import outside
 
 MAX_PLACES = 1000
 Value = tuple[str, Any]  # (label, number), or ("", text) for a value written by hand
@@ -164,6 +169,27 @@ class _History:
             self.places.setdefault(value, []).append((partition, offset))
         elif before != value:
             self.inconsistent.append((partition, offset, before, value))
+
+
+def receipt_of(source: Path | str | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The receipt of a run's directory (also of one that still goes on, as far as it is written), or of operations.
+
+    The shape of `Receipt.to_dict`; of a directory with `outside` besides: what the brokers saw of clients that
+    the lab did not start.
+    """
+    if not isinstance(source, (Path, str)):
+        return make_receipt(source).to_dict()
+    path = Path(source)
+    receipt = make_receipt(_lines(path / "operations.jsonl")).to_dict()
+    return {**receipt, "outside": outside(_lines(path / "journal.jsonl"))}
+
+
+def _lines(path: Path) -> Iterable[Any]:
+    """Whole lines of a file that may still grow."""
+    with open(path, "rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield orjson.loads(line)
 
 
 def make_receipt(operations: Iterable[Mapping[str, Any]]) -> Receipt:

@@ -1,0 +1,75 @@
+"""A scenario packed into a link: text that survives mail, chat and the part of an address behind `#`.
+
+    b1.<first 8 hex digits of SHA-256 of the JSON>.<base64url of zlib of the JSON, without padding>
+
+`unpack` refuses what is damaged, cut off, too large, or of another version, and says which it is. What it
+returns is plain data and has still to be checked as any scenario (`grammar.from_dict`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from typing import Any
+
+VERSION = "b1"
+LONGEST = 64 * 1024
+LARGEST = 1_000_000
+
+
+class LinkError(ValueError):
+    """A text that is not a packed scenario; the message says why."""
+
+
+def pack(document: dict[str, Any]) -> str:
+    """The document as link-safe text. Raises LinkError when it is too large for a link."""
+    plain = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    packed = base64.urlsafe_b64encode(zlib.compress(plain, 9)).rstrip(b"=").decode()
+    text = f"{VERSION}.{_sum(plain)}.{packed}"
+    if len(text) > LONGEST or len(plain) > LARGEST:
+        raise LinkError(f"the scenario is too large for a link: {len(text)} characters, at most {LONGEST}")
+    return text
+
+
+def unpack(text: str) -> dict[str, Any]:
+    """The document behind a packed text. Raises LinkError."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        raise LinkError(f"{len(text)} characters, expected at most {LONGEST}")
+    parts = text.split(".")
+    if len(parts) != 3:
+        raise LinkError("expected three parts, VERSION.CHECKSUM.DATA: the link is cut off or is none")
+    version, checksum, data = parts
+    if version != VERSION:
+        raise LinkError(f"version {version[:10]!r}, expected {VERSION!r}")
+    plain = _inflated(data)
+    if _sum(plain) != checksum:
+        raise LinkError("the checksum does not fit: the link is damaged")
+    document = json.loads(plain)
+    if not isinstance(document, dict):
+        raise LinkError("expected a scenario, found something else")
+    return document
+
+
+def _inflated(data: str) -> bytes:
+    try:
+        compressed = base64.b64decode(data + "=" * (-len(data) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise LinkError("the data is not base64url: the link is damaged") from None
+    machine = zlib.decompressobj()
+    try:
+        plain = machine.decompress(compressed, LARGEST)
+    except zlib.error:
+        raise LinkError("the data cannot be unpacked: the link is damaged or cut off") from None
+    if machine.unconsumed_tail:
+        raise LinkError(f"more than {LARGEST} bytes are packed in it")
+    if not machine.eof:
+        raise LinkError("the data ends too early: the link is cut off")
+    return plain
+
+
+def _sum(plain: bytes) -> str:
+    return hashlib.sha256(plain).hexdigest()[:8]
