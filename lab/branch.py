@@ -29,7 +29,9 @@ from broker_core.kernel.world import World
 from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.invariants import InvariantMonitor
 from lab.clusters.metrics import metrics
+from lab.clusters.inspect import inspect
 from lab.clusters.observe import observe, observe_marks
+from lab.clusters.progress import observe_pipelines, observe_progress
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import JOURNAL, RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
@@ -73,7 +75,7 @@ class Branch:
         self.ended = False
         self.forked_at_us = 0
         self.monitor = InvariantMonitor(world)
-        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed)
+        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self._progress)
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self._first_after_pass = after_pass
         self._flush_armed = False
@@ -84,6 +86,9 @@ class Branch:
     # -- the world's thread -----------------------------------------------------------------
     def _marks(self) -> dict[str, Any]:
         return observe_marks(self.world)
+
+    def _progress(self) -> dict[str, Any]:
+        return observe_progress(self.world)
 
     def _after_pass(self) -> None:
         if self._first_after_pass is not None:
@@ -118,6 +123,7 @@ class Branch:
         state["time"] = {
             "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
         }  # fmt: skip
+        state["pipelines"] = observe_pipelines(world)
         state["invariants"] = self.monitor.lights()
         whole = {"run": self.run_id, "epoch": self.epoch, "t": world.now_us, "state": state}
         return orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
@@ -191,6 +197,10 @@ class Branch:
 
     def unsubscribe(self, token: int) -> None:
         self.ask(self.feed.unsubscribe, token)
+
+    def inspect(self, what: str, name: str) -> Future[dict[str, Any]]:
+        """One object looked at closely; see `lab.clusters.inspect`."""
+        return self.ask(inspect, self.world, what, name)
 
     def events_since(self, seq: int) -> Future[str | None]:
         """Rows behind `seq` as JSON text, None when they are no longer in memory."""

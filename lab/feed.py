@@ -2,7 +2,8 @@
 
 A batch's text is a JSON array of rows `[seq, dt, code, node, cause, {params}]`, dt in microseconds
 behind `t0`. While the journal sums events up, a `marks` row (not part of the journal) carries the
-end offset and the high watermark of every replica that moved, so that no viewer falls behind. When an
+end offset and the high watermark of every replica that moved, so that no viewer falls behind. A few times a
+second a `progress` row (not part of the journal) carries what clients have done and what pipelines hold. When an
 invariant's light turns red, a `lights` row (not part of the journal, either) carries the lights that turned.
 """
 
@@ -18,6 +19,8 @@ import orjson
 from broker_core.kernel.journal import Journal, Row
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
+PROGRESS_EVERY = 5
+"""Flushes between two looks at the clients."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,11 +48,15 @@ class JournalFeed:
     """Collects rows while somebody looks on; `flush` hands them out as one batch."""
 
     def __init__(
-        self, journal: Journal, marks: Callable[[], dict[str, Any]], lights: Callable[[], dict[str, Any]] | None = None
+        self, journal: Journal, marks: Callable[[], dict[str, Any]], lights: Callable[[], dict[str, Any]] | None = None,
+        progress: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         self.journal = journal
         self.marks = marks
         self.lights = lights
+        self.progress = progress
+        self._flushes = 0
+        self._told: dict[str, Any] = {}
         self._rows: list[Row] = []
         self._subscribers: dict[int, Subscriber] = {}
 
@@ -79,6 +86,9 @@ class JournalFeed:
             return
         if self.journal.summing:
             rows.append((seq, now_us, "world", "marks", 0, self.marks()))
+        moved = self._moved()
+        if moved:
+            rows.append((seq, now_us, "world", "progress", 0, moved))
         turned = self.lights() if self.lights is not None else None
         if turned:
             rows.append((seq, now_us, "world", "lights", 0, turned))
@@ -87,6 +97,17 @@ class JournalFeed:
         batch = Batch(rows[0][0], rows[-1][0], rows[0][1], rows[-1][1], rows_text(rows, rows[0][1]), len(rows))
         for subscriber in list(self._subscribers.values()):
             subscriber(batch)
+
+    def _moved(self) -> dict[str, Any] | None:
+        """What clients and pipelines show, when it is time to look and something is another than before."""
+        self._flushes += 1
+        if self.progress is None or self._flushes % PROGRESS_EVERY:
+            return None
+        now = self.progress()
+        if now == self._told:
+            return None
+        self._told = now
+        return now
 
     def since(self, seq: int) -> str | None:
         """Rows behind `seq` with absolute times; None when some of them are no longer in memory."""

@@ -367,6 +367,9 @@ class LiveLab:
     def snapshot(self) -> Future[tuple[int, str]]:
         return self.main.snapshot()
 
+    def inspect(self, what: str, name: str) -> Future[dict[str, Any]]:
+        return self.main.inspect(what, name)
+
     def clock(self) -> dict[str, Any]:
         return self.main.clock()
 

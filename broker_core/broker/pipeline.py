@@ -274,6 +274,7 @@ class RequestPipeline:
         key, version = context.api_key, context.api_version
         if is_supported(key, version, self.mode):
             context.body = decode_request(key, version, context.body)
+            context.connection.negotiated[api_name(key)] = version
             return True
         if key != ApiKey.API_VERSIONS:
             raise WireError(f"{api_name(key)} v{version}", "this version is not offered")

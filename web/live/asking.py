@@ -6,6 +6,7 @@
 | fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
+| inspect | of, name | `t`, `found`: one object looked at closely (`lab.clusters.inspect`) |
 | outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
 
 A fork and an opened run take a while: `progress` says which share of the run has been executed again.
@@ -19,6 +20,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
+import orjson
+
+from broker_core.kernel.errors import CommandError
 from lab.branch import BranchError
 from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError, read_facts
@@ -44,7 +48,7 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
         if ask is None:
             raise Refused(f"unknown question {message.get('what')!r}, expected one of {', '.join(KINDS)}")
         found = await ask(main, looked_at, message, tell)
-    except (BranchError, DirectoryError, Refused) as error:
+    except (BranchError, CommandError, DirectoryError, Refused) as error:
         return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
     return f'{{"k":"ack","id":{number},"ok":true,{found[1:]}'
 
@@ -133,6 +137,14 @@ async def outlines(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tel
     return json.dumps({"runs": found})
 
 
+async def inspect(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Of the run that is looked at, as it is now."""
+    if not hasattr(looked_at.lab, "inspect"):
+        raise Refused("this lab cannot be inspected")
+    question = looked_at.lab.inspect(str(message.get("of")), str(message.get("name", "")))
+    return orjson.dumps(await asyncio.wrap_future(question), option=orjson.OPT_NON_STR_KEYS).decode()
+
+
 class _Progress:
     """How far a re-execution has come, from the world's thread to one viewer, a few times a second."""
 
@@ -155,4 +167,5 @@ class _Progress:
 
 KINDS: dict[str, Callable[[Hub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
     "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
+    "inspect": inspect,
 }  # fmt: skip

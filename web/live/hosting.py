@@ -20,7 +20,7 @@ from web.live.lab import Batch
 BACKLOG = 200
 AT_ONCE = 64
 RETRY_S = 1.0
-BRANCH_CALLS = ("snapshot", "submit", "events_since", "history")
+BRANCH_CALLS = ("snapshot", "submit", "events_since", "history", "inspect")
 LAB_CALLS = ("fork", "open_run", "close_branch")
 _log = logging.getLogger("brokerlab.hosting")
 

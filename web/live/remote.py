@@ -91,6 +91,9 @@ class RemoteLab:
     def history(self, seq: int, run: str | None = None) -> Future[Any]:
         return self.call("history", run, seq)
 
+    def inspect(self, what: str, name: str, run: str | None = None) -> Future[Any]:
+        return self.call("inspect", run, what, name)
+
     def fork(
         self, run_id: str, seq: int | None = None, t_us: int | None = None,
         progress: Callable[[int], None] | None = None,
@@ -353,6 +356,9 @@ class RemoteBranch:
 
     def history(self, seq: int) -> Future[Any]:
         return self.lab.history(seq, self.run)
+
+    def inspect(self, what: str, name: str) -> Future[Any]:
+        return self.lab.inspect(what, name, self.run)
 
     def subscribe(self, callback: Callable[[Batch], None]) -> Any:
         return self.lab.subscribe(callback, self.run)

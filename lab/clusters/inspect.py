@@ -1,0 +1,233 @@
+"""One object of a cluster looked at closely: plain data for the inspector, taken between two events.
+
+| what | name | answer |
+|---|---|---|
+| partition | orders-0 | replicas with marks, epochs and hashes; the ISR with the time since each caught up; who believes what |
+| broker | 2 | settings that differ, partitions, disks, connections, the request pipeline |
+| group | billing | members with assignment and lag |
+| files | orders-0@2 | segments and index entries of one replica |
+| bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
+| config | topic:orders, broker:2 | every setting with value, default and source |
+| metrics | | Kafka's metric names -> broker -> value |
+| lights | | what each invariant says, in both languages |
+
+Belief. The coordination tree is the truth of the cluster. The controller remembers what it has read, a broker what
+the controller's UpdateMetadata told it last, a replica what LeaderAndIsr told it. Each may be behind; whoever
+differs from the tree is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.world import World
+from lab.checkers.bytes import NothingThere, look_up
+from lab.checkers.invariants import described
+from lab.clusters import inspect_config, inspect_node
+from lab.clusters.metrics import metrics
+from lab.clusters.metrics_registry import REGISTRY
+from lab.clusters.observe import brokers, partition_state, partitions_of
+from lab.clusters.roles import split
+
+INDEX_ENTRIES = 200
+
+
+def inspect(world: World, what: str, name: str) -> dict[str, Any]:
+    """The answer for one object; raises CommandError when there is none."""
+    kind = KINDS.get(what)
+    if kind is None:
+        raise CommandError(f"unknown object {what!r}, expected one of {', '.join(KINDS)}", "of")
+    return {"t": world.now_us, "found": kind(world, name)}
+
+
+def _split(name: str) -> tuple[str, int]:
+    topic, dash, number = name.rpartition("-")
+    if not dash or not number.isdigit():
+        raise CommandError(f"there is no partition {name}", "name")
+    return split(name) if topic else (name, 0)
+
+
+# -- partition ------------------------------------------------------------------------------
+def partition(world: World, name: str) -> dict[str, Any]:
+    """Replicas, the leader's view of the ISR, and who believes what."""
+    topic, number = _split(name)
+    truth = partition_state(world, topic, number)
+    if truth is None:
+        raise CommandError(f"there is no partition {name}", "name")
+    return {
+        "name": name, "truth": truth, "lag_time_max_ms": _lag_time(world),
+        "replicas": [_replica(world, topic, number, broker, truth) for broker in truth["replicas"]],
+        "beliefs": _beliefs(world, topic, number, truth),
+    }  # fmt: skip
+
+
+def _lag_time(world: World) -> int | None:
+    for _, node in brokers(world):
+        machine: Any = node.machine
+        if machine is not None:
+            return int(machine.config["replica.lag.time.max.ms"])
+    return None
+
+
+def _leader(world: World, topic: str, number: int, truth: dict[str, Any]) -> Any:
+    node = world.nodes.get(f"broker-{truth['leader']}")
+    return None if node is None else partitions_of(node).get((topic, number))
+
+
+def _replica(world: World, topic: str, number: int, broker: int, truth: dict[str, Any]) -> dict[str, Any]:
+    node = world.nodes.get(f"broker-{broker}")
+    own = None if node is None else partitions_of(node).get((topic, number))
+    found: dict[str, Any] = {
+        "broker": broker, "in_isr": broker in truth["isr"], "leads": broker == truth["leader"],
+        "running": node is not None and node.state == "running", "role": None,
+    }  # fmt: skip
+    if own is not None and own.log is not None:
+        log = own.log
+        found |= {
+            "role": own.role, "leader_epoch": own.leader_epoch, "partition_epoch": own.partition_epoch,
+            "leo": log.log_end_offset, "hw": log.high_watermark, "start": log.log_start_offset,
+            "flushed": log.recovery_point, "size": log.size_bytes, "segments": len(log.segments),
+            "epochs": [[epoch, start] for epoch, start in _epochs(log)],
+            "hash": f"{log.content_hash(_common_end(world, topic, number, truth)):08x}",
+        }  # fmt: skip
+    return found | _caught_up(_leader(world, topic, number, truth), broker)
+
+
+def _epochs(log: Any) -> list[tuple[int, int]]:
+    entries = getattr(log.leader_epochs, "entries", None) or []
+    entries = entries() if callable(entries) else entries
+    return [(int(entry[0]), int(entry[1])) for entry in list(entries)[-8:]]
+
+
+def _common_end(world: World, topic: str, number: int, truth: dict[str, Any]) -> int:
+    """Below this offset every replica that is there has batches, so their hashes can be compared."""
+    ends = [0]
+    for broker in truth["replicas"]:
+        node = world.nodes.get(f"broker-{broker}")
+        own = None if node is None else partitions_of(node).get((topic, number))
+        if own is not None and own.log is not None:
+            ends.append(own.log.log_end_offset)
+    return min(ends[1:], default=0)
+
+
+def _caught_up(leader: Any, broker: int) -> dict[str, Any]:
+    """What the leader knows of a follower: end offset, milliseconds since it had everything."""
+    remote = None if leader is None or not leader.is_leader else leader.remote.get(broker)
+    if remote is None:
+        return {"known_leo": None, "caught_up_ms": None}
+    now_ms = leader.now_ms()
+    caught = now_ms if remote.log_end_offset == leader.log.log_end_offset else remote.last_caught_up_ms
+    return {
+        "known_leo": remote.log_end_offset if remote.log_end_offset >= 0 else None,
+        "caught_up_ms": max(0, now_ms - caught) if caught > 0 else None,
+    }  # fmt: skip
+
+
+def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[dict[str, Any]]:
+    found = [_belief("tree", None, truth, truth)]
+    for broker, node in brokers(world):
+        machine: Any = node.machine
+        if machine is None:
+            continue
+        if machine.controller.is_active:
+            found.append(_belief("controller", broker, machine.controller.context.leadership.get((topic, number)), truth))
+        found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth))
+        replica = machine.partitions.get((topic, number))
+        if replica is not None:
+            own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": replica.isr.committed or None}
+            found.append(_belief("replica", broker, own, truth))
+    return found
+
+
+def _belief(who: str, broker: int | None, what: Any, truth: dict[str, Any]) -> dict[str, Any]:
+    if what is None:
+        return {"who": who, "broker": broker, "leader": None, "leader_epoch": None, "isr": None, "differs": ["leader"]}
+    given = what if isinstance(what, dict) else {key: getattr(what, key, None) for key in ("leader", "leader_epoch", "isr")}
+    isr = None if given["isr"] is None else list(given["isr"])
+    differs = [key for key in ("leader", "leader_epoch") if given[key] != truth[key]]
+    if isr is not None and sorted(isr) != sorted(truth["isr"]):
+        differs.append("isr")
+    return {"who": who, "broker": broker, "leader": given["leader"], "leader_epoch": given["leader_epoch"], "isr": isr,
+            "differs": differs}  # fmt: skip
+
+
+# -- files ----------------------------------------------------------------------------------
+def files(world: World, name: str) -> dict[str, Any]:
+    """`orders-0@2`: segments of the replica on broker 2."""
+    where, _, broker = name.rpartition("@")
+    topic, number = _split(where)
+    node = world.nodes.get(f"broker-{broker}")
+    replica = None if node is None else partitions_of(node).get((topic, number))
+    if replica is None or replica.log is None:
+        raise CommandError(f"broker {broker} has no running replica of {where}", "name")
+    log = replica.log
+    return {
+        "name": where, "broker": int(broker), "directory": log.directory, "size": log.size_bytes,
+        "recovery_point": log.recovery_point, "segment_bytes": log.config.segment_bytes,
+        "index_interval_bytes": log.config.index_interval_bytes,
+        "segments": [_segment(segment, segment is log.active) for segment in log.segments],
+    }  # fmt: skip
+
+
+def _segment(segment: Any, active: bool) -> dict[str, Any]:
+    stem = segment.path.rsplit("/", 1)[-1]
+    entries = segment.index.entries()
+    return {
+        "base": segment.base_offset, "next": segment.next_offset(), "active": active, "max_timestamp": segment.max_timestamp,
+        "files": [
+            [f"{stem}.log", segment.log.size, segment.log.flushed],
+            [f"{stem}.index", segment.index.file.size, segment.index.file.flushed],
+            [f"{stem}.timeindex", segment.time_index.file.size, segment.time_index.file.flushed],
+        ],
+        "index": [list(entry) for entry in entries[-INDEX_ENTRIES:]], "entries": len(entries),
+        "time_entries": len(segment.time_index),
+    }  # fmt: skip
+
+
+def _bytes(world: World, name: str) -> dict[str, Any]:
+    """`orders-0@2:41`: offset 41 of the replica on broker 2."""
+    where, _, place = name.rpartition("@")
+    broker, _, offset = place.partition(":")
+    if not broker.isdigit() or not offset.isdigit():
+        raise CommandError(f"{name}: expected TOPIC-PARTITION@BROKER:OFFSET", "name")
+    try:
+        return look_up(world, *_split(where), int(offset), int(broker))
+    except NothingThere as error:
+        raise CommandError(str(error), "name") from None
+
+
+# -- everything else --------------------------------------------------------------------------
+def group(world: World, name: str) -> dict[str, Any]:
+    """A group with what its coordinator knows of the members."""
+    for broker, node in brokers(world):
+        machine: Any = node.machine
+        found = None if machine is None else machine.groups.registry.groups.get(name)
+        if found is not None:
+            return inspect_node.group(machine, broker, found)
+    raise CommandError(f"there is no group {name}", "name")
+
+
+def broker(world: World, name: str) -> dict[str, Any]:
+    """One broker; only its disks when it does not run."""
+    for number, node in brokers(world):
+        if str(number) == name:
+            return inspect_node.broker(node, number)
+    raise CommandError(f"there is no broker {name}", "name")
+
+
+def _metrics(world: World, name: str) -> dict[str, Any]:
+    meaning = {key: one.to_dict() for key, one in REGISTRY.items()} if name == "meaning" else None
+    return {"values": metrics(world), "meaning": meaning}
+
+
+def _lights(world: World, name: str) -> dict[str, Any]:
+    return dict(described())
+
+
+KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
+    "partition": partition, "broker": broker, "group": group, "files": files, "config": inspect_config.config,
+    "bytes": _bytes,
+    "metrics": _metrics, "lights": _lights,
+}  # fmt: skip

@@ -1,0 +1,102 @@
+"""A broker and a group as the inspector shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.groups.inspection import observe as observe_groups
+from broker_core.kernel.node import Node
+from broker_core.metadata.configs import ConfigSource
+from lab.clusters.inspect_config import entry
+
+CONNECTIONS = 100
+
+
+def broker(node: Node, number: int) -> dict[str, Any]:
+    """What one broker is made of now."""
+    machine: Any = node.machine
+    found: dict[str, Any] = {
+        "broker": number, "state": node.state, "incarnation": node.incarnation, "faults": _faults(node),
+        "clock_skew_ms": node.clock_skew_ms,
+    }  # fmt: skip
+    if machine is None:
+        return found
+    return found | {
+        "config": [entry(one) for one in _changed(machine.config)],
+        "partitions": [
+            {"name": str(one), "role": one.role, "leo": one.log.log_end_offset, "hw": one.log.high_watermark,
+             "size": one.log.size_bytes, "directory": one.log.directory}
+            for _, one in sorted(machine.partitions.items())
+        ],
+        "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
+        "epoch": machine.broker_epoch(), "controller": machine.controller.is_active, "cache_version": machine.cache.version,
+    }  # fmt: skip
+
+
+def _changed(config: Any) -> list[Any]:
+    entries = [config.describe(name) for name in config.names()]
+    return [one for one in entries if one.source is not ConfigSource.DEFAULT]
+
+
+def _faults(node: Node) -> list[dict[str, Any]]:
+    faults = node.storage.faults
+    return [] if faults is None else [{"kind": one.kind, "directory": one.directory} for one in faults.rules]
+
+
+def _disks(machine: Any) -> list[dict[str, Any]]:
+    manager = machine.log_manager
+    live = manager.live_dirs() if callable(manager.live_dirs) else manager.live_dirs
+    found = []
+    for directory in manager.log_dirs:
+        logs = [log for log in manager.logs() if manager.dir_of(log) == directory]
+        found.append({
+            "directory": directory, "online": directory in live, "logs": len(logs), "size": sum(log.size_bytes for log in logs),
+            "segments": sum(len(log.segments) for log in logs),
+        })  # fmt: skip
+    return found
+
+
+def _connections(machine: Any) -> list[dict[str, Any]]:
+    pipe = machine.pipeline
+    every = [*pipe.outside.values(), *pipe.inside.values()]
+    return [
+        {"number": one.number, "source": one.source, "name": one.name, "peer": one.peer, "client_id": one.client_id,
+         "software": one.software, "processor": one.processor, "muted": one.muted, "waiting": len(one.waiting),
+         "negotiated": dict(one.negotiated)}
+        for one in every[:CONNECTIONS]
+    ]  # fmt: skip
+
+
+def pipeline(machine: Any) -> dict[str, int]:
+    """Where requests are now: connections, request queue, handler threads, purgatory, response queues."""
+    pipe, replicas, config = machine.pipeline, machine.replicas, machine.config
+    read = answers = 0
+    for queue in pipe.processor_queues.values():
+        for job in queue:
+            read, answers = (read + 1, answers) if job[0] == "read" else (read, answers + 1)
+    return {
+        "connections": len(pipe.outside) + len(pipe.inside), "network": config["num.network.threads"],
+        "reading": read, "queue": len(pipe.request_queue), "queue_max": config["queued.max.requests"],
+        "busy": pipe.busy_io, "handlers": config["num.io.threads"],
+        "produce": replicas.produce_purgatory.delayed, "fetch": replicas.fetch_purgatory.delayed,
+        "other": replicas.delete_records_purgatory.delayed + machine.groups.rebalancer.purgatory.delayed,
+        "responses": answers, "done": sum(totals.requests for totals in pipe.totals.values()),
+    }  # fmt: skip
+
+
+def group(machine: Any, number: int, found: Any) -> dict[str, Any]:
+    """State, generation, members; positions come with `offsets`."""
+    view = observe_groups(machine.groups.registry)[found.group_id]
+    members = []
+    for shown in view["members"]:
+        member = found.members.get(shown["id"])
+        left = None
+        if member is not None and member.session_deadline_us is not None:
+            left = max(0, (member.session_deadline_us - machine.node.now_us()) // 1000)
+        members.append({
+            **shown, "leads": found.leader == shown["id"], "host": getattr(member, "client_host", None),
+            "session_timeout_ms": getattr(member, "session_timeout_ms", None), "session_left_ms": left,
+            "instance_id": getattr(member, "instance_id", None),
+            "waits": None if member is None else "join" if member.awaiting_join else "sync" if member.awaiting_sync else None,
+        })  # fmt: skip
+    return {**view, "name": found.group_id, "coordinator": number, "protocol": found.protocol, "members": members}

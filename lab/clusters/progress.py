@@ -1,0 +1,28 @@
+"""What moves without an event of its own: what clients have done, what the brokers' request pipelines hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.kernel.world import World
+from lab.clusters.inspect_node import pipeline
+from lab.clusters.observe import brokers
+
+FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read")
+
+
+def observe_progress(world: World) -> dict[str, Any]:
+    """{"clients": {name: figures}, "pipelines": {broker: stages}}."""
+    clients = {}
+    for name, node in world.nodes.items():
+        machine: Any = node.machine
+        if machine is not None and getattr(machine, "kind", None) in ("producer", "consumer"):
+            view = machine.view()
+            clients[name] = {key: view[key] for key in FIGURES if key in view}
+    return {"clients": clients, "pipelines": observe_pipelines(world)}
+
+
+def observe_pipelines(world: World) -> dict[str, dict[str, int]]:
+    """Broker that runs -> its stages."""
+    running = ((broker, node.machine) for broker, node in brokers(world))
+    return {str(broker): pipeline(machine) for broker, machine in running if machine is not None}

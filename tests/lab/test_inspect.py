@@ -1,0 +1,138 @@
+"""One object looked at closely: what the inspector of the screen shows, as plain data."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.world import World
+from lab.clusters.build import build_world
+from lab.clusters.inspect import inspect
+from lab.clusters.progress import observe_progress
+from lab.clusters.spec import run_from_dict
+from lab.feed import PROGRESS_EVERY, JournalFeed
+
+SPEC = {
+    "cluster": {"brokers": 3, "preset": "teaching"},
+    "seed": 3,
+    "clients": [
+        {"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 50},
+        {"name": "reader", "kind": "consumer", "topic": "orders", "settings": {"group.id": "g"}},
+    ],
+}  # fmt: skip
+
+
+def do(world: World, **command: Any) -> None:
+    item = Command(command)
+    world.inject(item)
+    world.run_due()
+    assert item.result and item.result["ok"], item.result
+
+
+def run(world: World, seconds: float) -> None:
+    world.run_until(world.now_us + int(seconds * 1_000_000))
+
+
+@pytest.fixture(scope="module")
+def running() -> bytes:
+    world = build_world(run_from_dict(SPEC))
+    run(world, 5)
+    do(world, do="create_topic", topic="orders", partitions=2, replication_factor=3, configs={"min.insync.replicas": "2"})
+    run(world, 1)
+    do(world, do="start_client", name="producer-a")
+    do(world, do="start_client", name="reader")
+    run(world, 8)
+    return pickle.dumps(world)
+
+
+@pytest.fixture
+def world(running: bytes) -> World:
+    found: World = pickle.loads(running)
+    return found
+
+
+def found(world: World, what: str, name: str = "") -> Any:
+    answer = inspect(world, what, name)
+    return json.loads(json.dumps(answer))["found"]
+
+
+def test_a_partition_shows_equal_replicas_and_nobody_who_differs(world: World) -> None:
+    seen = found(world, "partition", "orders-0")
+    assert len(seen["replicas"]) == 3 and len({one["hash"] for one in seen["replicas"]}) == 1
+    assert sum(one["leads"] for one in seen["replicas"]) == 1
+    followers = [one for one in seen["replicas"] if not one["leads"]]
+    assert all(0 <= one["caught_up_ms"] <= seen["lag_time_max_ms"] for one in followers)
+    assert {one["who"] for one in seen["beliefs"]} == {"tree", "controller", "cache", "replica"}
+    assert [one for one in seen["beliefs"] if one["differs"]] == []
+
+
+def test_who_was_cut_off_believes_in_the_past(world: World) -> None:
+    leader = found(world, "partition", "orders-0")["truth"]["leader"]
+    do(world, do="isolate", broker=leader)
+    run(world, 30)
+    seen = found(world, "partition", "orders-0")
+    assert seen["truth"]["leader"] != leader
+    wrong = [(one["who"], one["broker"], one["leader"]) for one in seen["beliefs"] if "leader" in one["differs"]]
+    assert ("cache", leader, leader) in wrong and ("replica", leader, leader) in wrong
+
+
+def test_a_broker_shows_changed_settings_disks_connections_and_its_pipeline(world: World) -> None:
+    seen = found(world, "broker", "2")
+    assert {one["name"] for one in seen["config"]} >= {"replica.lag.time.max.ms"}
+    assert seen["disks"][0]["online"] and seen["disks"][0]["segments"] >= 2
+    assert any(one["client_id"] for one in seen["connections"]) and seen["pipeline"]["done"] > 0
+    do(world, do="disk_full", broker=2)
+    do(world, do="kill", broker=2)
+    stopped = found(world, "broker", "2")
+    assert stopped["state"] == "stopped" and stopped["faults"][0]["kind"] == "full" and "config" not in stopped
+
+
+def test_files_config_and_group(world: World) -> None:
+    files = found(world, "files", "orders-0@1")
+    assert files["segments"][-1]["active"] and files["segments"][0]["files"][0][0] == "0" * 20 + ".log"
+    topic = {one["name"]: one for one in found(world, "config", "topic:orders")["entries"]}
+    least = topic["min.insync.replicas"]
+    assert (least["value"], least["default"], least["source"], least["changed"]) == ("2", "1", "TOPIC", True)
+    assert not topic["retention.ms"]["changed"]
+    assert len(found(world, "config", "broker:1")["entries"]) > 150
+    group = found(world, "group", "g")
+    assert group["members"][0]["leads"] and group["members"][0]["session_left_ms"] > 0
+
+
+def test_metrics_and_lights_come_with_their_meaning_in_both_languages(world: World) -> None:
+    assert found(world, "metrics")["meaning"] is None
+    meaning = found(world, "metrics", "meaning")["meaning"]
+    assert all(one["en"] and one["ko"] for one in meaning.values())
+    assert all(one["en"] and one["ko"] for one in found(world, "lights").values())
+
+
+def test_the_bytes_of_a_batch_come_with_its_fields(world: World) -> None:
+    seen = found(world, "bytes", "orders-0@1:3")
+    assert seen["batch"]["fields"][0]["name"] == "baseOffset" and seen["search"]["entries"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("partition", "orders-9"), ("partition", "x"), ("broker", "7"), ("group", "none"), ("files", "orders-0@9"),
+     ("config", "topic:none"), ("config", "broker:9"), ("soup", ""),
+     ("bytes", "orders-0@1:99999"), ("bytes", "orders-0@1")],
+)  # fmt: skip
+def test_what_is_not_there_is_refused_with_a_reason(world: World, what: str, name: str) -> None:
+    with pytest.raises(CommandError):
+        inspect(world, what, name)
+
+
+def test_progress_is_told_a_few_times_a_second_and_only_when_something_moved(world: World) -> None:
+    texts: list[str] = []
+    feed = JournalFeed(world.journal, dict, None, lambda: observe_progress(world))
+    feed.subscribe(1, lambda batch: texts.append(batch.text))
+    for _ in range(PROGRESS_EVERY * 2):
+        feed.flush(world.seq, world.now_us)
+    assert len(texts) == 1
+    params = json.loads(texts[0])[0][5]
+    assert params["clients"]["producer-a"]["acked"] > 0 and params["pipelines"]["1"]["handlers"] == 8
