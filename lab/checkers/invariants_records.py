@@ -13,6 +13,7 @@ from broker_core.kernel.world import World
 from broker_core.log.offset_index import ENTRY
 from broker_core.log.scan import headers_from
 from broker_core.log.segment import LogSegment
+from broker_core.records.errors import RecordsError
 from broker_core.replication.partition import Partition
 from lab.checkers.invariants_base import Invariant, Violation
 from lab.checkers.invariants_log import UNREADABLE, Copy
@@ -145,7 +146,10 @@ def entry_is_wrong(segment: LogSegment, slot: int) -> tuple[str, int] | None:
     file = segment.index.file
     relative, position = ENTRY.unpack(file.read(slot * ENTRY.size, ENTRY.size))
     offset = segment.base_offset + relative
-    first = next(headers_from(segment.log, position, segment.log.size), None) if position < segment.log.size else None
+    try:
+        first = next(headers_from(segment.log, position, max(position, segment.log.size)), None)
+    except RecordsError:
+        first = None
     if first is None or first[1].last_offset != offset:
         return file.path.rpartition("/")[2], offset
     return None
