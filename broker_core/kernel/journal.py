@@ -52,7 +52,8 @@ class Journal:
     * pending rows are encoded when a batch is full or `flush` is called: never a byte differs by when
 
     Nearly all rows are messages that nobody watches. So that they cost next to nothing, `Node.emit`
-    itself puts up to `room` of them into `fresh`, until `second_ends_us`; all others go through `record`.
+    itself puts up to `room` of them into `fresh`; all others go through `record`. There is no room while
+    somebody watches, nor in a new second (`World` asks `settle` when the clock passes `second_ends_us`).
     `transition_watchers` see state transitions only, and so do not stand in the way of messages.
     """
 
@@ -60,7 +61,7 @@ class Journal:
         self.level = LEVEL_NAMES.index(record_level)
         self.budget = budget
         self.sink: Callable[[bytes], None] | None = None
-        self.watchers: list[Callable[[Row], None]] = []
+        self._watchers: list[Callable[[Row], None]] = []
         self.transition_watchers: list[Callable[[Row], None]] = []
         self.fresh: list[Row] = []
         self.room = 0
@@ -73,8 +74,8 @@ class Journal:
         self._summed: dict[str, int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        self._settle()
-        return {**self.__dict__, "sink": None, "watchers": [], "transition_watchers": [], "_pending": [],
+        self.settle()
+        return {**self.__dict__, "sink": None, "_watchers": [], "transition_watchers": [], "_pending": [],
                 "_tail": deque(maxlen=TAIL)}  # fmt: skip
 
     @property
@@ -85,12 +86,18 @@ class Journal:
     @property
     def tail(self) -> deque[Row]:
         """The last rows, oldest first."""
-        self._settle()
+        self.settle()
         return self._tail
+
+    @property
+    def watchers(self) -> list[Callable[[Row], None]]:
+        """Whoever is told of each row at once; to be changed in place."""
+        self.settle()
+        return self._watchers
 
     def record(self, seq: int, t_us: int, node: str, code: EventCode, cause: int, params: dict[str, Any]) -> None:
         """Add a row, or count it when the second's budget is spent."""
-        self._settle()
+        self.settle()
         if t_us >= self.second_ends_us:
             self._begin_second(seq, t_us)
         if code.level != TRANSITION:
@@ -103,13 +110,13 @@ class Journal:
         if code.level == TRANSITION:
             for watcher in self.transition_watchers:
                 watcher(row)
-        for watcher in self.watchers:
+        for watcher in self._watchers:
             watcher(row)
-        if not self.watchers:
+        if not self._watchers:
             self.room = min(_BATCH, self.budget - self._spent)
 
-    def _settle(self) -> None:
-        """Take in what stands in `fresh`."""
+    def settle(self) -> None:
+        """Take in what stands in `fresh`; the next row goes through `record`."""
         rows, self.room = self.fresh, 0
         if rows:
             self._spent += len(rows)
@@ -141,7 +148,7 @@ class Journal:
 
     def flush(self) -> None:
         """Hand the encoded pending rows to the sink."""
-        self._settle()
+        self.settle()
         self._write()
 
     def _write(self) -> None:

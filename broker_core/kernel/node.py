@@ -166,10 +166,12 @@ class Node:
         """Add an event of this node to the journal."""
         world = self.world
         journal = world.journal
-        if code.level > journal.level:
+        level = code.level
+        if level > journal.level:
             return
-        if code.level and journal.room and world.now_us < journal.second_ends_us and not journal.watchers:
-            journal.room -= 1
+        room = journal.room
+        if room and level:
+            journal.room = room - 1
             journal.fresh.append((world.seq, world.now_us, self.name, code.name, world.cause, params))
         else:
             journal.record(world.seq, world.now_us, self.name, code, world.cause, params)

@@ -103,7 +103,7 @@ class World:
             self._advance()
             self._drain()
         if time_us > self.now_us:
-            self.now_us = time_us
+            self._set_clock(time_us)
 
     def run_due(self) -> None:
         """Execute what is due in this instant."""
@@ -114,7 +114,12 @@ class World:
         following = self.next_time_us()
         if following is not None and following < time_us:
             raise KernelError(f"something is due at {following} us, before {time_us} us")
-        self.now_us = max(self.now_us, time_us)
+        self._set_clock(max(self.now_us, time_us))
+
+    def _set_clock(self, time_us: int) -> None:
+        self.now_us = time_us
+        if time_us >= self.journal.second_ends_us:
+            self.journal.settle()
 
     def step(self, until_us: int | None = None) -> bool:
         """Execute one event, moving the clock when nothing is due; False when nothing is left."""
@@ -145,7 +150,8 @@ class World:
         later, due = self._later, self._due
         for observer in self.observers:
             observer(later[0][0])
-        self.now_us = now = later[0][0]
+        now = later[0][0]
+        self._set_clock(now)
         while later and later[0][0] == now:
             timer = heapq.heappop(later)[2]
             if timer.method is not None:

@@ -80,10 +80,10 @@ class RpcClient:
         self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done, context: Any = None
     ) -> None:
         """Send a request; later, exactly once, `done(context, response body or None)` is called."""
-        correlation_id = self._sent(dest, api_key, api_version, body)
         peer = self._peers.get(dest)
         if peer is None:
             peer = self._peers[dest] = _Peer(dest)
+        correlation_id = self._sent(dest, api_key, api_version, body)
         deadline_us = self.node.world.now_us + timeout_us
         peer.calls.append((correlation_id, deadline_us, done, context))
         if peer.timer is None or deadline_us < peer.timer_us:
