@@ -130,6 +130,19 @@ def test_two_web_processes_show_one_lab_and_share_one_database(
         assert led[5]["topic"] == "orders"
         assert next(row for row in rows_there if row[2] == "leader_elected")[0] == led[0]
 
+    with view(other.page) as there:
+        seq = snapshot(there)["seq"]
+        there.send(json.dumps({"k": "ask", "id": 6, "what": "fork", "seq": seq, "commands": [{"do": "kill", "broker": 1}]}))
+        fork = next(message for message in messages(there) if message["k"] == "ack")
+        assert fork["ok"] and fork["parent"] == seen_here["run"], fork
+        there.send(json.dumps({"k": "hello", "run": fork["run"], "epoch": 1, "last": None}))
+        forked = next(one for one in messages(there) if one["k"] == "snap" and one["run"] == fork["run"])
+        assert forked["state"]["brokers"]["1"]["state"] == "stopped"
+        there.send(json.dumps({"k": "cmd", "id": 7, "do": "kill", "broker": 2}))
+        rows_until(there, "process_ended", forked["seq"])
+        there.send(json.dumps({"k": "ask", "id": 8, "what": "close", "name": fork["run"]}))
+        assert next(one for one in messages(there) if one["k"] == "snap")["run"] == seen_here["run"]
+
     assert other.rest.get("labs").json["labs"][0]["run"] == host.get("labs").json["labs"][0]["run"]
     state = other.rest.get("labs/lab/snapshot").json["state"]
     leader = state["topics"]["orders"]["partitions"]["0"]["leader"]

@@ -22,6 +22,7 @@ AT_ONCE = 64
 RETRY_S = 1.0
 BRANCH_CALLS = ("snapshot", "submit", "events_since", "history", "inspect")
 LAB_CALLS = ("fork", "open_run", "close_branch")
+THAT_MAY_OPEN = (*LAB_CALLS, "question")
 _log = logging.getLogger("brokerlab.hosting")
 
 
@@ -137,7 +138,7 @@ class LabHost:
     async def _answer(self, call: dict[str, Any]) -> None:
         try:
             said: dict[str, Any] = {"value": await self._do(call["what"], call["run"], call["args"])}
-            if call["what"] in LAB_CALLS:
+            if call["what"] in THAT_MAY_OPEN:
                 said["facts"] = self._facts()
         except Exception as error:
             said = {"error": str(error) or type(error).__name__}
@@ -151,6 +152,8 @@ class LabHost:
             return self._watch(run)
         if what in BRANCH_CALLS:
             return await _result(getattr(self.branch(run), what)(*arguments))
+        if what == "question":
+            return await _question(*arguments)
         if what in LAB_CALLS:
             return await _result(getattr(self.lab, what)(*arguments))
         raise ValueError(f"there is no call {what}")
@@ -181,6 +184,18 @@ class LabHost:
                     del self.publications[run]
                 elif publication.token is not None and now > publication.until:
                     publication.end()
+
+
+async def _question(run: str, message: dict[str, Any]) -> str:
+    """A question of a viewer who is elsewhere; how far the work has come is not told there."""
+    from web.live import asking
+    from web.live.hub import hub
+
+    return await asking.answer(hub, hub.of(run), message, _silent)
+
+
+async def _silent(share: float) -> None:
+    """Progress that nobody is told."""
 
 
 async def _result(future: Future[Any]) -> Any:

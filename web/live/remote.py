@@ -94,6 +94,10 @@ class RemoteLab:
     def inspect(self, what: str, name: str, run: str | None = None) -> Future[Any]:
         return self.call("inspect", run, what, name)
 
+    def question(self, run_id: str, message: dict[str, Any]) -> Future[Any]:
+        """The acknowledgement of any question of a viewer's (`asking`), as the host gives it."""
+        return self.call("question", None, run_id, message)
+
     def fork(
         self, run_id: str, seq: int | None = None, t_us: int | None = None,
         progress: Callable[[int], None] | None = None,
@@ -163,7 +167,7 @@ class RemoteLab:
         except Exception as error:
             await asyncio.sleep(RETRY_S)
             self._settle(number, error=f"the lab cannot be asked: {error}", unreachable=True)
-        patience = names.SLOW_PATIENCE_S if what in ("fork", "open_run") else names.PATIENCE_S
+        patience = names.SLOW_PATIENCE_S if what in ("fork", "open_run", "question") else names.PATIENCE_S
         assert self._loop is not None
         self._loop.call_later(patience, self._give_up, number)
 
