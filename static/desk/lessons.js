@@ -7,7 +7,6 @@
  * be walked through and forked.
  */
 import { api } from "../net/api.js";
-import { exportOf, packed, unpacked } from "../model/export.js";
 
 const ASK_EVERY_MS = 350;
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
@@ -141,56 +140,39 @@ export class Lessons {
   }
 
   // -- what I just did ------------------------------------------------------------------------
-  /** The commands of the run that is looked at, as a document of the scenario grammar. */
-  async document() {
-    const { run, lab } = this.desk;
-    await this.desk.list();
-    const facts = await api(`/runs/${run}`);
-    const found = await api(`/labs/${lab}/events?run=${run}&since=0&limit=10000&codes=command`);
-    return exportOf(facts, found.events, this.app.clock.cluster.t);
+  /** The commands of the run that is looked at: {yaml, link, name}, or null. */
+  async #export() {
+    const answer = await this.desk.ask({ what: "export", name: this.desk.run });
+    if (!answer.ok) this.app.notice(this.app.words.t("refused", { error: answer.code ? this.app.words.t(answer.code) : answer.error ?? "?" }));
+    return answer.ok ? answer : null;
   }
 
   async exportYaml() {
-    await this.#guarded(async () => {
-      const { yaml, name } = await this.document();
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([yaml], { type: "application/yaml" }));
-      link.download = `${name}.yaml`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
+    const found = await this.#export();
+    if (!found) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([found.yaml], { type: "application/yaml" }));
+    link.download = `${found.name}.yaml`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
   async copyLink(button) {
-    await this.#guarded(async () => {
-      const { yaml } = await this.document();
-      const link = `${location.origin}/#scenario=${await packed(yaml)}`;
-      this.link = link;
-      this.app.set({});
-      await this.app.copy(link, button, "export.link");
-    });
-  }
-
-  async #guarded(work) {
-    try {
-      await work();
-    } catch (error) {
-      this.app.notice(this.app.words.t("refused", { error: error.message }));
-    }
+    const found = await this.#export();
+    if (!found) return;
+    this.link = `${location.origin}/#scenario=${found.link}`;
+    this.app.set({});
+    await this.app.copy(this.link, button, "export.link").catch(() => {}); // without a clipboard it can be taken from the field
   }
 
   /** A page that was opened with a link: check what it holds and offer to run it. */
   async visit(hash) {
-    const text = /^#scenario=(.+)$/.exec(hash)?.[1];
-    if (!text) return;
+    const link = /^#scenario=(.+)$/.exec(hash)?.[1];
+    if (!link) return;
     this.desk.show("scenarios");
-    try {
-      const yaml = await unpacked(text);
-      const found = await api("/scenarios/validate", { yaml });
-      this.one = { ...found, name: found.scenario, document: found.document ?? {}, yaml, own: { yaml } };
-    } catch (error) {
-      this.error = this.app.words.t("link.damaged", { error: error.code ? this.app.words.t(error.code) : error.message });
-    }
+    const found = await this.desk.ask({ what: "receive", link });
+    if (found.ok) this.one = { ...found, own: { document: found.document } };
+    else this.error = this.app.words.t("link.damaged", { error: found.code ? this.app.words.t(found.code) : found.error ?? "" });
     this.app.set({});
   }
 }

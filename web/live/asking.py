@@ -6,6 +6,8 @@
 | fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
+| export | name | `yaml` and `link`: what was done in a run of the lab's directory |
+| receive | link | a scenario that came as a link, checked; `code` says why one is refused |
 | inspect | of, name | `t`, `found`: one object looked at closely (`lab.clusters.inspect`) |
 | outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
 
@@ -30,6 +32,7 @@ from lab.scenarios.steps import Step, read_steps
 from web.live.driving import drive
 from web.live.hub import Hub
 from web.live.outline import outline
+from web.live.sharing import NotShared, exported, received
 
 Tell = Callable[[float], Awaitable[None]]
 TELL_SECONDS = 0.15
@@ -52,6 +55,9 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
         found = await ask(main, looked_at, message, tell)
     except (BranchError, CommandError, DirectoryError, Refused) as error:
         return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
+    except NotShared as error:
+        refusal = {"ok": False, "error": str(error), "code": error.code}
+        return json.dumps({"k": "ack", "id": message.get("id"), **refusal})
     return f'{{"k":"ack","id":{number},"ok":true,{found[1:]}'
 
 
@@ -147,6 +153,21 @@ async def inspect(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell
     return orjson.dumps(await asyncio.wrap_future(question), option=orjson.OPT_NON_STR_KEYS).decode()
 
 
+async def share(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Of an open run as far as it has come."""
+    lab, name = _hosted(main), str(message.get("name"))
+    branch = lab.branches.get(name)
+    if branch is not None and not branch.ended:
+        await asyncio.wrap_future(branch.ask(branch.files.flush, branch.world))
+    elif "/" in name or name.startswith("."):
+        raise Refused(f"there is no run {name}")
+    return await exported(lab.data / "runs" / name)
+
+
+async def receive(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    return await received(str(message.get("link")))
+
+
 class _Progress:
     """How far a re-execution has come, from the world's thread to one viewer, a few times a second."""
 
@@ -169,5 +190,5 @@ class _Progress:
 
 KINDS: dict[str, Callable[[Hub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
     "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
-    "inspect": inspect,
+    "inspect": inspect, "export": share, "receive": receive,
 }  # fmt: skip
