@@ -93,6 +93,29 @@ class ControllerStore:
                 updated[partition] = state.with_partition_epoch(state.partition_epoch + 1, self.context.epoch)
             else:
                 refused.append(partition)
+        if refused:
+            self.read_states(refused, self._compared, states, updated, method, args)
+        else:
+            self.thread.call(method, *args, updated, refused)
+
+    def _compared(
+        self,
+        wished: dict[TopicPartition, LeaderAndIsr],
+        updated: dict[TopicPartition, LeaderAndIsr],
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
+        found: dict[TopicPartition, LeaderAndIsr],
+    ) -> None:
+        """A refused write may be our own of before: written, its answer lost, sent again on a new connection."""
+        refused: list[TopicPartition] = []
+        for partition, state in wished.items():
+            if partition in updated:
+                continue
+            written = state.with_partition_epoch(state.partition_epoch + 1, self.context.epoch)
+            if found.get(partition) == written:
+                updated[partition] = written
+            else:
+                refused.append(partition)
         self.thread.call(method, *args, updated, refused)
 
     def delete_all(self, paths: list[str]) -> None:
