@@ -75,7 +75,7 @@ def start(
         session.addArtifact(str(package_zip()), pyfile=True)
     elif "PYSPARK_GATEWAY_PORT" in os.environ:
         session = builder.getOrCreate()
-        session.sparkContext.addPyFile(str(package_zip()))
+        _send_package(session)
     else:
         session = _start_machine(builder, master or default_master(), quick, memory, quiet)
     _register(session)
@@ -96,9 +96,8 @@ def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: b
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory() / "numba"))
     local = master.startswith("local")
-    if local:
-        paths = [str(CHECKOUT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
+    paths = [str(CHECKOUT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     given = {
         **_SETTINGS, "spark.master": master, "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": " ".join(machine_options(java, quick)),
@@ -115,8 +114,15 @@ def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: b
         except Exception as error:
             raise AnalyticsError(f"Spark did not start on {master}: {_first_line(error)}") from error
     if not local:
-        session.sparkContext.addPyFile(str(package_zip()))
+        _send_package(session)
     return session
+
+
+def _send_package(session: SparkSession) -> None:
+    """Executors elsewhere get the package unpacked beside their work, where its data files can be read."""
+    context = session.sparkContext
+    context.addArchive(f"{package_zip()}#brokerlab")
+    context.environment["PYTHONPATH"] = "brokerlab"
 
 
 def machine_options(java: Java, quick: bool) -> list[str]:
@@ -198,7 +204,7 @@ def stop(session: SparkSession) -> None:
 def package_zip() -> Path:
     """The lab's packages as a zip for executors elsewhere; named by its content, made when it is not there."""
     files = [path for package in PACKAGES for path in sorted((CHECKOUT / package).rglob("*"))
-             if path.suffix in (".py", ".yaml", ".json") and path.is_file()]
+             if path.is_file() and "__pycache__" not in path.parts]
     digest = hashlib.sha256()
     contents = [(path.relative_to(CHECKOUT).as_posix(), path.read_bytes()) for path in files]
     for name, content in contents:

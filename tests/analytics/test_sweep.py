@@ -124,13 +124,14 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_sweep_and_a_replay_work_on_a_cluster(cluster, scenario, short_runs, tmp_path):
     """The package travels as a zip: the workers' Python does not find it elsewhere."""
     from tests.house.sources import CHECKOUT
 
     def brokerlab(*words):
         return subprocess.run([sys.executable, "-P", "-m", "lab.cli", *words], cwd=tmp_path, capture_output=True, text=True, check=False,
-                              env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, timeout=200)
+                              env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, timeout=400)
 
     swept = brokerlab("sweep", scenario, "--grid", "acks=1,all", "--seeds", "1..3", "--master", cluster)
     assert swept.returncode == 0, swept.stderr[-3000:]
