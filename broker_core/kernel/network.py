@@ -153,23 +153,18 @@ class Network:
     def change(self, source: str, dest: str, **values: float) -> None:
         """Change one direction; without values it is healthy again. A healed gap breaks the connection."""
         link = self.link(source, dest)
+        was_cut = link.partitioned
         if values:
             link.change(**values)
         else:
             link.reset()
         shown = {name: getattr(link, name) for name in SETTINGS}
         self.world.nodes[source].emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
-        if not link.partitioned:
-            self._healed(link)
-
-    def _healed(self, link: Link) -> None:
-        """With both directions open again, a connection that has a gap breaks."""
-        back = self.link(link.dest, link.source)
-        if (link.gap or back.gap) and not (link.partitioned or back.partitioned):
-            self._break(link.source, link.dest)
+        if was_cut and not link.partitioned:
+            self._break(source, dest)
 
     def _break(self, source: str, dest: str) -> None:
-        """Both ends see the connection close, when nothing is in their way (any more)."""
+        """A connection with a gap: both ends see it close, when both directions are open (again)."""
         there, back = self.link(source, dest), self.link(dest, source)
         if not (there.gap or back.gap) or there.partitioned or back.partitioned:
             return

@@ -1,0 +1,58 @@
+"""Random clusters under random faults. Nothing acked is lost, all comes to rest, and it comes out the same again.
+
+`BROKERLAB_SWARM_SEEDS=1..500` runs other seeds than the few of every day; `BROKERLAB_SWARM_SEEDS=82` runs one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab.clusters.vocabulary import check_command
+from lab.experiments.verify import verify
+from lab.faults.nemesis import KINDS
+from lab.faults.swarm import draw, run_swarm
+from lab.scenarios import grammar
+
+EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356)
+
+
+def seeds() -> list[int]:
+    """Those of the environment, or those of every day."""
+    given = os.environ.get("BROKERLAB_SWARM_SEEDS", "")
+    if not given:
+        return list(EVERY_DAY)
+    first, _, last = given.partition("..")
+    return list(range(int(first), int(last or first) + 1))
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_a_swarm_loses_nothing_comes_to_rest_and_is_the_same_when_executed_again(seed: int, tmp_path: Path) -> None:
+    result = run_swarm(seed, tmp_path / "run")
+    assert result.unmet == []
+    assert result.receipt.total.acked > 0
+    verdict = verify(result.directory)
+    assert verdict.same, f"{verdict.reason}, line {verdict.line}: {verdict.recorded} / {verdict.executed}"
+
+
+def test_each_seed_draws_a_valid_scenario_and_draws_it_again() -> None:
+    sizes = set()
+    for seed in range(200):
+        document = draw(seed)
+        assert document == draw(seed)
+        sizes.add(len(grammar.from_dict(document).spec.cluster.brokers))
+    assert sizes == {1, 2, 3, 4, 5, 7}
+
+
+def test_the_nemesis_knows_only_commands_that_there_are() -> None:
+    own = {"tree_kill", "tree_pause", "client_kill"}
+    more = {"partition_link": {}, "delay_link": {"delay_ms": 1}, "drop_link": {"probability": 0.1},
+            "bandwidth_link": {"bytes_per_s": 1}, "produce": {"topic": "a", "value": "b"}, "random_halves": {},
+            "clock_skew": {"ms": 1}}  # fmt: skip
+    for kind in set(KINDS) - own:
+        target = {"between": [1, 2]} if kind.endswith("_link") else {"broker": 1}
+        if kind in ("produce", "random_halves"):
+            target = {}
+        check_command({"do": kind, **target, **more.get(kind, {})})
