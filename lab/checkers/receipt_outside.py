@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NOTE = "as far as the brokers see: batches that produce requests appended and whose answers left without an error"
-BUILT_IN = ("producer", "operator", "broker-", "zookeeper-")
 Partition = tuple[str, int]
 
 
@@ -47,7 +46,7 @@ class _State:
     follows: dict[tuple[str, Partition], str] = field(default_factory=dict)
     leaders: dict[Partition, str] = field(default_factory=dict)
     requests: dict[tuple[str, str, int], list[_Batch]] = field(default_factory=dict)
-    open: dict[tuple[str, int], tuple[str, str, int]] = field(default_factory=dict)
+    served: dict[str, tuple[int, tuple[str, str, int]]] = field(default_factory=dict)
     complete: bool = True
 
     def log(self, node: str, partition: Partition) -> dict[int, int]:
@@ -77,10 +76,10 @@ def _is_there(state: _State, batch: _Batch) -> bool:
 
 
 def _received(state: _State, row: Any) -> None:
-    """Appends that follow in the same call of this node belong to the request."""
+    """Appends that follow in the same call of this node belong to the request. A connection's name is its number."""
     source = str(row[5]["source"])
-    if row[5]["api"] == "Produce" and not source.startswith(BUILT_IN):
-        state.open[(row[2], row[0])] = (row[2], source, row[5]["correlation"])
+    if row[5]["api"] == "Produce" and source.isdigit():
+        state.served[row[2]] = (row[0], (row[2], source, row[5]["correlation"]))
 
 
 def _appended(state: _State, row: Any) -> None:
@@ -90,9 +89,9 @@ def _appended(state: _State, row: Any) -> None:
     base, last = params["base_offset"], params["last_offset"]
     if params["role"] == "leader":
         state.leaders[partition] = node
-        request = state.open.get((node, row[0])) or state.open.get((node, row[4]))
-        if request is not None:
-            batch = _Batch(len(state.batches), partition, base, last)
+        seq, request = state.served.get(node, (-1, None))
+        if request is not None and seq == row[0]:
+            batch = _Batch(row[0] * 1000 + len(state.batches) % 1000, partition, base, last)
             state.batches.append(batch)
             state.requests.setdefault(request, []).append(batch)
             log[base] = batch.number
@@ -133,6 +132,13 @@ def _followed(state: _State, row: Any) -> None:
     state.follows[(row[2], (row[5]["topic"], row[5]["partition"]))] = f"broker-{row[5]['leader']}"
 
 
+def _deleted(state: _State, row: Any) -> None:
+    """What goes with its topic is not lost."""
+    state.batches = [one for one in state.batches if one.partition[0] != row[5]["topic"]]
+    for key in [one for one in state.logs if one[1][0] == row[5]["topic"]]:
+        del state.logs[key]
+
+
 def _summed(state: _State, row: Any) -> None:
     if any(code in row[5]["counts"] for code in ("request_received", "response_sent", "log_appended")):
         state.complete = False
@@ -140,5 +146,6 @@ def _summed(state: _State, row: Any) -> None:
 
 _READ = {
     "request_received": _received, "log_appended": _appended, "response_sent": _answered, "truncated": _truncated,
-    "log_loaded": _loaded, "became_leader": _led, "became_follower": _followed, "summed_up": _summed,
+    "log_loaded": _loaded, "became_leader": _led, "became_follower": _followed, "topic_deleted": _deleted,
+    "summed_up": _summed,
 }  # fmt: skip

@@ -1,0 +1,77 @@
+"""Every scenario of the lab: its expectations hold, for its own seed and others, in each variant and in its fork."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.run import RunResult, run_scenario
+from lab.experiments.verify import verify
+from lab.scenarios import grammar, variants
+
+OTHER_SEEDS = (1, 2, 3)
+LONG = ("acks-0", "acks-1", "acks-all", "group-rebalance")
+
+
+def _changing(name: str) -> list[str]:
+    """Variants that are more than a title for what the file says anyway."""
+    document = grammar.load(name).document
+    own = [key for key, one in (document.get("variants") or {}).items() if set(one) > {"title"}]
+    return [*own, *([variants.FORK] if "fork" in document else [])]
+
+
+RUNS = [(name, None) for name in grammar.names()] + [(name, one) for name in grammar.names() for one in _changing(name)]
+
+
+def _run(name: str, variant: str | None, seed: int | None, out: Path) -> RunResult:
+    result = run_scenario(name, seed, out=out, variant=variant)
+    assert result.passed, result.unmet
+    assert not [note for note in result.notes if "refused" in note], result.notes
+    return result
+
+
+@pytest.mark.parametrize(("name", "variant"), RUNS)
+def test_a_scenario_does_what_it_says_and_its_prediction_has_one_right_answer(
+    name: str, variant: str | None, tmp_path: Path
+) -> None:
+    result = _run(name, variant, None, tmp_path / "run")
+    if variant != variants.FORK:
+        assert result.prediction is not None
+    if variant is None:
+        assert result.moment is not None and result.moment["t_us"] > 0
+        assert verify(result.directory).same
+
+
+@pytest.mark.parametrize("seed", OTHER_SEEDS)
+@pytest.mark.parametrize("name", [name for name in grammar.names() if name not in LONG])
+def test_it_does_so_with_other_seeds(name: str, seed: int, tmp_path: Path) -> None:
+    answer = _run(name, None, seed, tmp_path / "run").prediction
+    assert answer == run_scenario(name, out=tmp_path / "own").prediction if seed == 1 else answer is not None
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_the_longer_ones_do_so_with_another_seed(name: str, tmp_path: Path) -> None:
+    _run(name, None, 3, tmp_path / "run")
+
+
+def test_variants_that_differ_have_different_right_answers() -> None:
+    """What a variant is for: at least one scenario in three has one that turns the answer around."""
+    assert len([name for name in grammar.names() if len(_changing(name)) > 1]) >= 5
+
+
+def test_every_scenario_is_complete_in_both_languages() -> None:
+    for name in grammar.names():
+        scenario = grammar.load(name)
+        lesson = scenario.lesson
+        assert lesson.predict is not None and lesson.moment is not None and lesson.fork is not None
+        told = [scenario.title, scenario.text, lesson.see, lesson.why, lesson.predict.ask, lesson.fork.title]
+        told += [choice.text for choice in lesson.predict.choices] + list(scenario.variants.values())
+        for text in told:
+            assert set(text) == {"en", "ko"}, (name, text)
+            assert _is_korean(text["ko"]) or text["ko"] == text["en"], text
+        assert lesson.source and scenario.teaches and scenario.expect
+
+
+def _is_korean(text: str) -> bool:
+    return any("가" <= letter <= "힣" for letter in text)
