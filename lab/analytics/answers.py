@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 _WINDOWS = """
 with leads as (
-  select run, get_json_object(params, '$.topic') as topic, cast(get_json_object(params, '$.partition') as int) as partition,
+  select run, get_json_object(params, '$.topic') as topic,
+         cast(get_json_object(params, '$.partition') as int) as partition,
          cast(get_json_object(params, '$.leader_epoch') as int) as leader_epoch, node, t_us, seq
   from {events} where code = 'became_leader'),
 terms as (
   select *, lead(t_us) over w as next_us, lead(node) over w as next_node, lead(leader_epoch) over w as next_epoch
   from leads window w as (partition by run, topic, partition order by t_us, seq)),
 ends as (
-  select run, node, t_us, seq, coalesce(get_json_object(params, '$.how'), 'paused') as how, null as topic, null as partition
+  select run, node, t_us, seq, coalesce(get_json_object(params, '$.how'), 'paused') as how, null as topic,
+         null as partition
   from {events} where code in ('process_ended', 'process_paused')
   union all
   select run, node, t_us, seq, 'stepped down' as how, get_json_object(params, '$.topic'),
@@ -120,7 +122,8 @@ def isr_churn(tables: Tables, history: History) -> DataFrame:
         full_size as (select run, topic, partition, max(size(isr)) as members from (
           select run, topic, partition, isr from {isr_changes} union all
           select run, topic, partition, isr from {elections}) group by run, topic, partition)
-        select s.run, s.topic, s.partition, count_if(change = 'shrunk') as shrunk, count_if(change = 'expanded') as expanded,
+        select s.run, s.topic, s.partition, count_if(change = 'shrunk') as shrunk,
+               count_if(change = 'expanded') as expanded,
                min(s.members) as smallest,
                sum(if(s.members < f.members, coalesce(s.next_us, r.end_us) - s.t_us, 0)) / 1e6 as seconds_below_full
         from steps s join full_size f using (run, topic, partition) join {runs} r using (run)
@@ -150,8 +153,10 @@ def latency(tables: Tables, history: History) -> DataFrame:
     way_there: from the client to the broker · queue, local, remote (purgatory), response: the stages of the
     pipeline, told from record level `details` on · total: until the broker sends the answer.
     """
-    stages = ", ".join(f"percentile({name}_us, 0.5) / 1e3 as {name}_p50, percentile({name}_us, 0.99) / 1e3 as {name}_p99"
-                       for name in ("queue", "local", "remote", "response"))
+    stages = ", ".join(
+        f"percentile({name}_us, {share}) / 1e3 as {name}_p{suffix}"
+        for name in ("queue", "local", "remote", "response") for share, suffix in (("0.5", "50"), ("0.99", "99"))
+    )  # fmt: skip
     return ask(tables, f"""
         select run, api, count(*) as requests, count_if(expired) as expired,
                percentile(received_us - sent_us, 0.5) / 1e3 as way_there_p50, {stages},
@@ -190,7 +195,8 @@ def key_skew(tables: Tables, history: History) -> DataFrame:
                          max_by(decode(key, 'UTF-8'), if(key is null, -1, n)) as top_key,
                          coalesce(max(if(key is null, null, n)), 0) as top
                   from counted group by run, broker, topic, partition),
-        best as (select run, topic, partition, max_by(struct(records, keys, top_key, top), struct(records, -broker)) as b
+        best as (select run, topic, partition,
+                        max_by(struct(records, keys, top_key, top), struct(records, -broker)) as b
                  from disks group by run, topic, partition)
         select run, topic, partition, b.records as records,
                b.records / sum(b.records) over (partition by run, topic) as share, b.keys as keys, b.top_key as top_key,

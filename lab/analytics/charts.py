@@ -56,7 +56,8 @@ def bars(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], v
             value = row[name]
             width = float(value or 0) / largest * (_WIDTH - _LEFT - 90)
             y = top + place * height
-            parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], f"{label} · {name}: {figure(value)}"))
+            tip = f"{label} · {name}: {figure(value)}"
+            parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], tip))
             parts.append(_text(_LEFT + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
     return _svg(len(shown) * group + 8, title, parts)
 
@@ -79,7 +80,8 @@ def spans(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], 
             tip = f"{label}: {row[begin] / 1e6:.3f} s - {until / 1e6:.3f} s"
             parts.append(_box(_LEFT + row[begin] * scale, y, (until - row[begin]) * scale, 13, COLOURS[0], tip))
     height = min(len(lines), _MOST) * _ROW + 24
-    parts += [_text(_LEFT + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10) for part in range(5)]
+    parts += [_text(_LEFT + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10)
+              for part in range(5)]
     return _svg(height, title, parts)
 
 

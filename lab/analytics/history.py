@@ -9,7 +9,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 |---|---|
 | acked | values of `ok` sends |
 | read | different values that reads returned |
-| lost | acked and never read; `lost-write` when its offset lies at or below the last one read of its partition, else `unseen` |
+| lost | acked, never read: `lost-write` at or below the last offset read of its partition, else `unseen` |
 | duplicated | offsets of a value beyond its first |
 | reordered | read in a partition behind a later number of the same label |
 | inconsistent | two values at one offset: in two reads, or acked there and another one read |
@@ -131,8 +131,8 @@ class History:
     def counts(self) -> DataFrame:
         """The figures of the receipt, one row a run and producer; `operator` wrote by hand."""
         owner = "if(label = '', 'operator', substring_index(label, '~', 1)) as producer"
-        parts = [(self.acked, "acked"), (self.values_read, "read"), (self.lost, "lost"), (self.duplicated, "duplicated"),
-                 (self.reordered, "reordered")]
+        parts = [(self.acked, "acked"), (self.values_read, "read"), (self.lost, "lost"),
+                 (self.duplicated, "duplicated"), (self.reordered, "reordered")]
         rows = None
         for frame, name in parts:
             part = frame.selectExpr("run", owner, f"'{name}' as figure")

@@ -272,5 +272,6 @@ def markdown() -> str:
     parts = []
     for table in TABLES.values():
         rows = "\n".join(f"| {column.name} | {column.type} | {column.doc} |" for column in table.columns)
-        parts.append(f"### {table.name}\n{table.row[0].upper()}{table.row[1:]}.\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
+        row = f"{table.row[0].upper()}{table.row[1:]}."
+        parts.append(f"### {table.name}\n{row}\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
     return "\n".join(parts)

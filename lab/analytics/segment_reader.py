@@ -4,7 +4,7 @@ What cannot be read is told, with the byte at which it stands, and reading goes 
 
 | found | told as | then |
 |---|---|---|
-| a batch whose checksum does not fit | `stored crc 0x..., computed 0x...` | its records are left out, the next batch is read |
+| a checksum that does not fit | `stored crc 0x..., computed 0x...` | the batch is left out, the next is read |
 | records that do not decode | what the decoder says | the same |
 | a length or magic that cannot be | `no batch begins here` | the rest of the file is left out, its bytes are counted |
 | the file ends inside a batch | `the file ends inside a batch` | the end |
@@ -158,7 +158,8 @@ class SegmentReader:
         for index in np.flatnonzero((status == BAD_RECORD) & (starts >= 0)):
             self._tell(self.start + int(positions[index]), "its records do not decode: lengths do not fit each other")
         if len(owners):
-            yield record_columns(Chunk(self.place, headers, positions + self.start, source, places, owners), self.schema)
+            chunk = Chunk(self.place, headers, positions + self.start, source, places, owners)
+            yield record_columns(chunk, self.schema)
 
     def _bodies(self, data: Array, positions: Array, sizes: Array, headers: Array) -> tuple[Array, Array, Array]:
         """(bytes, starts, ends) of the uncompressed records; -1, -1 where they cannot be had."""

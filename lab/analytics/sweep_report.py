@@ -30,7 +30,9 @@ TITLES = {
 }
 
 
-def axes(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str) -> tuple[list[str], list[str], Cells]:
+def axes(
+    cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str
+) -> tuple[list[str], list[str], Cells]:  # fmt: skip
     """(columns, rows, cells) of a heat map of one figure."""
     columns: dict[str, None] = {}
     rows: dict[str, None] = {}
@@ -58,7 +60,8 @@ def text(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: st
     """The heat map for a terminal."""
     columns, rows, found = axes(cells, summary, figure)
     left = max(len(row) for row in rows)
-    widths = [max(len(column), *(len(found[row, column][1]) for row in rows if (row, column) in found)) for column in columns]
+    widths = [max(len(column), *(len(found[row, column][1]) for row in rows if (row, column) in found))
+              for column in columns]
     lines = [TITLES[figure][0], " " * left + "".join(f"  {column:>{width}}" for column, width in zip(columns, widths))]
     for row in rows:
         told = (found.get((row, column), (0.0, ""))[1] for column in columns)
@@ -72,7 +75,9 @@ def failures(results: Sequence[Mapping[str, Any]]) -> list[str]:
             for row in results if row["error"] is not None]
 
 
-def write(out: Path, cells: Sequence[Cell], summary: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]) -> None:
+def write(
+    out: Path, cells: Sequence[Cell], summary: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]
+) -> None:  # fmt: skip
     """results.parquet, sweep.json, sweep.html."""
     out.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.Table.from_pylist(list(results), schema=SCHEMA), out / "results.parquet")
@@ -82,7 +87,8 @@ def write(out: Path, cells: Sequence[Cell], summary: Sequence[dict[str, Any]], r
     for figure, title in TITLES.items():
         columns, rows, found = axes(cells, summary, figure)
         sections.append(f"<section><h2>{both(title)}</h2>{heat_map(title[0], columns, rows, found)}</section>")
-    heading = both(("Cells; `open` runs the worst seed again", "셀 목록. open의 명령은 가장 나쁜 시드를 다시 실행합니다"))
+    heading = both(("Cells; `open` runs the worst seed again",
+                    "셀 목록. open의 명령은 가장 나쁜 시드를 다시 실행합니다"))
     sections.append(f"<section><h2>{heading}</h2>{table(list(summary[0]), summary)}</section>")
     if told["failed"]:
         lines = "".join(f"<li><pre>{escape(line)}</pre></li>" for line in told["failed"])

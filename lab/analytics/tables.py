@@ -139,8 +139,8 @@ class Tables:
         rows = self._fields.where("op = 'send' and kind <> 'invoke'").selectExpr(
             "run", "t_us", "kind", "p.topic as topic", "p.partition as partition", "position", "p.offset as first",
             "coalesce(p.label, process) as sender",
-            "flatten(transform(coalesce(p.`values`, array()), v -> if(v[1] > 0, sequence(v[0], v[0] + v[1] - 1), array())))"
-            " as numbers", "coalesce(p.texts, array()) as texts")
+            "flatten(transform(coalesce(p.`values`, array()), v -> if(v[1] > 0,"
+            " sequence(v[0], v[0] + v[1] - 1), array()))) as numbers", "coalesce(p.texts, array()) as texts")
         both = rows.selectExpr(
             "*", "posexplode(concat(transform(numbers, n -> struct(sender as label, cast(n as string) as number)),"
             " transform(texts, t -> struct('' as label, t as number)))) as (index, value)")
@@ -153,11 +153,13 @@ class Tables:
         runs = self._fields.where("op = 'poll' and kind = 'ok'").selectExpr(
             "run", "t_us", "process", "p.topic as topic", "p.partition as partition", "position",
             "posexplode(p.runs) as (at, r)")
-        steps = runs.selectExpr("*", "explode(sequence(0, cast(r[3] as int) - 1)) as step").where("cast(r[3] as int) > 0")
+        steps = runs.selectExpr("*", "explode(sequence(0, cast(r[3] as int) - 1)) as step").where(
+            "cast(r[3] as int) > 0")
         number = "if(r[1] is null, r[2], cast(cast(r[2] as bigint) + step as string))"
         return steps.selectExpr(
             "run", "t_us", "process", "topic", "partition", "cast(r[0] as bigint) + step as offset",
-            "coalesce(r[1], '') as label", f"{number} as number", "position", "cast(at as bigint) * 1000000 + step as index")
+            "coalesce(r[1], '') as label", f"{number} as number", "position",
+            "cast(at as bigint) * 1000000 + step as index")
 
     @cached_property
     def commits(self) -> DataFrame:
@@ -196,7 +198,8 @@ class Tables:
         changes = self.with_params(("isr_shrunk", "isr_expanded", "isr_change_refused"), _REPLICA)
         return changes.selectExpr(
             "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
-            "case code when 'isr_shrunk' then 'shrunk' when 'isr_expanded' then 'expanded' else 'refused' end as change",
+            "case code when 'isr_shrunk' then 'shrunk' when 'isr_expanded' then 'expanded' else 'refused' end"
+            " as change",
             "p.isr as isr", "p.removed as removed", "p.added as added", "coalesce(p.reason, p.error) as reason",
             "p.leader_epoch as leader_epoch")
 

@@ -82,21 +82,29 @@ def elections(events: DataFrame) -> DataFrame:
 
 _PARTITION = "concat(p.topic, '-', p.partition)"
 BELIEFS = {
-    "znode_created": ("znode", "p.path", "concat('exists', if(p.ephemeral is null, '', concat(', of ', p.ephemeral)))", "0"),
+    "znode_created": (
+        "znode", "p.path", "concat('exists', if(p.ephemeral is null, '', concat(', of ', p.ephemeral)))", "0",
+    ),
     "znode_changed": ("znode", "p.path", "concat('version ', p.version)", "p.version"),
     "znode_deleted": ("znode", "p.path", "'gone'", "null"),
     "session_opened": ("session", "p.session", "concat('open, of ', p.owner)", "null"),
     "session_expired": ("session", "p.session", "concat('expired, of ', p.owner)", "null"),
     "session_closed": ("session", "p.session", "concat('closed, of ', p.owner)", "null"),
     "controller_elected": ("controller", "concat('broker ', p.broker)", "'controller'", "p.epoch"),
-    "controller_resigned": ("controller", "concat('broker ', p.broker)", "concat('not controller: ', p.reason)", "p.epoch"),
+    "controller_resigned": (
+        "controller", "concat('broker ', p.broker)", "concat('not controller: ', p.reason)", "p.epoch",
+    ),
     "broker_registered": ("broker", "concat('broker ', p.broker)", "'registered'", "null"),
     "broker_gone": ("broker", "concat('broker ', p.broker)", "concat('gone: ', p.reason)", "null"),
-    "leader_elected": ("leadership", _PARTITION, "concat('leader ', p.leader, ', ISR ', array_join(p.isr, ' '))", "p.leader_epoch"),
+    "leader_elected": (
+        "leadership", _PARTITION, "concat('leader ', p.leader, ', ISR ', array_join(p.isr, ' '))", "p.leader_epoch",
+    ),
     "partition_offline": ("leadership", _PARTITION, "'offline'", "p.leader_epoch"),
     "became_leader": ("leadership", _PARTITION, "'I lead'", "p.leader_epoch"),
     "became_follower": ("leadership", _PARTITION, "concat('I follow broker ', p.leader)", "p.leader_epoch"),
-    "metadata_refreshed": ("client", "array_join(p.topics, ' ')", "concat('as ', p.source, ' says (', p.reason, ')')", "null"),
+    "metadata_refreshed": (
+        "client", "array_join(p.topics, ' ')", "concat('as ', p.source, ' says (', p.reason, ')')", "null",
+    ),
 }  # fmt: skip
 """Event code -> (kind, subject, belief, epoch), as expressions over its parameters."""
 

@@ -206,7 +206,8 @@ class Worker:
             for stage in stages:
                 if stage is not None and told.get(stage.stageId) != stage.numCompletedTasks:
                     told[stage.stageId] = stage.numCompletedTasks
-                    self.tell("stage", id=number, stage=stage.stageId, done=stage.numCompletedTasks, total=stage.numTasks)
+                    done, total = stage.numCompletedTasks, stage.numTasks
+                    self.tell("stage", id=number, stage=stage.stageId, done=done, total=total)
 
 
 def _line(error: BaseException) -> str:

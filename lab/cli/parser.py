@@ -169,8 +169,10 @@ def _sweep(commands: Any) -> None:
                  epilog="A key is a setting of the producers (acks), of the brokers (min.insync.replicas) or of the"
                         " consumers, or a place in the file (cluster.preset). Exit code 1 when a run failed.")
     sweep.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
-    sweep.add_argument("--grid", action="append", default=[], metavar="KEY=V1,V2", help="values of a setting; may be repeated")
-    sweep.add_argument("--seeds", default="1..10", metavar="A..B", help="seeds, as 1..500 or 3,7,9 (default: %(default)s)")
+    sweep.add_argument("--grid", action="append", default=[], metavar="KEY=V1,V2",
+                       help="values of a setting; may be repeated")
+    sweep.add_argument("--seeds", default="1..10", metavar="A..B",
+                       help="seeds, as 1..500 or 3,7,9 (default: %(default)s)")
     sweep.add_argument("--out", metavar="DIR", help="write results, heat map and the runs of each cell there")
     sweep.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
     _json_option(sweep)

@@ -69,4 +69,5 @@ def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], count:
 
 def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
     set_right = zip(cells, widths, numeric)
-    return "  " + "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in set_right).rstrip()
+    padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in set_right)
+    return "  " + "  ".join(padded).rstrip()

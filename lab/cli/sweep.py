@@ -24,7 +24,7 @@ def sweep(arguments: argparse.Namespace) -> int:
         spark = session.start("brokerlab sweep", arguments.master)
         if out is not None:
             sweep.write_cells(cells, out)
-        results = [row.asDict() for row in sweep.sweep(spark, cells, seeds, out).collect()]
+        results = [row.asDict() for row in sweep.sweep(spark, arguments.scenario, cells, seeds, out).collect()]
     except AnalyticsError as error:
         raise CommandError(str(error), 2) from None
     finally:

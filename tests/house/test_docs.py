@@ -103,7 +103,8 @@ def canonical(package: str) -> str:
 
 def test_the_lock_files_pin_what_the_project_asks_for():
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    for group, wanted in (("run", project["dependencies"]), ("test", project["optional-dependencies"]["test"])):
+    optional = project["optional-dependencies"]
+    for group, wanted in (("run", project["dependencies"]), ("test", optional["test"]), ("spark", optional["spark"])):
         packages = [canonical(re.split(r"[<>=\[ ]", requirement)[0]) for requirement in wanted]
         assert not [package for package in packages if package not in pins(group)], group
 
@@ -113,7 +114,7 @@ def test_the_product_imports_only_packages_that_are_pinned():
     used = {module.split(".")[0] for path in product() for node in ast.walk(tree(path))
             for module in imported(node)}
     outside = used - set(sys.stdlib_module_names) - {"broker_core", "lab", "web", "benchmarks", ""}
-    optional = {"pyspark", "pyarrow", "pandas", "psycopg", "channels_redis"}
+    optional = {"pyspark", "pyarrow", "pandas", "numpy", "numba", "psycopg", "channels_redis"}
     unpinned = [module for module in sorted(outside - optional)
                 if not any(canonical(owner) in pins("run") for owner in owners.get(module, []))]
     assert not unpinned, f"not in requirements/run.txt: {', '.join(unpinned)}"

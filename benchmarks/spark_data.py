@@ -1,0 +1,42 @@
+"""Segment files of a given number of records, and the time of an action."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from broker_core.records import encode_batch
+
+BATCH = 140
+
+
+def write_segments(home: Path, records: int, files: int = 2, value: int = 100) -> int:
+    """Partitions of a topic with records of about 119 bytes, 16 KB a batch; bytes written."""
+    total = 0
+    for partition in range(files):
+        directory = home / "broker-1" / "data" / f"orders-{partition}"
+        directory.mkdir(parents=True)
+        with open(directory / f"{0:020d}.log", "wb") as file:
+            for offset in range(0, records // files, BATCH):
+                rows = [(1_700_000_000_000 + number, b"key-%06d" % (number % 1000), b"%08d" % number + b"." * (value - 8),
+                         ())
+                        for number in range(offset, offset + BATCH)]
+                total += file.write(encode_batch(rows, offset, leader_epoch=1))
+    return total
+
+
+def best(action: Callable[[], Any], times: int = 3) -> float:
+    """Seconds of the quickest of some runs."""
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        action()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def consume(frame: Any) -> None:
+    """Make every row, keep none."""
+    frame.write.format("noop").mode("overwrite").save()
