@@ -1,0 +1,201 @@
+"""Disks that fail under a running cluster: what goes offline, who takes over, and that nothing acked is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from broker_core.drivers.files import DiskStorage
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.node import RUNNING, STOPPED
+from broker_core.kernel.storage import Storage
+from broker_core.kernel.storage_faults import DiskFault, DiskFaults
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.kernel.world import World
+from lab.clusters import observe
+from lab.clusters.build import build_world
+from lab.clusters.spec import run_from_dict
+
+S = 1_000_000
+
+
+class Lab:
+    """Three brokers with two log directories each, and a producer with acks=all."""
+
+    def __init__(self, log_dirs: str = "data1,data2") -> None:
+        self.world: World = build_world(run_from_dict({
+            "cluster": {"brokers": 3, "preset": "teaching",
+                        "settings": {"min.insync.replicas": 2, "log.dirs": log_dirs}},
+            "clients": [{"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 50,
+                         "settings": {"acks": "all"}}],
+        }))  # fmt: skip
+        self.run(1)
+        self.do("create_topic", topic="orders", partitions=2, replication_factor=3)
+        self.run(1)
+        self.do("start_client", name="producer-a")
+        self.run(3)
+
+    def run(self, seconds: float) -> None:
+        self.world.run_until(self.world.now_us + int(seconds * S))
+
+    def do(self, do: str, **command: Any) -> dict[str, Any]:
+        item = Command({"do": do, **command})
+        self.world.inject(item)
+        self.world.run_due()
+        assert item.result is not None and item.result["ok"], item.result
+        return item.result
+
+    def state(self, partition: int) -> dict[str, Any]:
+        state = observe.partition_state(self.world, "orders", partition)
+        assert state is not None
+        return state
+
+    def directory(self, broker: int, partition: int) -> str:
+        path: str = observe.partitions_of(self.world.nodes[f"broker-{broker}"])["orders", partition].log.directory
+        return path.split("/")[0]
+
+    def acked(self) -> int:
+        machine: Any = self.world.nodes["producer-a"].machine
+        return int(machine.view()["acked"])
+
+    def events(self, code: str) -> list[dict[str, Any]]:
+        return [row[5] for row in self.world.journal.tail if row[3] == code]
+
+
+@pytest.mark.parametrize("fault", ["disk_full", "disk_write_error", "disk_read_error"])
+def test_a_failing_directory_goes_offline_and_another_broker_leads_its_partitions(fault: str) -> None:
+    lab = Lab()
+    leader = lab.state(0)["leader"]
+    other = 1 if lab.directory(leader, 1) != lab.directory(leader, 0) else 0
+    lab.do(fault, broker=leader, directory=lab.directory(leader, 0))
+    lab.run(4)
+    node: Any = lab.world.nodes[f"broker-{leader}"]
+    assert node.state == RUNNING and list(node.machine.log_manager.offline_dirs) == [lab.directory(leader, 0)]
+    assert lab.state(0)["leader"] not in (leader, -1) and leader not in lab.state(0)["isr"]
+    if other:
+        assert leader in lab.state(other)["isr"]
+    before = lab.acked()
+    lab.run(2)
+    assert lab.acked() >= before + 80
+    lab.do("repair_disk", broker=leader)
+    lab.do("restart", broker=leader)
+    lab.run(10)
+    assert sorted(lab.state(0)["isr"]) == sorted(lab.state(1)["isr"]) == [1, 2, 3]
+    assert lab.events("handler_failed") == []
+
+
+def test_a_follower_whose_directory_fails_is_no_longer_in_sync() -> None:
+    lab = Lab()
+    follower = next(broker for broker in lab.state(0)["replicas"] if broker != lab.state(0)["leader"])
+    lab.do("disk_write_error", broker=follower, directory=lab.directory(follower, 0))
+    lab.run(6)
+    assert follower not in lab.state(0)["isr"] and len(lab.state(0)["isr"]) == 2
+
+
+def test_a_broker_ends_when_its_last_directory_has_failed() -> None:
+    lab = Lab("data")
+    leader = lab.state(0)["leader"]
+    lab.do("disk_full", broker=leader)
+    lab.run(6)
+    assert lab.world.nodes[f"broker-{leader}"].how_stopped == "halted"
+    assert lab.state(0)["leader"] not in (leader, -1)
+
+
+def test_a_broker_that_cannot_read_a_directory_starts_with_the_other_one_and_makes_no_second_copy() -> None:
+    lab = Lab()
+    follower = next(broker for broker in lab.state(0)["replicas"] if broker != lab.state(0)["leader"])
+    bad = lab.directory(follower, 0)
+    lab.do("kill", broker=follower)
+    lab.run(5)
+    lab.do("disk_read_error", broker=follower, directory=bad)
+    lab.do("restart", broker=follower)
+    lab.run(8)
+    node: Any = lab.world.nodes[f"broker-{follower}"]
+    assert list(node.machine.log_manager.offline_dirs) == [bad]
+    assert node.machine.log_manager.get("orders", 0) is None
+    assert follower not in lab.state(0)["isr"]
+
+
+def test_a_flipped_bit_is_found_by_the_follower_that_needs_it_and_by_no_start() -> None:
+    lab = Lab()
+    state = lab.state(0)
+    leader, follower = state["leader"], next(one for one in state["replicas"] if one != state["leader"])
+    lab.do("kill", broker=follower)
+    lab.do("wipe", broker=follower)
+    lab.run(6)
+    lab.do("bit_flip", broker=leader, topic="orders", partition=0, offset=3)
+    lab.do("restart", broker=follower)
+    lab.run(8)
+    marks = observe.log_marks(lab.world, "orders", 0)
+    assert marks[follower]["leo"] <= 3 < marks[leader]["leo"]
+    assert follower not in lab.state(0)["isr"] and lab.world.nodes[f"broker-{follower}"].state == RUNNING
+    assert lab.world.nodes[f"broker-{leader}"].state == RUNNING
+
+
+def test_a_wiped_broker_comes_back_and_copies_everything() -> None:
+    lab = Lab()
+    lab.do("wipe", broker=2)
+    assert lab.world.nodes["broker-2"].state == STOPPED and lab.world.nodes["broker-2"].storage.list("") == []
+    lab.run(6)
+    lab.do("restart", broker=2)
+    lab.run(10)
+    assert sorted(lab.state(0)["isr"]) == [1, 2, 3]
+
+
+def test_an_expired_session_is_replaced_and_the_broker_goes_on() -> None:
+    lab = Lab()
+    lab.do("expire_session", broker=2)
+    lab.run(6)
+    assert observe.registered(lab.world) == [1, 2, 3] and sorted(lab.state(0)["isr"]) == [1, 2, 3]
+
+
+# -- the disks alone ------------------------------------------------------------------------
+def homes(tmp_path: Path) -> list[Storage]:
+    return [MemoryStorage(), DiskStorage(tmp_path / "disk")]
+
+
+def test_a_fault_hits_its_directory_from_the_call_on_that_it_names(tmp_path: Path) -> None:
+    for storage in homes(tmp_path):
+        faults = DiskFaults(Random(1))
+        faults.rules.append(DiskFault("write_error", "data1", once=True, on_call=2))
+        storage.set_faults(faults)
+        good, bad = storage.open("data2/a"), None
+        with pytest.raises(StorageError, match="Input/output error"):
+            bad = storage.open("data1/a")
+            bad.append([b"one"])
+        good.append([b"two"])
+        assert bad is not None and bad.size == 0
+        bad.append([b"again"])
+        assert bytes(bad.read(0, 10)) == b"again"
+
+
+def test_a_lost_fsync_and_a_torn_write_leave_what_was_truly_flushed(tmp_path: Path) -> None:
+    for storage in homes(tmp_path):
+        file = storage.open("data/a")
+        file.append([b"x" * 5000])
+        file.flush()
+        faults = DiskFaults(Random(1))
+        faults.rules.append(DiskFault("lost_fsync"))
+        storage.set_faults(faults)
+        file.append([b"y" * 20_000])
+        file.flush()
+        assert file.flushed == 5000
+        storage.set_faults(None)
+        storage.power_loss(Random(3))
+        assert bytes(file.read(0, 5000)) == b"x" * 5000
+        assert 5000 <= file.size <= 25_000 and file.flushed == file.size
+        rest = bytes(file.read(5000, 20_000))
+        assert rest != b"y" * 20_000
+
+
+def test_a_bit_turns_over_in_one_copy_only(tmp_path: Path) -> None:
+    shared = b"z" * 9000
+    one, other = MemoryStorage().open("a"), MemoryStorage().open("a")
+    for file in (one, other, DiskStorage(tmp_path).open("a")):
+        file.append([shared])
+    one.flip(4096)
+    assert bytes(one.read(4095, 3)) == b"z{z" and bytes(other.read(4095, 3)) == b"zzz"
