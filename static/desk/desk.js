@@ -170,11 +170,13 @@ export class Desk {
     return true;
   }
 
-  /** The moment right behind event `seq`; loads the past as far as it must. */
-  async goToSeq(seq) {
+  /** The moment right behind event `seq` (of this code, where several have the same number); loads the past as far as it must. */
+  async goToSeq(seq, code = null) {
     await this.past.toSeq(seq);
     const { history, clock } = this.app;
-    const position = history.positionOf(seq);
+    let position = history.positionOf(seq);
+    while (code !== null && position !== null && history.at(position)?.seq === seq && history.at(position).code !== code) position += 1;
+    if (position !== null && history.at(position)?.seq !== seq) position = history.positionOf(seq);
     clock.go(position === null ? history.positionBehind(seq) : position + 1);
     this.app.set({ selected: position });
   }
@@ -182,7 +184,7 @@ export class Desk {
   /** An item of the story that was told before its event was loaded. */
   async goToItem(position) {
     const item = this.app.story.items.find((one) => one.positions.includes(position));
-    if (item) await this.goToSeq(item.first.seq);
+    if (item) await this.goToSeq(item.first.seq, item.code);
   }
 }
 

@@ -20,6 +20,7 @@ export class Lessons {
     this.job = null;
     this.done = {}; // name -> {facts, run, chosen} of what was run here
     this.error = null;
+    this.refused = null; // why the link that the page was opened with is none
     for (const name of ["load", "pick", "back", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "exportYaml", "copyLink"]) this[name] = this[name].bind(this);
   }
 
@@ -39,7 +40,7 @@ export class Lessons {
   }
 
   async pick(name) {
-    Object.assign(this, { one: null, error: null, chosen: this.done[name]?.chosen ?? null });
+    Object.assign(this, { one: null, error: null, refused: null, chosen: this.done[name]?.chosen ?? null });
     try {
       this.one = await api(`/scenarios/${name}`);
     } catch (error) {
@@ -121,7 +122,7 @@ export class Lessons {
     if (!moment || !(await this.openRun())) return;
     const topic = this.one.document.topics?.[0]?.name;
     if (topic) this.app.choose(topic, this.one.document.moment?.where?.partition ?? "0");
-    await this.desk.goToSeq(moment.seq);
+    await this.desk.goToSeq(moment.seq, this.one.document.moment.event);
   }
 
   /** Fork right before the step that the scenario names, with its other steps, and let it go on. */
@@ -172,7 +173,7 @@ export class Lessons {
     this.desk.show("scenarios");
     const found = await this.desk.ask({ what: "receive", link });
     if (found.ok) this.one = { ...found, own: { document: found.document } };
-    else this.error = this.app.words.t("link.damaged", { error: found.code ? this.app.words.t(found.code) : found.error ?? "" });
+    else this.refused = found;
     this.app.set({});
   }
 }

@@ -11,7 +11,7 @@
  * Positions keep their meaning: what is loaded from before gets positions below `begin`. When more
  * than LIMIT events are held the oldest blocks go, but not those at and after `pinned`.
  */
-import { EMPTY, reduce } from "../model/reduce.js";
+import { EMPTY, reduce, SNAPSHOT } from "../model/reduce.js";
 
 export const BLOCK = 256;
 const LIMIT = 120_000;
@@ -67,6 +67,8 @@ export class History {
       blocks.push({ start: this.begin - events.length + from, base: state, events: some });
       state = reduce(state, some);
     }
+    // A snapshot stands for everything before it: now that is known.
+    if (this.blocks[0]?.events[0]?.code === SNAPSHOT) this.blocks[0].base = state;
     this.begin -= events.length;
     for (let index = events.length - 1; index >= 0; index -= 1) this.byCause.set(events[index].seq, this.begin + index);
     this.blocks.unshift(...blocks);

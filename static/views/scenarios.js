@@ -8,10 +8,11 @@ export const told = (texts, words) => texts?.[words.language] ?? texts?.en ?? ""
 
 function list(view) {
   const { words, desk } = view;
-  const { all, error, done } = desk.lessons;
+  const { all, error, done, refused } = desk.lessons;
   if (error) return [h("p", { key: "error", class: "none", role: "alert" }, error)];
   if (!all) return [h("p", { key: "wait", class: "empty", role: "status" }, words.t("scenarios.loading"))];
   return [
+    refused && h("p", { key: "refused", class: "verdict bad", role: "alert" }, "✕ ", words.t("link.damaged", { error: refused.code ? words.t(refused.code) : refused.error ?? "" })),
     h("p", { key: "hint", class: "hint" }, words.t("scenarios.hint")),
     h("ol", { key: "list", class: "scenarios" }, all.map((one) => h("li", { key: one.name },
       h("button", { type: "button", class: "card-button", "data-scenario": one.name, onclick: () => desk.lessons.pick(one.name) },

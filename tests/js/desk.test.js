@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BLOCK, History } from "../../static/time/history.js";
+import { Past } from "../../static/time/past.js";
+import { Clock } from "../../static/time/clock.js";
+import { Story, TOLD_ONLY } from "../../static/model/story.js";
+import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
+import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
+import { Tour } from "../../static/model/tour.js";
+import { figures, placesOf } from "../../static/views/receipt.js";
+import { firstSentence } from "../../static/views/scenarios.js";
+
+const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
+const topic = { seq: 1, t: 0, code: "topic_created", node: "broker-1", cause: 0, params: { topic: "t", assignment: { 0: [1] } } };
+const all = (count) => [topic, ...Array.from({ length: count }, (_, index) => mark(index + 1))];
+const row = ({ seq, t, code, node, cause, params }) => [seq, t, code, node, cause, params];
+
+/** A server that keeps a keyframe every `every` events and answers as the real one does. */
+function server(events, every) {
+  const asked = [];
+  const frames = [];
+  for (let index = 0; index < events.length; index += every) frames.push(index);
+  const ask = async ({ seq }) => {
+    asked.push(seq);
+    const seqOf = (index) => (index ? events[index - 1].seq : 0);
+    let at = 0;
+    while (at + 1 < frames.length && seqOf(frames[at + 1]) <= seq) at += 1;
+    const ev = events.slice(frames[at], frames[at + 1] ?? events.length);
+    return { ok: true, seq: seqOf(frames[at]), t: 0, last: ev.at(-1)?.seq ?? 0, snap: { state: reduce(EMPTY, events.slice(0, frames[at])) }, ev: ev.map(row) };
+  };
+  return { ask, asked };
+}
+
+function visited(events, from) {
+  const history = new History();
+  const story = new Story({ high_watermark: "details" });
+  history.append([snapshotEvent(events[from - 1].seq, events[from - 1].t, reduce(EMPTY, events.slice(0, from))), ...events.slice(from)]);
+  return { history, story };
+}
+
+test("what was before the page is loaded piece by piece, and every state of it is right", async () => {
+  const events = all(900);
+  const { history, story } = visited(events, 700);
+  const { ask, asked } = server(events, 97);
+  const past = new Past(history, story, ask);
+  await past.reach(() => false);
+  assert.equal(past.complete, true);
+  assert.equal(history.begin, -700);
+  for (const position of [-700, -699, -500, -3, 0]) assert.deepEqual(history.stateAt(position), reduce(EMPTY, events.slice(0, position + 700)), `position ${position}`);
+  assert.equal(history.at(history.positionOf(10)).t, 1000);
+  assert.deepEqual(history.at(5).seq, events[704].seq);
+  assert.ok(asked.length <= 10, `asked ${asked.length} times`);
+});
+
+test("only as much is loaded as somebody wants to see", async () => {
+  const events = all(900);
+  const { history, story } = visited(events, 800);
+  const { ask, asked } = server(events, 100);
+  const past = new Past(history, story, ask);
+  await past.toTime(650_000);
+  assert.ok(asked.length <= 3);
+  assert.ok(past.begin <= 650_000 && past.begin > 500_000);
+  await past.toSeq(10);
+  assert.ok(history.positionOf(10) !== null);
+});
+
+test("a server that keeps nothing ends the search", async () => {
+  const { history, story } = visited(all(20), 10);
+  const past = new Past(history, story, async () => ({ ok: false, error: "no" }));
+  await past.more();
+  assert.equal(past.complete, true);
+});
+
+test("an answer for another run is not taken", async () => {
+  const events = all(300);
+  const { history, story } = visited(events, 200);
+  let answer;
+  const past = new Past(history, story, () => new Promise((resolve) => { answer = resolve; }));
+  const loading = past.more();
+  past.reset();
+  answer({ ok: true, seq: 0, snap: { state: EMPTY }, ev: events.slice(0, 100).map(row) });
+  await loading;
+  assert.equal(history.begin, 0);
+});
+
+test("stepping back crosses the snapshot in the middle without standing on it", async () => {
+  const events = all(40);
+  const { history, story } = visited(events, 30);
+  await new Past(history, story, server(events, 50).ask).more();
+  const clock = new Clock(history);
+  clock.go(2);
+  clock.step(-1);
+  assert.equal(history.at(clock.viewed - 1).seq, events[29].seq);
+});
+
+test("old blocks stay while they are looked at", () => {
+  const history = new History(2 * BLOCK);
+  history.append(all(2 * BLOCK - 1));
+  const clock = new Clock(history);
+  clock.go(5);
+  history.append(Array.from({ length: 3 * BLOCK }, (_, index) => mark(2 * BLOCK + index)));
+  assert.equal(history.begin, 0);
+  clock.goLive();
+  history.append([mark(9999)]);
+  assert.ok(history.begin > 0);
+});
+
+test("what was told before it was loaded is told once, with its positions", () => {
+  const story = new Story({});
+  const died = { seq: 50, t: 5, code: "process_ended", node: "broker-1", cause: 0, params: { how: "crash" } };
+  story.add(died, TOLD_ONLY - 1);
+  story.add({ ...died, seq: 90, node: "broker-2" }, 3);
+  story.prepend([{ ...died, seq: 40, node: "broker-3" }, died], -2);
+  assert.deepEqual(story.items.map((item) => [item.first.seq, item.positions[0]]), [[40, -2], [50, -1], [90, 3]]);
+});
+
+test("choices of a fork become commands: settings before faults", () => {
+  const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, clients: { "producer-orders": { kind: "producer", state: "running" } } };
+  assert.deepEqual(commandsOf({ "broker:1": "kill", acks: "1", "min.insync.replicas": "1", links: "slow" }, state, "orders"), [
+    { do: "set_client", name: "producer-orders", set: { acks: "1" } },
+    { do: "alter_config", topic: "orders", set: { "min.insync.replicas": "1" } },
+    { do: "delay_link", between: ["leader_of:orders-0", "followers_of:orders-0"], delay_ms: 100 },
+    { do: "kill", broker: 1 },
+  ]);
+  assert.deepEqual(commandsOf({}, state, "orders"), []);
+  assert.deepEqual(brokerChoices(state.brokers[2]), ["restart"]);
+});
+
+test("two branches differ where a fact differs, whatever the order of an ISR", () => {
+  const one = { leader: 1, leader_epoch: 0, isr: [1, 2], leo: 5, hw: 5, hash: "aa" };
+  const left = { controller: 1, controller_epoch: 1, partitions: { a: one, b: one } };
+  const right = { controller: 2, controller_epoch: 1, partitions: { a: { ...one, isr: [2, 1] }, b: { ...one, hash: "bb" }, c: one } };
+  const found = difference(left, right);
+  assert.deepEqual(found.partitions.map(({ name, differs }) => [name, differs.length]), [["a", 0], ["b", 1], ["c", 6]]);
+  assert.deepEqual([found.differing, found.cluster], [2, ["controller"]]);
+});
+
+test("open runs are a tree, whatever order they come in", () => {
+  const open = [{ run: "1-2", parent: "1-1" }, { run: "1", parent: null }, { run: "1-1", parent: "1" }, { run: "7-1", parent: "7" }];
+  assert.deepEqual(treeOf(open).map(({ run, depth }) => `${run}:${depth}`), ["1:0", "1-1:1", "1-2:2", "7-1:0"]);
+});
+
+test("in a run that goes on, what nobody has read yet is not called lost", () => {
+  const found = { acked: 10, read: 7, lost: 3, lost_writes: 1, unseen: 2, duplicated: 0, reordered: 0, finished: false, places: { lost: [{ offset: 1, test: "unseen" }, { offset: 2, test: "lost-write" }] } };
+  assert.deepEqual(Object.fromEntries(figures(found)), { acked: 10, read: 7, lost: 1, unseen: 2, duplicated: 0, reordered: 0 });
+  assert.equal(Object.fromEntries(figures({ ...found, finished: true })).lost, 3);
+  assert.deepEqual(placesOf(found).map((one) => one.kind), ["lost", "unseen"]);
+});
+
+test("the first visit goes from a topic to the receipt, and a later death begins it anew", () => {
+  const partitions = { 0: { leader: 1, logs: { 1: { leo: 0 } } } };
+  const state = { cluster: { preset: "default", settings: {} }, topics: {}, clients: {} };
+  const tour = new Tour();
+  assert.equal(tour.step(state), "topic");
+  const written = { ...state, topics: { orders: { internal: false, partitions } } };
+  assert.equal(tour.step(written), "producer");
+  const busy = { ...written, clients: { p: { kind: "producer", acked: 12 } } };
+  assert.equal(tour.step(busy), "kill");
+  tour.take({ code: "process_ended", node: "broker-2", params: { how: "crash" }, t: 1, seq: 1 }, busy);
+  assert.equal(tour.step(busy), "kill", "broker 2 led nothing");
+  tour.take({ code: "process_ended", node: "broker-1", params: { how: "crash" }, t: 2, seq: 2 }, busy);
+  assert.equal(tour.step(busy), "election");
+  assert.equal(tour.patience(busy), 18_000_000);
+  tour.take({ code: "leader_elected", node: "broker-2", params: { topic: "orders", partition: 0, leader: 2, leader_epoch: 1, reason: "broker gone" }, t: 9, seq: 9 }, busy);
+  assert.equal(tour.step(busy), "receipt");
+  tour.receipt = true;
+  assert.equal(tour.step(busy), null);
+});
+
+test("a list shows the first sentence of a text", () => {
+  assert.equal(firstSentence("With acks=0.5 it\nis so. Then more."), "With acks=0.5 it is so.");
+  assert.equal(firstSentence("점이 없는 글"), "점이 없는 글");
+});
