@@ -50,3 +50,4 @@ def test_nothing_that_was_acked_by_all_is_lost_under_many_faults(seed: int, tmp_
     assert result.passed, result.unmet
     assert result.receipt.total.acked > 2000
     assert verify(result.directory).same
+    assert result.violations == {}
