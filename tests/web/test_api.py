@@ -85,6 +85,15 @@ def produced(rest: Rest, *values: str) -> list[dict[str, Any]]:
     raise AssertionError("the records did not come")
 
 
+def ended(rest: Rest, job: str) -> dict[str, Any]:
+    """The job when it has ended, on a slow machine as on a quick one."""
+    for _ in range(6):
+        found: dict[str, Any] = rest.get(f"jobs/{job}?wait=30").json
+        if found["state"] not in ("queued", "running"):
+            return found
+    raise AssertionError(found)
+
+
 # -- the lab --------------------------------------------------------------------------------
 def test_the_lab_of_this_process_says_run_clock_and_addresses(rest: Rest) -> None:
     (found,) = rest.get("labs").json["labs"]
@@ -238,6 +247,14 @@ def test_records_that_are_not_there_are_refused(rest: Rest) -> None:
     refused(rest.get("labs/lab/topics/orders/records?limit=501"), 422, "limit")
 
 
+def test_an_object_is_looked_at_closely(rest: Rest) -> None:
+    assert rest.get("labs/lab/inspect?of=partition&name=orders-0").json
+    metrics = rest.get("labs/lab/inspect?of=metrics").json
+    assert "kafka.server:type=ReplicaManager,name=LeaderCount" in json.dumps(metrics)
+    refused(rest.get("labs/lab/inspect?of=planet"), 422, rest.get("labs/lab/inspect?of=planet").json.get("place"))
+    refused(rest.get("labs/lab/inspect"), 422, "of")
+
+
 # -- scenarios and jobs ---------------------------------------------------------------------
 def test_scenarios_are_told_in_both_languages(rest: Rest) -> None:
     found = rest.get("scenarios").json["scenarios"]
@@ -264,7 +281,7 @@ def test_a_scenario_by_rest_leaves_the_journal_that_run_leaves(rest: Rest, tmp_p
     assert (started.status, started.headers["Location"]) == (202, f"/api/jobs/{started.json['id']}")
     by_hand = subprocess.Popen([sys.executable, "-P", "-m", "lab.cli", "run", "acks-1", "--seed", "11", "--json", "--out",
                                 str(tmp_path / "out")], env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, stdout=subprocess.PIPE)
-    job = rest.get(f"jobs/{started.json['id']}?wait=30").json
+    job = ended(rest, started.json["id"])
     assert (job["state"], job["progress"], job["error"]) == ("done", 1.0, None), job
     printed = json.loads(by_hand.communicate(timeout=60)[0])
     assert job["result"]["receipt"] == printed["receipt"]
@@ -293,8 +310,15 @@ def test_a_job_can_be_cancelled_and_a_run_that_fails_says_why(rest: Rest) -> Non
                 "steps": [{"at": "0s", "do": "kill", "leader_of": "nothing-0"}], "topics": [{"name": "nothing"}]}
     document["topics"] = [{"name": "nothing", "partitions": 1}]
     document["steps"].append({"when": {"leader_of": "nothing-0", "is": "none"}, "within": "1ms", "do": "stop_all_faults"})
-    failed = rest.get(f"jobs/{rest.post('scenarios/run', {'document': document}).json['id']}?wait=30").json
+    failed = ended(rest, rest.post("scenarios/run", {"document": document}).json["id"])
     assert (failed["state"], "steps[1]" in failed["error"]["title"]) == ("failed", True), failed
+
+
+def test_what_was_done_in_the_live_run_is_a_scenario(rest: Rest) -> None:
+    found = rest.get(f"runs/{rest.lab.run_id}/scenario")
+    assert (found.status, found.media) == (200, "application/yaml")
+    valid = rest.post("scenarios/validate", {"yaml": found.body.decode()}).json
+    assert valid["valid"] and valid["steps"] >= 1, valid
 
 
 def test_the_receipt_of_the_live_run_is_what_its_history_says_by_now(rest: Rest) -> None:
@@ -302,6 +326,7 @@ def test_the_receipt_of_the_live_run_is_what_its_history_says_by_now(rest: Rest)
     found = rest.get(f"runs/{rest.lab.run_id}/receipt").json
     assert (found["finished"], found["read"]) == (False, 0)
     assert found["acked"] == found["unseen"] >= 1
+    assert found["outside"]["batches"] == 0 and found["outside"]["note"]
     refused(rest.get("runs/9999/receipt"), 404, "run")
     for name in ("..", "%2e%2e", "a%2Fb"):
         assert rest.get(f"runs/{name}/receipt").status == 404

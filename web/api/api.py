@@ -20,7 +20,7 @@ from web.api import jobs, labs, problems, reference, runs, scenarios
 from web.api.docs import operations
 
 DEEPEST = 64
-NDJSON_PATHS = ("/journal", "/operations")
+TEXTS = {"/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML}
 WORDS = {
     "labs": "The lab of this process", "runs": "What runs have left", "scenarios": "Scenarios",
     "jobs": "Background work", "reference": "To look up",
@@ -76,9 +76,10 @@ def _exact(path: str, status: int, response: dict[str, Any]) -> None:
     content = response.get("content", {})
     if status >= 400 and "application/json" in content:
         content[problems.MEDIA_TYPE] = content.pop("application/json")
-    elif path.endswith(NDJSON_PATHS) and status == 200:
+    media = next((media for end, media in TEXTS.items() if path.endswith(end)), None)
+    if media is not None and status == 200:
         content.pop("application/json", None)
-        content[runs.NDJSON] = {"schema": {"type": "string"}}
+        content[media] = {"schema": {"type": "string"}}
 
 
 api = LabApi(

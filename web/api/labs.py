@@ -125,6 +125,20 @@ async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> P
     return Page(shown, last, end < len(rows))
 
 
+@router.get(
+    "/labs/{lab}/inspect",
+    response={200: schemas.Thing, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
+    summary="One object looked at closely",
+)
+async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: str | None = None) -> HttpResponse:
+    """`of` and `name`: partition orders-0, broker 2, group billing, files orders-0@2, bytes orders-0@2:41,
+    config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant says)."""
+    branch = branch_of(lab_named(lab), run)
+    if not hasattr(branch, "inspect"):
+        raise Problem(501, "this lab cannot be inspected", "lab")
+    return answer(await asked(branch.inspect(of, name)))
+
+
 # -- commanding -----------------------------------------------------------------------------
 @router.post(
     "/labs/{lab}/commands",

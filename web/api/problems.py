@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from broker_core.kernel.errors import CommandError
 from lab.branch import BranchError
 from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError
@@ -70,6 +71,10 @@ def _spec(_request: HttpRequest, error: SpecError) -> HttpResponse:
     return problem(422, error.reason, shown(error.place) or None)
 
 
+def _command(_request: HttpRequest, error: CommandError) -> HttpResponse:
+    return problem(422, error.reason, error.place or None)
+
+
 def _scenario(_request: HttpRequest, error: ScenarioError) -> HttpResponse:
     return problem(422, error.reason, error.place or None, file=error.file, line=error.line)
 
@@ -114,7 +119,7 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
 HANDLERS: tuple[tuple[type[Exception], Any], ...] = (
     (Exception, _failed), (Http404, _not_found), (HttpError, _http), (ValidationError, _invalid), (Problem, _own),
     (SpecError, _spec), (ScenarioError, _scenario), (BranchError, _refused), (DirectoryError, _refused),
-    (LabError, _refused), (NoLab, _refused), (TimeoutError, _timeout),
+    (CommandError, _command), (LabError, _refused), (NoLab, _refused), (TimeoutError, _timeout),
 )  # fmt: skip
 
 

@@ -12,8 +12,9 @@ from ninja import Router
 from pydantic import Field
 
 from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
+from lab.scenarios.export import export
 from web.api import schemas
-from web.api.asking import answer, flushed, run_directory, runs_directory
+from web.api.asking import answer, flushed, raw, run_directory, runs_directory
 from web.api.journal_file import place_behind, whole_lines
 from web.api.models import DONE, ENDED, FAILED
 from web.api.problems import Problem
@@ -21,7 +22,7 @@ from web.api.work import WorkFailed, in_process, jobs
 
 router = Router(tags=["runs"])
 RECEIPT_S = 60.0
-NDJSON = "application/x-ndjson"
+NDJSON, YAML = "application/x-ndjson", "application/yaml"
 SHORT = ("kind", "name", "seed", "parent", "forked_at_us", "end_us", "events", "operations", "passed")
 Wait = Annotated[float, Field(ge=0, le=30)]
 Problems = schemas.Problem
@@ -72,7 +73,8 @@ async def run(request: HttpRequest, run: str) -> HttpResponse:
 async def receipt(request: HttpRequest, run: str) -> HttpResponse:
     """Computed from the recorded operations of built-in clients and of records produced by hand. Of a
     scenario it is the verdict at its end; of any other run it is what the history says by now: what nobody
-    has read yet counts as `unseen`, which is part of `lost`."""
+    has read yet counts as `unseen`, which is part of `lost`. `outside`: what attached clients were told, as
+    far as the brokers see it."""
     path = run_directory(run)
     is_open = await flushed(run)
     facts = await asyncio.to_thread(read_facts, path)
@@ -125,6 +127,18 @@ async def _pieces(path: Path, since: int | None) -> AsyncIterator[bytes]:
         pieces = whole_lines(file)
         while piece := await asyncio.to_thread(next, pieces, b""):
             yield piece
+
+
+@router.get(
+    "/runs/{run}/scenario",
+    response={200: schemas.Thing, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    summary="What was done in a run, as a scenario",
+)
+async def scenario(request: HttpRequest, run: str) -> HttpResponse:
+    """YAML that `./brokerlab run` and `POST scenarios/run` take: cluster, seed, and each command at its time."""
+    path = run_directory(run)
+    await flushed(run)
+    return raw(await asyncio.to_thread(export, path), YAML)
 
 
 @router.get(

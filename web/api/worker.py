@@ -23,10 +23,10 @@ from typing import Any
 
 import orjson
 
-from lab.checkers.receipt import make_receipt
+from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError, shown
-from lab.experiments.directory import DirectoryError, RunDirectory, read_operations
+from lab.experiments.directory import DirectoryError, RunDirectory
 from lab.experiments.run import Execution, RunError
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
@@ -87,8 +87,8 @@ def verify_run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def receipt_of(request: dict[str, Any]) -> dict[str, Any]:
-    """Judge the history that is there by now."""
-    return make_receipt(read_operations(Path(request["path"]))).to_dict()
+    """Judge the history that is there by now, and what outside clients were told."""
+    return receipt.receipt_of(Path(request["path"]))
 
 
 KINDS = {"scenario": run_scenario, "verify": verify_run, "receipt": receipt_of}
