@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from broker_core.kernel.errors import StorageError
 from broker_core.log.partition_log import PartitionLog
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
 from broker_core.wire import messages as m
@@ -73,6 +74,9 @@ class OffsetsTopic:
 
     def read(self, partition: int) -> PartitionLog | None:
         return self.broker.log_manager.get(GROUP_METADATA_TOPIC, partition)
+
+    def failed(self, error: StorageError) -> None:
+        self.broker.log_manager.storage_failed(error)
 
     def partition_count(self) -> int | None:
         return self.broker.cache.partition_count(GROUP_METADATA_TOPIC)

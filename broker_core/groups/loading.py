@@ -24,6 +24,7 @@ from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
 
 SLICE_RECORDS = 1000
 
@@ -98,11 +99,15 @@ class PartitionLoader:
             return
         log = registry.log.read(loading.partition)
         count = 0
-        if log is not None and loading.next_offset < log.log_end_offset:
-            for record in islice(log.records(loading.next_offset, log.log_end_offset), SLICE_RECORDS):
-                loading.next_offset = record.offset + 1
-                count += 1
-                self._replay(loading, record)
+        try:
+            if log is not None and loading.next_offset < log.log_end_offset:
+                for record in islice(log.records(loading.next_offset, log.log_end_offset), SLICE_RECORDS):
+                    loading.next_offset = record.offset + 1
+                    count += 1
+                    self._replay(loading, record)
+        except StorageError as error:
+            registry.log.failed(error)
+            return
         if count == SLICE_RECORDS:
             self.node.soon(self._slice, loading)
         else:

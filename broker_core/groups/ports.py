@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from broker_core.kernel.errors import StorageError
+
 
 class RecordView(Protocol):
     """A record as a log hands it out."""
@@ -42,6 +44,10 @@ class GroupLogPort(Protocol):
 
     def read(self, partition: int) -> LogView | None:
         """The local log of the partition, None when this broker has no replica of it."""
+        ...
+
+    def failed(self, error: StorageError) -> None:
+        """A partition could not be read: its log directory is given up, and its leadership with it."""
         ...
 
     def partition_count(self) -> int | None:
