@@ -1,4 +1,4 @@
-"""Swarm runs from the command line: `python -m lab.faults 1..500 [DIR]`. One line for each seed; exit code 1 if one failed.
+"""Swarm runs from the command line: `python -m lab.faults 1..500 [DIR]`. One line a seed; exit code 1 if one failed.
 
 Each run is executed again from its recording. What failed stays in DIR (default: a new temporary directory).
 """

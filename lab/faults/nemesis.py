@@ -68,9 +68,9 @@ class Nemesis:
         if self._attack_us <= now_us:
             self._attack_us = now_us + self._wait_us()
             kind = self.rng.choices(self.kinds, [KINDS[name] for name in self.kinds])[0]
-            command = self._attack(kind)
-            if command is not None and not commands:
-                commands.append(command)
+            attack = self._attack(kind)
+            if attack is not None and not commands:
+                commands.append(attack)
         return commands
 
     def done(self, command: Command, ok: bool) -> None:
@@ -95,13 +95,13 @@ class Nemesis:
         """The commands that undo a fault, and when."""
         do, rng = command["do"], self.rng
         later = int(rng.uniform(0.1, 8) * S)
-        who = {key: command[key] for key in ("broker", "node") if key in command}
+        who: Command = {key: command[key] for key in ("broker", "node") if key in command}
         if do in ("kill", "stop", "power_loss", "wipe"):
             return [(later, {"do": "restart", **who})]
         if do == "pause":
             return [(later, {"do": "resume", **who})]
         if do.endswith("_link") and do != "heal_link":
-            between = {key: command[key] for key in ("between", "one_way") if key in command}
+            between: Command = {key: command[key] for key in ("between", "one_way") if key in command}
             return [(later, {"do": "heal_link", **between})]
         if do in ("isolate", "random_halves"):
             return [(later, {"do": "stop_all_faults"})]
