@@ -255,8 +255,8 @@ def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[lis
     known = [str(broker.id) for broker in brokers]
     rows = [items(one, (*place, index)) for index, one in enumerate(items(value, place))]
     for index, row in enumerate(rows):
-        for number, broker in enumerate(row):
-            choice(str(broker), (*place, index, number), known)
+        for column, broker in enumerate(row):
+            choice(str(broker), (*place, index, column), known)
         _unique([str(broker) for broker in row], (*place, index), "broker")
         if not row or len(row) != len(rows[0]):
             raise SpecError((*place, index), f"expected {max(1, len(rows[0]))} replicas, found {len(row)}")

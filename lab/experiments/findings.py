@@ -60,7 +60,7 @@ class Findings:
 
     def _count(self, rest: str) -> int:
         code, where = event_filter(rest)
-        count = sum(row[3] == code and matches(row, where) for row in self.rows)
+        count: int = sum(row[3] == code and matches(row, where) for row in self.rows)
         if not where:
             count += sum(row[5]["counts"].get(code, 0) for row in self.rows if row[3] == "summed_up")
         return count

@@ -17,6 +17,7 @@ import re
 from typing import Any
 
 from broker_core.kernel.events import REGISTRY
+from lab.checkers.invariants import described
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import RunSpec
@@ -48,7 +49,7 @@ def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison
             raise SpecError(place, f"{key!r}: expected unavailability.TOPIC-PARTITION")
         return _in_ms(value, place)
     elif kind == "invariants":
-        checks.text(rest, place)
+        checks.choice(rest, place, ["violations", *described()])
     else:
         subject_of(key, place)
     return comparison(value, place)
