@@ -79,7 +79,7 @@ def _exact(path: str, status: int, response: dict[str, Any]) -> None:
     media = next((media for end, media in TEXTS.items() if path.endswith(end)), None)
     if media is not None and status == 200:
         content.pop("application/json", None)
-        content[media] = {"schema": {"type": "string"}}
+        content[media] = {"schema": {"type": "string"} if media == runs.NDJSON else {}}
 
 
 api = LabApi(
