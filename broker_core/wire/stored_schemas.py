@@ -1,18 +1,21 @@
-"""The schemas of `kio_schemas`, kept in a file: reading them takes milliseconds, importing kio's modules half a second.
+"""The schemas of `kio_schemas`, kept in a file: reading them takes milliseconds, importing kio's modules a second.
 
-`messages.json` holds every struct once, however many messages and versions use it:
+The file is made when it is first needed, beside the Python environment that kio is installed in; where that
+cannot be written it is made anew in each process. It holds every struct once, however many messages and
+versions use it:
 
     {"kio": "0.6.5",
      "structs": [["FetchTopic", flexible, fields, tagged fields], ...]     inner ones before outer ones
      "messages": {"fetch": {"request": {"4": number of its struct, "5": ...}, "response": ...}, ...}}
 
-A field is [name, type or number of a struct, is array, is nullable, tag, default]. The file is made by
-`python -m broker_core.wire.stored_schemas`; a test says that it agrees with the kio that is installed.
+A field is [name, type or number of a struct, is array, is nullable, tag, default].
 """
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +23,37 @@ import orjson
 
 from broker_core.wire.schema import NIL_UUID, Field, Struct
 
-PATH = Path(__file__).with_name("messages.json")
+FORMAT = 1
 KINDS = ("request", "response", "data")
+
+
+def path() -> Path:
+    """Where the file of this environment lies; another kio, installed at another time, has another name."""
+    found = find_spec("kio")
+    installed = Path(found.origin).stat().st_mtime_ns if found is not None and found.origin else 0
+    return Path(sys.prefix) / f"brokerlab-messages-{FORMAT}-{installed:x}.json"
 
 
 @cache
 def _stored() -> dict[str, Any]:
-    stored: dict[str, Any] = orjson.loads(PATH.read_bytes())
+    place = path()
+    try:
+        content = place.read_bytes()
+    except OSError:
+        content = collect()
+        _keep(place, content)
+    stored: dict[str, Any] = orjson.loads(content)
     return stored
+
+
+def _keep(place: Path, content: bytes) -> None:
+    """Write the file for the next process; several may do so at once, and an environment may be read-only."""
+    temporary = place.with_suffix(f".{id(content):x}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(place)
+    except OSError:
+        temporary.unlink(missing_ok=True)
 
 
 def module_names() -> list[str]:
@@ -109,6 +135,3 @@ def collect() -> bytes:
     head = orjson.dumps(version_of_package("kio"))
     return b'{"kio":' + head + b',\n"structs":[\n' + structs + b'],\n"messages":{\n' + names + b"}}\n"
 
-
-if __name__ == "__main__":
-    PATH.write_bytes(collect())

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from broker_core.wire import kio_schemas, stored_schemas
 from broker_core.wire.schema import Field, Struct
 
 
-def test_the_stored_file_is_the_one_that_the_installed_kio_gives() -> None:
-    assert stored_schemas.PATH.read_bytes() == stored_schemas.collect()
+def test_the_file_is_made_when_it_is_missing_and_read_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_schemas.sys, "prefix", str(tmp_path))
+    stored_schemas._stored.cache_clear()
+    try:
+        first = stored_schemas._stored()
+        assert stored_schemas.path().read_bytes() == stored_schemas.collect()
+        stored_schemas._stored.cache_clear()
+        monkeypatch.setattr(stored_schemas, "collect", None)
+        assert stored_schemas._stored() == first
+    finally:
+        stored_schemas._stored.cache_clear()
+
+
+def test_an_environment_that_cannot_be_written_does_without_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_schemas.sys, "prefix", str(tmp_path / "missing"))
+    stored_schemas._stored.cache_clear()
+    assert stored_schemas.versions_of("produce")
+    stored_schemas._stored.cache_clear()
 
 
 def test_a_stored_schema_reads_back_as_it_was() -> None:
