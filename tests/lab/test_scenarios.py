@@ -46,8 +46,7 @@ def test_a_scenario_does_what_it_says_and_its_prediction_has_one_right_answer(
 @pytest.mark.parametrize("seed", OTHER_SEEDS)
 @pytest.mark.parametrize("name", [name for name in grammar.names() if name not in LONG])
 def test_it_does_so_with_other_seeds(name: str, seed: int, tmp_path: Path) -> None:
-    answer = _run(name, None, seed, tmp_path / "run").prediction
-    assert answer == run_scenario(name, out=tmp_path / "own").prediction if seed == 1 else answer is not None
+    assert _run(name, None, seed, tmp_path / "run").prediction is not None
 
 
 @pytest.mark.parametrize("name", LONG)
