@@ -5,7 +5,8 @@
 | `server` | runs the ASGI server in the process that owns the world |
 | `live` | the WebSocket: snapshot, deltas, commands; a bounded queue for each viewer |
 | `pages` | the page, with the first snapshot already in it |
-| `api` | the same commands and snapshots over REST |
+| `api` | REST: all that the page can do, runs, scenarios, records |
+| `viewers` | a process that serves viewers of a lab hosted elsewhere |
 | `messages` | every sentence in English and Korean, as JSON |
 
 Only this package imports Django. It knows a lab by the interface in `web.live.lab` and nothing

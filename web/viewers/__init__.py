@@ -1,0 +1,1 @@
+"""A web process without a world: `python -m web.viewers`."""
