@@ -199,3 +199,15 @@ def test_a_bit_turns_over_in_one_copy_only(tmp_path: Path) -> None:
         file.append([shared])
     one.flip(4096)
     assert bytes(one.read(4095, 3)) == b"z{z" and bytes(other.read(4095, 3)) == b"zzz"
+
+
+def test_one_update_metadata_is_lost_by_command() -> None:
+    lab = Lab()
+    controller = observe.controller_id(lab.world)
+    other = next(broker for broker in (1, 2, 3) if broker != controller)
+    lab.do("lose_next", between=[controller, other], api="UpdateMetadata")
+    lab.do("create_topic", topic="more", partitions=1, replication_factor=1)
+    lab.run(1)
+    machine: Any = lab.world.nodes[f"broker-{other}"].machine
+    assert not machine.cache.contains("more", 0)
+    assert [one["reason"] for one in lab.events("message_dropped")] == ["chosen"]
