@@ -20,9 +20,10 @@ def write_segments(home: Path, records: int, files: int = 2, value: int = 100) -
         directory.mkdir(parents=True)
         with open(directory / f"{0:020d}.log", "wb") as file:
             for offset in range(0, records // files, BATCH):
-                rows = [(1_700_000_000_000 + number, b"key-%06d" % (number % 1000), b"%08d" % number + b"." * (value - 8),
-                         ())
-                        for number in range(offset, offset + BATCH)]
+                rows = [
+                    (1_700_000_000_000 + number, b"key-%06d" % (number % 1000), b"%0*d" % (value, number), ())
+                    for number in range(offset, offset + BATCH)
+                ]
                 total += file.write(encode_batch(rows, offset, leader_epoch=1))
     return total
 

@@ -25,7 +25,8 @@ from lab.analytics.simulate import COLUMNS, FIGURES, simulate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TASKS_PER_CORE = 4
+TASKS_PER_CORE = 64
+"""Small tasks: progress is told by task, and the last ones of a sweep end together."""
 _ARROW = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
 SCHEMA = pa.schema([pa.field(name, _ARROW[kind]) for name, kind in COLUMNS])
 DDL = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)

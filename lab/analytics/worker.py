@@ -179,11 +179,8 @@ class Worker:
         seeds = grid.parse_seeds(str(request.get("seeds", "1..10")))
         if out is not None:
             sweep.write_cells(cells, out)
-        results: list[dict[str, Any]] = []
-        for row in sweep.sweep(self.spark, scenario, cells, seeds, out).toLocalIterator():
-            results.append(row.asDict())
-            self.tell("progress", id=number, what="run", done=len(results), total=len(cells) * len(seeds))
-            self._go_on()
+        results = [row.asDict() for row in sweep.sweep(self.spark, scenario, cells, seeds, out).collect()]
+        self._go_on()
         summary = sweep.summarise(cells, results)
         if out is not None:
             sweep_report.write(out, cells, summary, results)
@@ -198,11 +195,13 @@ class Worker:
             number, spark = self._running, self.spark
             if number is None or spark is None:
                 continue
+            if self._cancelled:
+                spark.interruptAll()  # again: what the job was about to start when it was cancelled
             try:
                 tracker = spark.sparkContext.statusTracker()
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:  # Spark Connect has no tracker; a session that ends has none any more
-                continue
+            except Exception:
+                continue  # Spark Connect has no tracker; a session that ends has none any more
             for stage in stages:
                 if stage is not None and told.get(stage.stageId) != stage.numCompletedTasks:
                     told[stage.stageId] = stage.numCompletedTasks
