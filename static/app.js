@@ -6,6 +6,7 @@
  */
 import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
+import { prepare } from "./inspect/open.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
@@ -33,6 +34,7 @@ export class App {
     this.send = null; // (command) => promise of the answer
     this.notice = () => {};
     this.desk = new Desk(this); // runs, forks, scenarios, receipts
+    prepare(this); // questions, metrics, lessons
     this.#recall();
     for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command"]) this[name] = this[name].bind(this);
   }
@@ -156,7 +158,7 @@ export class App {
   /** Send a command; a refusal becomes a notice. Answers the acknowledgement. */
   async command(command) {
     const answer = await this.send(command);
-    if (!answer.ok) this.notice(answer.lost ? this.words.t("refused.lost") : this.words.t("refused", { error: answer.error ?? "?" }));
+    if (!answer.ok) this.notice(answer.lost ? this.words.t("refused.lost") : this.refusal(answer));
     else if (command.do === "time") this.#heardTime(command.speed, answer);
     this.dirty = true;
     return answer;

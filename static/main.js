@@ -5,6 +5,7 @@ import { App } from "./app.js";
 import { Catalogue } from "./i18n/catalogue.js";
 import { eventOf } from "./model/reduce.js";
 import { Story, TOLD_ONLY } from "./model/story.js";
+import { connect } from "./inspect/open.js";
 import { Feed } from "./net/feed.js";
 import { Socket } from "./net/socket.js";
 import { Clock } from "./time/clock.js";
@@ -32,6 +33,7 @@ app.send = (command) => socket.command(command);
 socket.onstate = () => app.set({ online: socket.open, everOnline: app.everOnline || socket.open });
 
 listen(app);
+connect(app, socket, screen);
 app.desk.open(socket, feed);
 
 function frame(wall) {

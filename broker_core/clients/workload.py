@@ -163,7 +163,7 @@ class ProducerMachine:
         return {
             "kind": self.kind, "settings": {"acks": _acks(self.producer.settings.acks), **self.given},
             "acked": self.acked, "failed": self.failed, "unknown": self.unknown, "sent": self.sent, "read": 0,
-            "waiting": self.producer.accumulator.pending(),
+            "waiting": self.producer.accumulator.pending(), "rate": self.load.rate,
         }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ const FLIGHT_MS = 700;
 const MERGE_MS = 160;
 const LIMIT = 500;
 const LABELLED = 30;
+const HIT = 14; // pixels around a message that belong to it
 const CHATTER = new Set(["Heartbeat", "Metadata", "ApiVersions"]);
 
 /** What an event sends over a way: {from, to, answer, label, quiet} or null. */
@@ -52,7 +53,7 @@ export class Dots {
         continue;
       }
       if (this.flights.length >= LIMIT) continue;
-      const made = { ...flight, start: wall, count: 1 };
+      const made = { ...flight, seq: event.seq, start: wall, count: 1 };
       this.recent.set(key, made);
       this.flights.push(made);
     }
@@ -66,6 +67,21 @@ export class Dots {
 
   get busy() {
     return this.flights.length > 0 || !this.clean;
+  }
+
+  /** The message under way nearest to a point of the stage, or null. */
+  hit(x, y, scene, state, wall) {
+    let best = null;
+    let least = HIT;
+    for (const flight of this.flights) {
+      const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
+      if (!from || !to || from === to) continue;
+      const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
+      const at = along(way(scene, from, to, flight.answer), this.reduced.matches ? 1 : share * share * (3 - 2 * share));
+      const far = Math.hypot(at.x - x, at.y - y);
+      if (far < least) [best, least] = [flight, far];
+    }
+    return best;
   }
 
   /** Draw what is under way at `wall`. */

@@ -11,10 +11,11 @@ import { Draft } from "./draft.js";
 import { processes } from "./processes.js";
 import { partitions } from "./partitions.js";
 import { groups } from "./groups.js";
+import { SILENT, progress } from "./progress.js";
 
 export const SNAPSHOT = "$snapshot";
 
-const TABLE = { ...processes, ...partitions, ...groups };
+const TABLE = { ...processes, ...partitions, ...groups, ...progress };
 
 /** One event of the history: {seq, t, code, node, cause, params}; t is virtual microseconds. */
 export function eventOf(row, t0) {
@@ -38,12 +39,12 @@ export function reduce(state, events) {
 
 /** Whether an event of this code changes the state. */
 export function changesState(code) {
-  return code === SNAPSHOT || code in TABLE;
+  return code === SNAPSHOT || (code in TABLE && !SILENT.has(code));
 }
 
 /** Before the first snapshot. */
 export const EMPTY = Object.freeze({
   cluster: { name: "", controller_mode: "zookeeper", controller: null, controller_epoch: 0, preset: "default", seed: 0, settings: {} },
   time: { t_us: 0, speed: 1, paused: false, epoch_ms: 0 },
-  brokers: {}, topics: {}, groups: {}, clients: {}, connections: {}, znodes: {}, links: [],
+  brokers: {}, topics: {}, groups: {}, clients: {}, connections: {}, znodes: {}, links: [], pipelines: {}, invariants: {},
 });

@@ -9,6 +9,8 @@
  *     quiet   what makes it happen: sessions, znodes, logs, connections; shown on demand
  *     silent  traffic; it is seen on the stage and in the time lines
  */
+import { SILENT } from "./progress.js";
+
 export const LOUD = new Set([
   "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
   "disk_fault", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
@@ -71,7 +73,7 @@ export class Story {
 
   /** Whether an event is told at all. */
   told(event) {
-    if (event.code === "marks") return false;
+    if (SILENT.has(event.code)) return false;
     if (event.code === "command" && event.params.command?.do === "time") return false;
     return LOUD.has(event.code) || (this.levels[event.code] ?? "transitions") === "transitions";
   }

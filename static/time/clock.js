@@ -7,7 +7,11 @@
  *
  * The clock holds no timer: `tick(wall)` is called once in each animation frame.
  */
+import { SILENT } from "../model/progress.js";
 import { SNAPSHOT } from "../model/reduce.js";
+
+/** Positions that nobody steps to. */
+const skipped = (code) => code === SNAPSHOT || SILENT.has(code);
 
 export class Clock {
   constructor(history) {
@@ -78,8 +82,8 @@ export class Clock {
   step(by) {
     const { history } = this;
     let position = this.viewed + by;
-    // A snapshot in the middle of what was loaded changes nothing that could be seen.
-    while (position > history.begin + 1 && position < history.end && history.at(position - 1).code === SNAPSHOT) position += by;
+    // A snapshot in the middle of what was loaded changes nothing that could be seen; figures are no events.
+    while (position > history.begin + 1 && position < history.end && skipped(history.at(position - 1).code)) position += by;
     this.go(position);
   }
 

@@ -1,5 +1,6 @@
 /** The first line: lights, mode, banners. */
 import { lights } from "../model/figures.js";
+import { invariantChip } from "./tabs/lights.js";
 import { h } from "./patch.js";
 
 function light(words, key, n, tone) {
@@ -8,7 +9,8 @@ function light(words, key, n, tone) {
 }
 
 /** Controller and Kafka's three partition counts. */
-export function lightChips({ state, words }) {
+export function lightChips(view) {
+  const { state, words } = view;
   const found = lights(state);
   const { controller, controller_epoch: epoch } = state.cluster;
   return [
@@ -18,6 +20,7 @@ export function lightChips({ state, words }) {
     light(words, "light.under_replicated", found.underReplicated, "warn"),
     light(words, "light.offline", found.offline, "bad"),
     light(words, "light.below_min_isr", found.belowMinIsr, "bad"),
+    invariantChip(view),
   ];
 }
 

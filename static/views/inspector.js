@@ -1,11 +1,20 @@
-/** The inspector: partitions, brokers, groups, the coordination tree, and how to attach a client. */
-import { lag, leaderLog, rows } from "../model/figures.js";
-import { byNumber, isInternal } from "../model/names.js";
+/** The inspector's tabs. The list of partitions and the coordination tree are here, the others in `tabs/`. */
+import { leaderLog, rows } from "../model/figures.js";
+import { isInternal } from "../model/names.js";
 import { count } from "../i18n/format.js";
-import { brokerClass } from "../draw/palette.js";
+import { attachTab } from "./tabs/attach.js";
+import { brokersTab } from "./tabs/broker.js";
+import { badge } from "./tabs/common.js";
+import { configTab } from "./tabs/config.js";
+import { filesTab } from "./tabs/files.js";
+import { groupsTab } from "./tabs/group.js";
+import { lightsTab } from "./tabs/lights.js";
+import { metricsTab } from "./tabs/metrics.js";
+import { replicasTab } from "./tabs/replicas.js";
+import { requestTab } from "./tabs/request.js";
 import { h } from "./patch.js";
 
-export const TABS = ["partitions", "brokers", "groups", "tree", "attach"];
+export const TABS = ["partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach"];
 const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
@@ -24,10 +33,6 @@ export function tabs(view) {
     key: name, type: "button", role: "tab", "data-tab": name, id: `tab-${name}`, "aria-selected": String(view.tab === name), "aria-controls": "tab-panel",
     tabindex: view.tab === name ? "0" : "-1", class: view.tab === name ? "on" : "", onclick: () => view.showTab(name), onkeydown: move,
   }, view.words.t(`tab.${name}`)));
-}
-
-export function badge(id, kind, label) {
-  return h("span", { key: id, class: `badge ${brokerClass(id)} ${kind}`, "aria-label": label, role: label ? "img" : null }, id);
 }
 
 function isr(partition, words) {
@@ -66,55 +71,6 @@ function partitions(view) {
   ];
 }
 
-function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-}
-
-function brokers({ state, words }) {
-  return Object.keys(state.brokers).sort(byNumber).map((id) => {
-    const broker = state.brokers[id];
-    const own = rows(state).filter(({ partition }) => partition.replicas.includes(Number(id)));
-    const leads = own.filter(({ partition }) => partition.leader === Number(id)).length;
-    const guests = Object.values(state.connections).filter((connection) => connection.broker === Number(id)).length;
-    return h("article", { key: id, class: `fact-card ${brokerClass(id)}` },
-      h("h3", {}, badge(id, "leader"), ` ${words.t("noun.broker")} ${id}`, h("span", { class: "lever-state" }, words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`))),
-      facts([
-        [words.t("brokers.address"), broker.port ? `${broker.host}:${broker.port}` : words.t("brokers.none")],
-        [words.t("brokers.leads"), count(leads)], [words.t("brokers.replicas"), count(own.length)],
-        [words.t("brokers.connections"), count(guests)], [words.t("brokers.starts"), count(broker.incarnation ?? 0)],
-        [words.t("brokers.rack"), broker.rack ?? words.t("brokers.none")],
-      ]));
-  });
-}
-
-function groupCard(view, name, group) {
-  const { state, words } = view;
-  const lines = [];
-  for (const [topic, offsets] of Object.entries(group.offsets)) {
-    for (const [number, offset] of Object.entries(offsets).sort(([a], [b]) => a - b)) {
-      const log = state.topics[topic]?.partitions[number] && leaderLog(state.topics[topic].partitions[number]);
-      const owner = group.members.find((member) => (member.assignment?.[topic] ?? []).includes(Number(number)));
-      lines.push(h("tr", { key: `${topic}-${number}` }, h("th", { scope: "row" }, `${topic}-${number}`), h("td", {}, owner?.client_id ?? "–"),
-        h("td", { class: "number" }, count(offset)), h("td", { class: "number" }, log ? count(Math.max(0, log.hw - offset)) : "–")));
-    }
-  }
-  return h("article", { key: name, class: "fact-card" },
-    h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
-    facts([
-      [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
-      [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(lag(state, group))],
-    ]),
-    lines.length > 0 && h("table", { class: "partitions small" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), h("th", { scope: "col" }, words.t("groups.members")), h("th", { scope: "col", class: "number" }, words.t("groups.committed")), h("th", { scope: "col", class: "number" }, words.t("groups.lag")))),
-      h("tbody", {}, lines)));
-}
-
-function groups(view) {
-  const names = Object.keys(view.state.groups).sort();
-  if (!names.length) return h("p", { class: "empty" }, view.words.t("groups.empty"));
-  return names.map((name) => groupCard(view, name, view.state.groups[name]));
-}
-
 function tree({ state, words }) {
   const paths = Object.keys(state.znodes).sort();
   if (!paths.length) return h("p", { class: "empty" }, words.t("tree.empty"));
@@ -126,33 +82,7 @@ function tree({ state, words }) {
   }));
 }
 
-function commandLines(bootstrap, topic) {
-  return [
-    ["attach.produce", `echo hello | kcat -P -b ${bootstrap} -t ${topic} -X acks=all`],
-    ["attach.consume", `kcat -C -b ${bootstrap} -t ${topic} -o beginning`],
-    ["attach.java", `kafka-console-consumer.sh --bootstrap-server ${bootstrap} --topic ${topic} --group demo`],
-    ["attach.python", `Producer({"bootstrap.servers": "${bootstrap}", "acks": "all"})`],
-  ];
-}
-
-function attach(view) {
-  const { state, words } = view;
-  const bootstrap = Object.keys(state.brokers).sort(byNumber).map((id) => state.brokers[id]).filter((broker) => broker.port).map((broker) => `${broker.host}:${broker.port}`).join(",");
-  if (!bootstrap) return h("p", { class: "empty" }, words.t("attach.no_listener"));
-  const line = ([key, text]) => h("div", { key, class: "copy-line" }, h("span", { class: "field-name" }, words.t(key)), h("code", {}, text),
-    h("button", { type: "button", onclick: (event) => view.copy(text, event.currentTarget) }, words.t("attach.copy")));
-  const guests = Object.values(state.connections);
-  return [
-    h("p", { key: "text", class: "hint" }, words.t("attach.text")),
-    line(["attach.bootstrap", bootstrap]),
-    commandLines(bootstrap, view.topicName ?? "orders").map(line),
-    h("h3", { key: "guests" }, words.t("attach.connected")),
-    guests.length ? h("ul", { key: "list", class: "znodes" }, guests.map((guest) => h("li", { key: guest.id }, h("code", {}, `#${guest.id}`), h("span", {}, `${guest.software ?? guest.client_id ?? "…"} → ${words.t("noun.broker")} ${guest.broker}`))))
-      : h("p", { key: "none", class: "empty" }, words.t("attach.none")),
-  ];
-}
-
-const PANELS = { partitions, brokers, groups, tree, attach };
+const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree, attach: attachTab };
 
 /** The contents of the chosen tab. */
 export function panel(view) {

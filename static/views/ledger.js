@@ -1,7 +1,9 @@
 /** One partition, batch by batch and replica by replica: equal checksums are equal copies. */
 import { leaderLog, ledger, shortCrc } from "../model/figures.js";
 import { count } from "../i18n/format.js";
-import { badge } from "./inspector.js";
+import { LEDGER_VIEWS, bytesBody } from "./bytes.js";
+import { segments } from "./levers.js";
+import { badge } from "./tabs/common.js";
 import { h } from "./patch.js";
 
 function replicas({ chosenPartition: partition, words }) {
@@ -23,7 +25,7 @@ function batchCell(line, id, words) {
   return h("td", { key: id, class: `crc ${there ? "" : "hole"}${line.differs ? " differs" : ""}` }, there ? `${line.differs ? "≠" : ""}${shortCrc(line.replicas[id])}` : h("span", { "aria-label": label, role: "img" }, "┄"));
 }
 
-function batches({ chosenPartition: partition, words }) {
+function batches({ chosenPartition: partition, words, showBytes }) {
   const lines = ledger(partition);
   if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.empty"));
   const hw = leaderLog(partition)?.hw ?? 0;
@@ -31,7 +33,7 @@ function batches({ chosenPartition: partition, words }) {
     h("table", { key: "batches", class: "partitions small batches" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
       h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.differs ? "offline" : "" },
-        h("th", { scope: "row" }, line.base === line.last ? count(line.base) : `${count(line.base)}–${count(line.last)}`), h("td", { class: "number" }, count(line.bytes)),
+        h("th", { scope: "row" }, h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) }, line.base === line.last ? count(line.base) : `${count(line.base)}–${count(line.last)}`)), h("td", { class: "number" }, count(line.bytes)),
         partition.replicas.map((id) => batchCell(line, id, words)),
         h("td", {}, line.differs ? `≠ ${words.t("ledger.differs")}` : line.last < hw ? `■ ${words.t("ledger.committed")}` : `□ ${words.t("ledger.waiting")}`))))),
     h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
@@ -42,8 +44,14 @@ export function ledgerTitle({ chosen, words }) {
   return chosen ? words.t("ledger.of", { partition: chosen }) : words.t("ledger");
 }
 
-/** Replicas of the chosen partition, then its last batches. */
+/** Batches, bytes, or the way through the index. */
+export function ledgerViews(view) {
+  const { words } = view;
+  return segments("ledger", words.t("ledger"), LEDGER_VIEWS.map((name) => [name, words.t(`ledger.view.${name}`)]), view.ledgerView, (ledgerView) => view.set({ ledgerView }));
+}
+
+/** Replicas of the chosen partition, then its last batches; or the bytes of one. */
 export function ledgerBody(view) {
   if (!view.chosenPartition) return [h("p", { key: "empty", class: "empty" }, view.words.t("ledger.empty"))];
-  return [replicas(view), batches(view)];
+  return view.ledgerView === "batches" ? [replicas(view), batches(view)] : bytesBody(view);
 }

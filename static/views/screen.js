@@ -15,7 +15,8 @@ import { compareDialog, forkDialog } from "./fork.js";
 import { deskButtons, drawer } from "./drawer.js";
 import { banners, lightChips, mode } from "./header.js";
 import { panel, tabs } from "./inspector.js";
-import { ledgerBody, ledgerTitle } from "./ledger.js";
+import { moreLevers } from "./faults.js";
+import { ledgerBody, ledgerTitle, ledgerViews } from "./ledger.js";
 import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
 import { legend, stage, stageText } from "./stage.js";
 import { patch } from "./patch.js";
@@ -139,7 +140,9 @@ export class Screen {
     patch($("story-filter"), storyFilter(app));
     patch($("story-list"), storyList(app));
     patch($("ledger-title"), [ledgerTitle(app)]);
+    patch($("ledger-views"), ledgerViews(app));
     patch($("ledger-body"), ledgerBody(app));
+    patch($("more-levers"), moreLevers(app));
     this.#desk();
   }
 

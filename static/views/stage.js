@@ -8,6 +8,7 @@ import { byNumber } from "../model/names.js";
 import { lag, shortCrc } from "../model/figures.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
+import { pipelineStrip } from "./pipeline.js";
 import { h } from "./patch.js";
 
 const CELL = 27;
@@ -126,6 +127,7 @@ function brokerCard(view, box) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note)),
     hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
+    pipelineStrip(view, box, box.x + (note ? 190 : 92), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
@@ -140,7 +142,7 @@ function sideText(item, { words, state, acks }) {
   const { client } = item;
   const first = item.kind === "producer" ? words.t("stage.producer") : words.t("stage.consumer");
   const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : item.name.replace(/^(producer|consumer)-/, "");
-  const figure = item.kind === "producer" ? client.acked > 0 && words.t("stage.acked", { n: client.acked }) : client.read > 0 && words.t("stage.read", { n: client.read });
+  const figure = item.kind === "producer" ? (client.acked > 0 || client.failed > 0) && (client.failed > 0 ? words.t("stage.acked_failed", { acked: client.acked, failed: client.failed }) : words.t("stage.acked", { n: client.acked })) : client.read > 0 && words.t("stage.read", { n: client.read });
   return [first, settings, figure || null];
 }
 

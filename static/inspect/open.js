@@ -1,0 +1,80 @@
+/** Puts the inspector's helpers into the app: questions, the comparison of metrics, lessons, clicks on messages. */
+import { refusal } from "../model/refusals.js";
+import { Runner } from "../model/macros.js";
+import { Inquiry } from "./inquiry.js";
+import { Measure } from "./measure.js";
+import { LESSON_KEYS } from "../views/faults.js";
+
+const TICK_MS = 120;
+const LESSON_MS = 3000;
+
+/** Before the first picture. */
+export function prepare(app) {
+  app.inquiry = new Inquiry((question) => app.asking(question), () => { app.dirty = true; });
+  app.asking = () => Promise.resolve({ ok: false, lost: true });
+  app.measure = new Measure(app.inquiry, app.clock);
+  app.runner = new Runner(app);
+  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null });
+  app.refusal = (answer) => refusal(answer, app.words);
+  app.lookAt = (position) => {
+    app.set({ looked: position });
+    app.showTab("request");
+  };
+  app.openBroker = (id) => {
+    app.set({ brokerOpen: String(id) });
+    app.showTab("brokers");
+  };
+  app.showBytes = (offset) => app.set({ byteOffset: offset, ledgerView: "bytes", fieldLit: null });
+  app.goToLight = (name) => {
+    const first = app.state.invariants[name]?.first;
+    app.showTab("lights");
+    if (first) goToSeq(app, first.seq);
+  };
+}
+
+async function goToSeq(app, seq) {
+  await app.desk.past?.toSeq(seq);
+  const position = app.history.positionOf(seq);
+  if (position !== null && position !== undefined && app.history.at(position)) app.select(position);
+  else app.clock.goTime(app.history.timeAt(app.history.positionBehind(seq)));
+  app.set({});
+}
+
+function keys(app) {
+  let lesson = -Infinity;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+    const key = event.key.toLowerCase();
+    if (key === "h") app.set({ ledgerView: app.ledgerView === "bytes" ? "batches" : "bytes" });
+    else if (key === "x") lesson = performance.now();
+    else if (performance.now() - lesson < LESSON_MS) {
+      const wanted = Object.entries(LESSON_KEYS).find(([, digit]) => digit === event.key)?.[0];
+      lesson = -Infinity;
+      if (wanted) app.runner.start(wanted);
+    }
+  });
+}
+
+/** Once the wire is there. */
+export function connect(app, socket, screen) {
+  app.asking = (question) => socket.ask(question);
+  app.inquiry.open = true;
+  const send = app.send;
+  app.send = (command) => {
+    app.measure.begin(command);
+    return send(command);
+  };
+  setInterval(() => {
+    app.runner.tick();
+    if (!document.hidden && app.online) app.inquiry.tick();
+  }, TICK_MS);
+  document.getElementById("scene").addEventListener("click", (event) => {
+    const { left, top } = document.getElementById("scene").getBoundingClientRect();
+    const flight = app.scene && screen.dots.hit(event.clientX - left, event.clientY - top, app.scene, app.state, performance.now());
+    if (!flight) return;
+    event.stopPropagation();
+    const position = app.history.positionOf(flight.seq);
+    if (position !== null && position >= 0) app.lookAt(position);
+  }, true);
+  keys(app);
+}

@@ -1,0 +1,117 @@
+/**
+ * Lessons at one key: a few commands in a row, each given when its moment has come.
+ *
+ * A step is {do: command} or {until: (state) => boolean, text}; `plan` looks at the state once and says what
+ * will be done, so the same plan can be shown before it is carried out.
+ *
+ * | lesson | what is done |
+ * |---|---|
+ * | shrink | the link between the leader and one follower is cut: the ISR shrinks after replica.lag.time.max.ms |
+ * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back |
+ * | storm | three consumers of one group come and go |
+ */
+const partitionOf = (state, topic, number) => state.topics[topic]?.partitions[number] ?? null;
+const running = (state, id) => state.brokers[id]?.state === "running";
+
+function shrink(state, topic, number) {
+  const { leader, isr } = partitionOf(state, topic, number);
+  const victim = isr.find((id) => id !== leader && running(state, id));
+  if (leader < 0 || victim === undefined) return null;
+  return [
+    { do: { do: "partition_link", between: [`broker-${leader}`, `broker-${victim}`] } },
+    { until: (now) => !partitionOf(now, topic, number)?.isr.includes(victim), text: "macro.wait_isr", params: { broker: victim } },
+  ];
+}
+
+function unclean(state, topic, number, acks) {
+  const { leader, replicas } = partitionOf(state, topic, number);
+  const others = replicas.filter((id) => id !== leader && running(state, id));
+  if (leader < 0 || !others.length || !running(state, leader)) return null;
+  const back = others[0];
+  return [
+    { do: { do: "alter_config", topic, set: { "unclean.leader.election.enable": "true", "min.insync.replicas": "1" } } },
+    ...others.map((id) => ({ do: { do: "kill", broker: id } })),
+    { until: (now) => partitionOf(now, topic, number)?.isr.length === 1, text: "macro.wait_alone", params: { broker: leader } },
+    ...[1, 2, 3].map((n) => ({ do: { do: "produce", topic, partition: Number(number), value: `only on broker ${leader}: ${n}`, acks: acks === "0" ? "1" : acks } })),
+    { pause: 600 },
+    { do: { do: "kill", broker: leader } },
+    { pause: 300 },
+    { do: { do: "restart", broker: back } },
+    { until: (now) => partitionOf(now, topic, number)?.leader === back, text: "macro.wait_leader", params: { broker: back } },
+  ];
+}
+
+function storm(state, topic) {
+  const names = [1, 2, 3].map((n) => `consumer-storm-${n}`);
+  const come = (name) => (name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind: "consumer", topic, settings: { "group.id": "storm" } });
+  const steps = names.filter((name) => state.clients[name]?.state !== "running").flatMap((name) => [{ do: come(name) }, { pause: 500 }]);
+  for (const name of names) steps.push({ pause: 900 }, { do: { do: "stop_client", name } }, { pause: 900 }, { do: { do: "start_client", name } });
+  return steps;
+}
+
+const PLANS = { shrink, unclean, storm };
+export const LESSONS = ["shrink", "unclean", "storm"];
+
+/** The steps of a lesson, or null when it makes no sense now. */
+export function plan(lesson, state, topic, number, acks = "all") {
+  if (!topic || !partitionOf(state, topic, number)) return null;
+  return PLANS[lesson](state, topic, String(number), acks);
+}
+
+/** Carries steps out, one after the other; `tick` is called now and then. */
+export class Runner {
+  constructor(app, now = () => performance.now()) {
+    Object.assign(this, { app, now });
+    this.lesson = null;
+    this.steps = [];
+    this.at = 0;
+    this.since = 0;
+    this.busy = false;
+  }
+
+  start(lesson) {
+    const { app } = this;
+    const steps = plan(lesson, app.state, app.topicName, app.chosenNumber, app.acks);
+    if (!steps) {
+      app.notice(app.words.t("macro.not_now"));
+      return false;
+    }
+    Object.assign(this, { lesson, steps, at: 0, since: this.now(), busy: false });
+    app.goLive();
+    this.tick();
+    return true;
+  }
+
+  stop() {
+    this.lesson = null;
+    this.app.set({});
+  }
+
+  /** What is waited for: {text, params}, or null. */
+  get waiting() {
+    return this.lesson && this.steps[this.at]?.until ? this.steps[this.at] : null;
+  }
+
+  get share() {
+    return this.steps.length ? this.at / this.steps.length : 0;
+  }
+
+  async tick() {
+    if (!this.lesson || this.busy) return;
+    const step = this.steps[this.at];
+    if (!step) return this.stop();
+    if (step.until && !step.until(this.app.history.live)) return;
+    if (step.pause && this.now() - this.since < step.pause) return;
+    if (step.do) {
+      this.busy = true;
+      const { lesson } = this;
+      const answer = await this.app.command(step.do);
+      this.busy = false;
+      if (this.lesson !== lesson) return;
+      if (!answer.ok) return this.stop();
+    }
+    this.at += 1;
+    this.since = this.now();
+    this.app.set({});
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Why a command was refused, in the reader's language, where the reason is a known one.
+ *
+ * The server says it in English with the place (`set.min.insync.replicas`); what is known by its shape gets
+ * the key of a sentence and its parameters, everything else stays as it came.
+ */
+const KNOWN = [
+  [/^(\S+) is (stopped|paused|running) already$/, "already", ["node", "state"]],
+  [/^(\S+) is stopped$/, "stopped", ["node"]],
+  [/^(\S+) is not paused$/, "not_paused", ["node"]],
+  [/^(\S+) is paused: it cannot shut down$/, "paused_shutdown", ["node"]],
+  [/^there is no broker (\d+)/, "no_broker", ["broker"]],
+  [/^broker (\d+) does not run$/, "broker_down", ["broker"]],
+  [/^no broker runs$/, "none_runs", []],
+  [/^broker (\d+) has no (?:running )?replica of (\S+?)$/, "no_replica", ["broker", "partition"]],
+  [/^(\S+) on broker (\d+) has offsets (-?\d+) to (-?\d+), not (\d+)$/, "no_offset", ["partition", "broker", "from", "to", "offset"]],
+  [/^(\S+) has no record (\d+) of (\S+)$/, "no_record", ["node", "offset", "partition"]],
+  [/^there is no partition (\S+)$/, "no_partition", ["partition"]],
+  [/^(\S+) has no leader$/, "no_leader", ["partition"]],
+  [/^(\S+) has no follower$/, "no_follower", ["partition"]],
+  [/^there is no controller$/, "no_controller", []],
+  [/^there is no client (\S+?)[,:]/, "no_client", ["name"]],
+  [/^there is no group (\S+)$/, "no_group", ["group"]],
+  [/^there is no (?:node )?([^\s,]+)(?:,|$)/, "no_node", ["node"]],
+  [/^there is no such link/, "no_link", []],
+  [/^there is one broker only$/, "one_broker", []],
+  [/^(\S+) has no session$/, "no_session", ["node"]],
+  [/^the operator's process does not run$/, "no_operator", []],
+  [/^expected at least one setting$/, "no_setting", []],
+  [/^expected (?:a whole number|a number)/, "number", []],
+  [/^too many commands at once$/, "too_many", []],
+  [/^run (\S+) has ended$/, "run_ended", ["run"]],
+  [/^there is no open run (\S+?)[;,]/, "run_ended", ["run"]],
+  [/^speed is between/, "speed", []],
+  [/^unknown command '(\w+)'/, "unknown", ["command"]],
+];
+
+/** {key, params} of a refusal, or null when its reason is not a known one. */
+export function known(error) {
+  for (const [pattern, key, names] of KNOWN) {
+    const found = pattern.exec(error ?? "");
+    if (found) return { key: `refused.${key}`, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1]])) };
+  }
+  return null;
+}
+
+/** A refusal as a sentence: the reason, then the place if it names one that helps. */
+export function refusal({ error, place }, words) {
+  const found = known(error);
+  const text = found ? words.t(found.key, found.params) : words.t("refused", { error: error ?? "?" });
+  return place && /[.[]/.test(place) ? words.t("refused.at", { text, place }) : text;
+}

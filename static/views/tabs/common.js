@@ -1,0 +1,52 @@
+/** What the inspector's tabs share: facts, tables, notes, figures. */
+import { count, seconds } from "../../i18n/format.js";
+import { brokerClass } from "../../draw/palette.js";
+import { h } from "../patch.js";
+
+export function badge(id, kind, label) {
+  return h("span", { key: id, class: `badge ${brokerClass(id)} ${kind}`, "aria-label": label, role: label ? "img" : null }, id);
+}
+
+/** Names and values, two pairs a line. */
+export function facts(pairs) {
+  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/** A table: heads are texts or [text, "number"]. */
+export function table(key, caption, heads, rows) {
+  return h("table", { key, class: "partitions small look" },
+    h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, heads.map((head, at) => h("th", { key: at, scope: "col", class: Array.isArray(head) ? head[1] : null }, Array.isArray(head) ? head[0] : head)))),
+    h("tbody", {}, rows));
+}
+
+export const cell = (value, kind = "") => h("td", { class: kind }, value ?? "–");
+export const number = (value) => h("td", { class: "number" }, value === null || value === undefined ? "–" : count(value));
+export const head = (...children) => h("th", { scope: "row" }, ...children);
+export const title = (key, ...children) => h("h3", { key, class: "look-title" }, ...children);
+export const hint = (key, text) => h("p", { key, class: "hint" }, text);
+
+export function bytes(size) {
+  if (size === null || size === undefined) return "–";
+  if (size < 10_000) return `${count(size)} B`;
+  return size < 10_000_000 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / 1048576).toFixed(1)} MiB`;
+}
+
+/** Microseconds as milliseconds. */
+export const ms = (us) => (us === null || us === undefined ? "–" : `${(us / 1000).toFixed(us < 10_000 ? 3 : 1)} ms`);
+
+/** What stands at the top of a tab whose facts are asked for: since when they hold, or why there are none. */
+export function asOf(view, entry) {
+  const { words, clock } = view;
+  if (entry.error) return h("p", { key: "asof", class: "hint warn-text" }, `▲ ${view.refusal({ error: entry.error })}`);
+  if (!entry.found) return h("p", { key: "asof", class: "hint" }, words.t("look.asking"));
+  return h("p", { key: "asof", class: clock.live ? "hint" : "hint warn-text" }, clock.live ? words.t("look.as_of", { t: seconds(entry.t) }) : `▲ ${words.t("look.now_not_then", { t: seconds(entry.t) })}`);
+}
+
+/** A choice of one, as buttons. */
+export function choices(name, label, options, chosen, choose) {
+  return h("div", { key: `choose-${name}`, class: "segments wrap", role: "group", "aria-label": label },
+    options.map(([value, text]) => h("button", {
+      key: value, type: "button", "data-choice": `${name}:${value}`, "aria-pressed": String(String(value) === String(chosen)), class: String(value) === String(chosen) ? "on" : "", onclick: () => choose(value),
+    }, text)));
+}

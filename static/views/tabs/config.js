@@ -1,0 +1,68 @@
+/** Settings of a topic or a broker: value, default, source; dynamic ones can be changed right here. */
+import { asOf, choices, hint } from "./common.js";
+import { byNumber } from "../../model/names.js";
+import { h } from "../patch.js";
+
+const ROWS = 80;
+
+function subjects(view) {
+  const brokers = Object.keys(view.state.brokers).filter((id) => view.state.brokers[id].state === "running").sort(byNumber);
+  return [...(view.topicName ? [[`topic:${view.topicName}`, view.topicName]] : []), ...brokers.map((id) => [`broker:${id}`, `${view.words.t("noun.broker")} ${id}`])];
+}
+
+function send(view, subject, name, value) {
+  const at = subject.indexOf(":");
+  const [kind, which] = [subject.slice(0, at), subject.slice(at + 1)];
+  view.command({ do: "alter_config", [kind]: kind === "broker" ? Number(which) : which, set: { [name]: value } });
+  view.set({ configEdit: null });
+  setTimeout(() => view.inquiry.fresh("config", subject), 400);
+}
+
+function editor(view, subject, one) {
+  const { words } = view;
+  const submit = (event) => {
+    event.preventDefault();
+    send(view, subject, one.name, new FormData(event.target).get("value"));
+  };
+  const field = one.type === "BOOLEAN"
+    ? h("select", { name: "value", "aria-label": one.name, value: one.value }, ["true", "false"].map((value) => h("option", { key: value, value }, value)))
+    : h("input", { name: "value", "aria-label": one.name, autocomplete: "off", value: view.configText ?? one.value ?? "", oninput: (event) => { view.configText = event.target.value; } });
+  return h("form", { class: "config-form", onsubmit: submit }, field, h("button", { class: "main" }, words.t("config.set")),
+    one.changed && h("button", { type: "button", onclick: () => send(view, subject, one.name, null) }, words.t("config.reset")),
+    h("button", { type: "button", onclick: () => view.set({ configEdit: null }) }, words.t("cancel")));
+}
+
+function row(view, subject, one) {
+  const { words } = view;
+  const open = view.configEdit === one.name;
+  const toggle = () => {
+    view.configText = undefined;
+    view.set({ configEdit: open ? null : one.name });
+  };
+  return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },
+    h("div", { class: "setting-name" }, h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, title: one.doc || null, onclick: toggle }, h("code", {}, one.name)),
+      h("b", {}, one.value === null || one.value === "" ? "–" : one.value)),
+    h("div", { class: "setting-note" }, one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"), one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`, one.read_only && ` · ${words.t("config.read_only")}`),
+    open && one.doc && view.words.language === "en" && h("p", { class: "hint" }, one.doc),
+    open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
+}
+
+export function configTab(view) {
+  const { words } = view;
+  const offered = subjects(view);
+  const subject = offered.some(([value]) => value === view.configOf) ? view.configOf : offered[0]?.[0];
+  if (!subject) return h("p", { class: "empty" }, words.t("table.empty"));
+  const entry = view.inquiry.get("config", subject);
+  const wanted = (view.configFind ?? "").toLowerCase();
+  const all = entry.found?.entries ?? [];
+  const fits = all.filter((one) => (view.configAll || wanted || one.changed || subject.startsWith("topic")) && one.name.includes(wanted));
+  const shown = [...fits].sort((a, b) => b.changed - a.changed || a.name.localeCompare(b.name)).slice(0, ROWS);
+  return [
+    choices("config", words.t("tab.config"), offered, subject, (value) => view.set({ configOf: value, configEdit: null })),
+    asOf(view, entry),
+    h("div", { key: "find", class: "config-find" }, h("input", { type: "search", "aria-label": words.t("config.find"), placeholder: words.t("config.find"), value: view.configFind ?? "", oninput: (event) => view.set({ configFind: event.target.value }) }),
+      subject.startsWith("broker") && h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.configAll), onchange: (event) => view.set({ configAll: event.target.checked }) }), words.t("config.all"))),
+    h("ul", { key: "settings", class: "setting-list" }, shown.map((one) => row(view, subject, one))),
+    fits.length > shown.length && hint("more", words.t("config.more", { n: fits.length - shown.length })),
+  ];
+}

@@ -1,0 +1,46 @@
+/** One replica's files: segments with their indexes, what is safe on the disk, index entries. */
+import { asOf, badge, bytes, choices, cell, facts, head, hint, number, table, title } from "./common.js";
+import { count } from "../../i18n/format.js";
+import { h } from "../patch.js";
+
+const SHOWN = 60;
+
+/** The broker whose files (and bytes) are shown: the chosen one while it has a replica, else the leader. */
+export function fileBroker({ chosenPartition: partition, fileBroker: wanted }) {
+  if (!partition) return null;
+  if (partition.replicas.map(String).includes(String(wanted))) return Number(wanted);
+  return partition.leader >= 0 ? partition.leader : partition.replicas[0];
+}
+
+function segment(view, one, open) {
+  const { words } = view;
+  const toggle = () => view.set({ segmentOpen: open ? null : one.base });
+  return h("article", { key: one.base, class: "fact-card" },
+    h("h3", {}, h("code", {}, String(one.base).padStart(20, "0")), h("span", { class: "lever-state" }, one.active ? `● ${words.t("files.active")}` : words.t("files.closed"))),
+    facts([[words.t("ledger.offsets"), one.next > one.base ? `${count(one.base)}–${count(one.next - 1)}` : "–"], [words.t("files.index_entries"), count(one.entries)], [words.t("files.time_entries"), count(one.time_entries)]]),
+    table("files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]],
+      one.files.map(([name, size, flushed]) => h("tr", { key: name }, head(h("code", {}, name.replace(/^0+(?=\d)/, "…"))), cell(bytes(size), "number"), cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
+    one.entries > 0 && h("button", { type: "button", class: "plain more", "aria-expanded": String(open), onclick: toggle }, `${open ? "▾" : "▸"} ${words.t("files.show_index")}`),
+    open && table("index", words.t("files.show_index"), [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], ""],
+      one.index.slice(-SHOWN).map(([offset, position]) => h("tr", { key: offset }, number(offset), number(position), h("td", {}, h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open")))))));
+}
+
+export function filesTab(view) {
+  const { words, chosen, chosenPartition: partition } = view;
+  const broker = fileBroker(view);
+  if (broker === null) return h("p", { class: "empty" }, words.t("table.empty"));
+  const entry = view.inquiry.get("files", `${chosen}@${broker}`);
+  const { found } = entry;
+  const open = view.segmentOpen ?? null;
+  return [
+    h("h3", { key: "name", class: "look-title" }, chosen),
+    choices("file-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker, (id) => view.set({ fileBroker: id })),
+    asOf(view, entry),
+    found && [
+      h("p", { key: "dir", class: "hint" }, badge(broker, "in"), h("code", {}, `${found.directory}/`)),
+      facts([[words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)], ["segment.bytes", bytes(found.segment_bytes)], ["index.interval.bytes", bytes(found.index_interval_bytes)]]),
+      hint("flush", words.t("files.flush_hint")), title("segments", words.t("files.segments", { n: found.segments.length })),
+      [...found.segments].reverse().slice(0, 20).map((one) => segment(view, one, one.base === open)),
+    ],
+  ];
+}

@@ -1,0 +1,50 @@
+/** Groups: state, generation, coordinator; members with what they own; lag by partition. */
+import { lag, leaderLog } from "../../model/figures.js";
+import { count } from "../../i18n/format.js";
+import { badge, facts, head, number, table, title } from "./common.js";
+import { h } from "../patch.js";
+
+const owned = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => `${topic}-${number}`));
+
+function positions(view, group) {
+  const { state, words } = view;
+  const lines = [];
+  for (const [topic, offsets] of Object.entries(group.offsets)) {
+    for (const [name, offset] of Object.entries(offsets).sort(([a], [b]) => a - b)) {
+      const partition = state.topics[topic]?.partitions[name];
+      const log = partition && leaderLog(partition);
+      const owner = group.members.find((member) => (member.assignment?.[topic] ?? []).includes(Number(name)));
+      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", {}, owner?.client_id ?? "–"), number(offset), number(log ? Math.max(0, log.hw - offset) : null)));
+    }
+  }
+  return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
+}
+
+function member(one, limit, words) {
+  const left = one.session_left_ms ?? null;
+  return h("li", { key: one.id, class: "member" },
+    h("div", {}, h("b", {}, `${one.leads ? "★ " : ""}${one.client_id ?? one.id}`), one.leads && h("small", {}, ` ${words.t("groups.leads")}`), one.waits && h("small", {}, ` · ${words.t(`groups.waits.${one.waits}`)}`)),
+    h("div", { class: "hint" }, owned(one.assignment).join(" ") || words.t("groups.owns_nothing")),
+    left !== null && h("label", { class: "session" }, h("small", {}, words.t("groups.session_left", { left: Math.round(left / 100) / 10, whole: Math.round((one.session_timeout_ms ?? 0) / 1000) })),
+      h("meter", { min: 0, max: one.session_timeout_ms, value: left, "aria-hidden": "true" })));
+}
+
+function card(view, name, group) {
+  const { state, words } = view;
+  const { found } = view.inquiry.get("group", name);
+  return h("article", { key: name, class: "fact-card" },
+    h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
+    facts([
+      [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
+      [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(lag(state, group))],
+      found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
+    ]),
+    positions(view, group),
+    (found?.members.length ?? 0) > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, found.members.map((one) => member(one, found, words)))]);
+}
+
+export function groupsTab(view) {
+  const names = Object.keys(view.state.groups).sort();
+  if (!names.length) return h("p", { class: "empty" }, view.words.t("groups.empty"));
+  return names.map((name) => card(view, name, view.state.groups[name]));
+}

@@ -1,0 +1,42 @@
+/** Kafka's own metrics before and after the last fault. */
+import { difference, ranked, registryKey, shortName } from "../../inspect/measure.js";
+import { commandText, seconds } from "../../i18n/format.js";
+import { badge, cell, head, hint, table } from "./common.js";
+import { h } from "../patch.js";
+
+const ROWS = 60;
+
+const shown = (value) => (value === null ? "–" : Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(2));
+
+function delta(value) {
+  const sign = value > 0 ? "▲ +" : "▼ −";
+  return `${sign}${shown(Math.abs(value))}`;
+}
+
+function row(one, meaning, words) {
+  const entry = meaning[registryKey(one.name)];
+  const wrong = entry?.normal !== null && entry?.normal !== undefined && one.after !== entry.normal;
+  const text = entry?.[words.language] ?? "";
+  return h("tr", { key: `${one.name}@${one.broker}`, class: wrong ? "offline" : "", title: one.name },
+    head(h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text)), cell(badge(one.broker, "in")),
+    cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one.delta)}`, "number"));
+}
+
+export function metricsTab(view) {
+  const { words, measure, inquiry } = view;
+  const meaning = inquiry.get("metrics", "meaning", true).found?.meaning ?? {};
+  const now = inquiry.get("metrics");
+  const { before } = measure;
+  const again = h("div", { key: "again", class: "look-row" },
+    h("button", { type: "button", "data-metrics": "mark", onclick: () => measure.mark() }, words.t("metrics.mark")),
+    h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.metricsAll), onchange: (event) => view.set({ metricsAll: event.target.checked }) }), words.t("metrics.all")));
+  if (!before) return [hint("how", words.t("metrics.how")), again];
+  const rows = now.found ? ranked(difference(before.values, now.found.values, view.metricsAll), meaning) : [];
+  const about = before.command ? commandText(before.command, words.words) : words.t("metrics.marked");
+  return [
+    hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
+    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("metrics.name"), "", [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).map((one) => row(one, meaning, words)))
+      : hint("none", words.t("metrics.none")),
+    rows.length > ROWS && hint("more", words.t("config.more", { n: rows.length - ROWS })),
+  ];
+}
