@@ -306,6 +306,7 @@ class LiveLab:
         files.describe(kind="fork", spec=facts["spec"], seed=spec.seed, start=facts.get("start"), parent=parent)
         assert self._loop is not None
         branch = Branch(run_id, spec, world, files, self._loop, parent=parent)
+        branch.keep_keyframe()  # viewers can go back to the very beginning
         work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us)
         self._continue(branch, work, answer, progress)
 

@@ -1,0 +1,102 @@
+"""A page before a lab that really runs, for tests of time, forks, scenarios and receipts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import StartedLab, start_lab
+
+PATIENCE_S = 30
+
+
+@dataclass
+class LabPage:
+    """A page, its lab, and what the browser complained about."""
+
+    page: Any
+    lab: StartedLab
+    complaints: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def wait(self, expression: str, seconds: float = PATIENCE_S) -> None:
+        """Until an expression holds in the page."""
+        deadline = time.monotonic() + seconds
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, f"did not come true: {expression}"
+            self.page.wait_for_timeout(50)
+
+    def see(self, selector: str, seconds: float = PATIENCE_S) -> None:
+        self.page.wait_for_selector(selector, timeout=seconds * 1000)
+
+    def command(self, **command: Any) -> dict[str, Any]:
+        """A command as a click sends it."""
+        answer: dict[str, Any] = self.page.evaluate("(command) => lab.app.command(command)", command)
+        assert answer["ok"], answer
+        return answer
+
+    def value(self, expression: str) -> Any:
+        return self.page.evaluate(expression)
+
+    def go_to(self, code: str) -> None:
+        """Look at the moment right before the first event of a code."""
+        self.wait("lab.app.desk.past.complete")
+        self.page.evaluate(
+            """(code) => {
+                const { history, clock, app } = lab;
+                let position = history.begin;
+                while (history.at(position).code !== code) position += 1;
+                clock.go(position);
+                app.set({});
+            }""",
+            code,
+        )
+
+
+Open = Callable[..., LabPage]
+
+
+def open_pages(browser: Any, data: Path) -> Iterator[Open]:
+    """`open(language="ko", width=800, path="#run=...")`: pages before one lab."""
+    lab = start_lab(data, "--preset", "teaching", "--seed", "5", web=True)
+    contexts: list[Any] = []
+    pages: list[LabPage] = []
+
+    def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", **more: Any) -> LabPage:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, locale={"en": "en-US", "ko": "ko-KR"}[language],
+            color_scheme="dark" if dark else "light", **more,
+        )  # fmt: skip
+        contexts.append(context)
+        made = LabPage(context.new_page(), lab)
+        pages.append(made)
+        made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
+        made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
+        made.page.on("request", lambda request: _note(made, request.url))
+        made.page.goto(lab.page + path)
+        made.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+        return made
+
+    yield start
+    for context in contexts:
+        context.close()
+    lab.stop()
+    for made in pages:
+        assert made.complaints == []
+        assert made.foreign == []
+
+
+def _note(made: LabPage, url: str) -> None:
+    if not url.startswith((made.lab.page, made.lab.page.replace("http", "ws"), "blob:", "about:")):
+        made.foreign.append(url)
+
+
+def violations(page: Any) -> list[Any]:
+    """What axe finds."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:160] for node in one["nodes"][:4]]) for one in found]
