@@ -13,6 +13,7 @@ A field is [name, type or number of a struct, is array, is nullable, tag, defaul
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -48,7 +49,7 @@ def _stored() -> dict[str, Any]:
 
 def _keep(place: Path, content: bytes) -> None:
     """Write the file for the next process; several may do so at once, and an environment may be read-only."""
-    temporary = place.with_suffix(f".{id(content):x}")
+    temporary = place.with_suffix(f".{os.getpid()}")
     try:
         temporary.write_bytes(content)
         temporary.replace(place)

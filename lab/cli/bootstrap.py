@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import importlib.util
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
+import urllib.parse
+import urllib.request
 import venv
 from collections import deque
 from collections.abc import Iterator
@@ -23,6 +27,8 @@ from pathlib import Path
 
 MARK = "made-by-brokerlab"
 NEEDS_TEST_PACKAGES = ("test", "bench")
+PIP_VERSION = "26.0"
+PIP_SHA256 = "98436feffb9e31bc9339cf369fd55d3331b1580b6a6f1173bacacddcf9c34754"
 
 
 class BootstrapError(Exception):
@@ -88,13 +94,46 @@ def make_environment(environment: Path) -> None:
         if usable(environment):
             return
         shutil.rmtree(environment)
-    if importlib.util.find_spec("ensurepip") is None:
-        name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        raise BootstrapError(f"{name} has no venv module; on Debian and Ubuntu: sudo apt install {name}-venv")
     print(f"First start: making {environment} with Python {sys.version.split()[0]} ...", file=sys.stderr, flush=True)
     environment.mkdir(parents=True)
     (environment / MARK).write_text("The start script may delete and make this directory anew.\n")
-    venv.create(environment, with_pip=True, symlinks=True)
+    bundled = importlib.util.find_spec("ensurepip") is not None
+    venv.create(environment, with_pip=bundled, symlinks=True)
+    if not bundled:
+        install_pip(environment)
+
+
+def install_pip(environment: Path) -> None:
+    """Debian's Python comes without the bundled pip: take the pinned wheel from the package index."""
+    wheel = environment / f"pip-{PIP_VERSION}-py3-none-any.whl"
+    wheel.write_bytes(fetch_pip())
+    run = [str(environment / "bin" / "python"), f"{wheel}/pip", "install", "--no-deps", "--no-index", "-q", str(wheel)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    wheel.unlink()
+    if done.returncode != 0:
+        raise BootstrapError(f"could not install pip {PIP_VERSION}: {done.stderr.strip()}")
+
+
+def fetch_pip() -> bytes:
+    """The wheel, checked against its pinned hash (PEP 503: the index page links every file)."""
+    index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/pip/"
+    context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
+    try:
+        with urllib.request.urlopen(index, context=context, timeout=60) as page:
+            links = re.findall(r'href="([^"#]+)', page.read().decode())
+        link = next(one for one in links if one.endswith(f"/pip-{PIP_VERSION}-py3-none-any.whl"))
+        with urllib.request.urlopen(urllib.parse.urljoin(index, link), context=context, timeout=60) as file:
+            content: bytes = file.read()
+    except (OSError, StopIteration) as error:
+        name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        reason = str(error) or f"pip {PIP_VERSION} is not on the index"
+        raise BootstrapError(
+            f"this Python has no pip, and it could not be fetched ({reason}); "
+            f"on Debian and Ubuntu also: sudo apt install {name}-venv"
+        ) from error
+    if hashlib.sha256(content).hexdigest() != PIP_SHA256:
+        raise BootstrapError(f"pip {PIP_VERSION} from {index} does not have the pinned hash")
+    return content
 
 
 def usable(environment: Path) -> bool:
