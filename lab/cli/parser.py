@@ -53,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     _run(commands)
     _validate(commands)
     _verify(commands)
+    _lessons(commands)
     _dump_log(commands)
     _replay(commands)
     _sweep(commands)
@@ -144,6 +145,12 @@ def _verify(commands: Any) -> None:
                   "Execute a recorded run again; exit code 0 only if its journal comes out byte for byte.")
     verify.add_argument("directory", metavar="DIR")
     _json_option(verify)
+
+
+def _lessons(commands: Any) -> None:
+    lessons = _add(commands, "lessons", ("scenarios", "lessons"),
+                   "List the lab's own scenarios and which features each of them teaches.")
+    _json_option(lessons)
 
 
 def _dump_log(commands: Any) -> None:

@@ -29,3 +29,9 @@ def verify(arguments: argparse.Namespace) -> int:
     """Exit code 0 only when the journal comes out byte for byte."""
     code: int = _commands().verify(arguments.directory, as_json=arguments.json)
     return code
+
+
+def lessons(arguments: argparse.Namespace) -> int:
+    """Exit code 0."""
+    code: int = _commands().lessons(as_json=arguments.json)
+    return code

@@ -12,7 +12,7 @@ from lab.experiments.directory import DirectoryError
 from lab.experiments.run import RunError, RunResult, run_scenario
 from lab.experiments.verify import Verdict
 from lab.experiments.verify import verify as verify_directory
-from lab.scenarios import grammar
+from lab.scenarios import grammar, trace
 from lab.scenarios.grammar import Scenario, ScenarioError
 
 MET, NOT_MET, INVALID = 0, 1, 2
@@ -63,6 +63,19 @@ def verify(directory: str, *, as_json: bool = False) -> int:
     else:
         _print_verdict(verdict)
     return MET if verdict.same else NOT_MET
+
+
+def lessons(*, as_json: bool = False) -> int:
+    """List the lab's scenarios with what they teach, and the features that have none yet."""
+    found = trace.trace()
+    if as_json:
+        print(json.dumps(found))
+        return MET
+    for name in grammar.names():
+        scenario = grammar.load(name)
+        print(f"{name:28} {' '.join(scenario.teaches):22} {scenario.title.get('en', '')}")
+    print(f"without a lesson: {' '.join(found['missing'])}")
+    return MET
 
 
 # -- for people -----------------------------------------------------------------------------
