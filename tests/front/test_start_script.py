@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
+import threading
 import os
 import subprocess
 import sys
@@ -96,8 +100,27 @@ def test_only_a_lock_file_that_changed_is_installed(ready, monkeypatch):
     assert installed == ["test.txt"]
 
 
-def test_a_missing_venv_module_names_the_package_to_install(tmp_path, monkeypatch):
+def test_a_python_without_its_bundled_pip_gets_the_pinned_one(tmp_path, monkeypatch):
     monkeypatch.setattr(bootstrap.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(bootstrap.BootstrapError, match=r"sudo apt install python3\.\d+-venv"):
-        bootstrap.make_environment(tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+    wheel = tmp_path / "index" / "pip" / f"pip-{bootstrap.PIP_VERSION}-py3-none-any.whl"
+    wheel.parent.mkdir(parents=True)
+    wheel.write_bytes(b"not the pinned one")
+    (wheel.parent / "index.html").write_text(f'<a href="{wheel.name}#sha256=0">pip</a>')
+    with serving(tmp_path / "index") as address:
+        monkeypatch.setenv("PIP_INDEX_URL", address)
+        with pytest.raises(bootstrap.BootstrapError, match="does not have the pinned hash"):
+            bootstrap.make_environment(tmp_path / "new")
+        monkeypatch.setattr(bootstrap, "PIP_VERSION", "0.0.1")
+        with pytest.raises(bootstrap.BootstrapError, match=r"not on the index.*sudo apt install python3\.\d+-venv"):
+            bootstrap.fetch_pip()
+    assert not bootstrap.usable(tmp_path / "new")
+
+
+@contextlib.contextmanager
+def serving(directory):
+    """The files of a directory over HTTP on the loopback."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=directory)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
