@@ -116,7 +116,7 @@ class LabConsumer(AsyncWebsocketConsumer):
         await self.send(await asking.answer(hub, self.hub, message, tell))
 
     async def _ack(self, number: Any, answer: dict[str, Any]) -> None:
-        await self.send(json.dumps({"k": "ack", "id": number, **answer}))
+        await self.send(json.dumps({**answer, "k": "ack", "id": number}))
 
     async def _write(self) -> None:
         """Snapshot when behind, else what waits, else a heartbeat; ends with the connection."""
