@@ -13,11 +13,11 @@ A field is [name, type or number of a struct, is array, is nullable, tag, defaul
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import orjson
@@ -49,12 +49,12 @@ def _stored() -> dict[str, Any]:
 
 def _keep(place: Path, content: bytes) -> None:
     """Write the file for the next process; several may do so at once, and an environment may be read-only."""
-    temporary = place.with_suffix(f".{os.getpid()}")
     try:
-        temporary.write_bytes(content)
-        temporary.replace(place)
+        with NamedTemporaryFile(dir=place.parent, delete=False) as temporary:
+            temporary.write(content)
+        Path(temporary.name).replace(place)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        return
 
 
 def module_names() -> list[str]:

@@ -121,8 +121,9 @@ def fetch_pip() -> bytes:
     try:
         with urllib.request.urlopen(index, context=context, timeout=60) as page:
             links = re.findall(r'href="([^"#]+)', page.read().decode())
-        link = next(one for one in links if one.endswith(f"/pip-{PIP_VERSION}-py3-none-any.whl"))
-        with urllib.request.urlopen(urllib.parse.urljoin(index, link), context=context, timeout=60) as file:
+        addresses = [urllib.parse.urljoin(index, link) for link in links]
+        address = next(one for one in addresses if one.endswith(f"/pip-{PIP_VERSION}-py3-none-any.whl"))
+        with urllib.request.urlopen(address, context=context, timeout=60) as file:
             content: bytes = file.read()
     except (OSError, StopIteration) as error:
         name = f"python{sys.version_info.major}.{sys.version_info.minor}"
