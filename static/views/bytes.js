@@ -107,9 +107,10 @@ export function bytesBody(view) {
   const broker = fileBroker(view);
   if (broker === null) return [h("p", { key: "empty", class: "empty" }, words.t("ledger.empty"))];
   const log = partition.logs[broker] ?? { leo: 0, start: 0 };
-  const wanted = Math.max(log.start, Math.min(view.byteOffset ?? log.leo - 1, log.leo - 1));
+  if (log.leo > log.start) view.byteOffset ??= log.leo - 1; // what is looked at stays, however the log grows
+  const wanted = Math.max(log.start, Math.min(view.byteOffset ?? 0, log.leo - 1));
   if (log.leo <= log.start) return [h("p", { key: "empty", class: "empty" }, words.t("bytes.nothing"))];
-  const entry = view.inquiry.get("bytes", `${chosen}@${broker}:${wanted}`, view.byteOffset !== null && view.byteOffset !== undefined);
+  const entry = view.inquiry.get("bytes", `${chosen}@${broker}:${wanted}`);
   const found = entry.found ?? (view.lastBytes?.of === chosen ? view.lastBytes.found : null);
   if (entry.found) view.lastBytes = { of: chosen, found: entry.found };
   const jump = (by) => view.set({ byteOffset: Math.max(log.start, by < 0 ? (found?.batch.base_offset ?? wanted) - 1 : Math.min(log.leo - 1, (found?.batch.last_offset ?? wanted) + 1)), fieldLit: null });

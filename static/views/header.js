@@ -17,10 +17,10 @@ export function lightChips(view) {
     controller === null
       ? h("span", { key: "controller", class: "chip bad" }, h("b", { "aria-hidden": "true" }, "✕"), words.t("light.no_controller"))
       : h("span", { key: "controller", class: "chip" }, words.t("light.controller", { controller, epoch })),
+    invariantChip(view),
     light(words, "light.under_replicated", found.underReplicated, "warn"),
     light(words, "light.offline", found.offline, "bad"),
     light(words, "light.below_min_isr", found.belowMinIsr, "bad"),
-    invariantChip(view),
   ];
 }
 

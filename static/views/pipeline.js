@@ -1,8 +1,8 @@
 /** The strip on a broker's card: where its requests are now, with real figures. */
 import { h } from "./patch.js";
 
-const LEAST = 330;
-const STEP = 45;
+const LEAST = 300;
+const STEP = 33;
 
 /** [name, sign, value, busy] of each stage. */
 export function stagesOf(pipeline) {
@@ -23,6 +23,6 @@ export function pipelineStrip(view, box, x, right) {
   return h("g", { key: "pipe", class: "pipe-strip", onclick: () => view.openBroker(box.id) },
     h("title", {}, `${words.t("pipe")}: ${text}`),
     stagesOf(pipeline).map(([name, sign, value, busy], index) => h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}` },
-      h("rect", { x: from + index * STEP + 0.5, y: box.y + 6.5, width: STEP - 5, height: 18, rx: name === "purgatory" ? 2 : 5 }),
-      h("text", { x: from + index * STEP + (STEP - 5) / 2, y: box.y + 19.5 }, `${sign} ${value > 999 ? "999+" : value}`))));
+      h("rect", { x: from + index * STEP + 0.5, y: box.y + 6.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
+      h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + 19.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
 }

@@ -127,7 +127,7 @@ function brokerCard(view, box) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note)),
     hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
-    pipelineStrip(view, box, box.x + (note ? 190 : 92), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    pipelineStrip(view, box, box.x + (note ? 190 : 84), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));

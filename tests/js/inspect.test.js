@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Inquiry } from "../../static/inspect/inquiry.js";
+import { difference, isFault, registryKey, shortName } from "../../static/inspect/measure.js";
+import { Runner, plan } from "../../static/model/macros.js";
+import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
+import { known } from "../../static/model/refusals.js";
+import { requestAt } from "../../static/model/request.js";
+import { fieldsOfBytes, pieces } from "../../static/views/bytes.js";
+import { commandLines } from "../../static/views/tabs/attach.js";
+
+const partition = (leader, isr) => ({ leader, leader_epoch: 1, isr, replicas: [1, 2, 3], min_isr: 1, logs: {} });
+const cluster = (leader = 1, isr = [1, 2, 3]) => ({
+  ...EMPTY, brokers: Object.fromEntries([1, 2, 3].map((id) => [id, { id, state: "running" }])), topics: { orders: { configs: {}, partitions: { 0: partition(leader, isr) } } },
+});
+
+test("a question is asked once, again while it is shown, and not at all when nobody looks", async () => {
+  let now = 0;
+  const asked = [];
+  const inquiry = new Inquiry(async ({ of, name }) => { asked.push(`${of} ${name}`); return { ok: true, t: 5, found: { n: asked.length } }; }, () => {}, () => now);
+  inquiry.open = true;
+  assert.equal(inquiry.get("broker", 2).found, null);
+  inquiry.get("broker", 2);
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.deepEqual([asked.length, inquiry.get("broker", 2).found.n], [1, 1]);
+  now = 800;
+  inquiry.tick();
+  assert.equal(asked.length, 2);
+  now = 9000;
+  inquiry.tick();
+  assert.equal(asked.length, 2);
+});
+
+test("figures and lights change the state, but nobody steps to them", () => {
+  const before = { ...EMPTY, clients: { "producer-a": { kind: "producer", acked: 1 } } };
+  const event = (code, params) => ({ seq: 1, t: 0, code, node: "world", cause: 0, params });
+  const after = reduce(before, [event("progress", { clients: { "producer-a": { acked: 9, failed: 2 } }, pipelines: { 1: { queue: 3 } } }), event("lights", { StrongIsr: { ok: false, violations: 1, first: { seq: 4 } } })]);
+  assert.deepEqual([after.clients["producer-a"].acked, after.clients["producer-a"].failed, after.pipelines[1].queue, after.invariants.StrongIsr.ok], [9, 2, 3, false]);
+  assert.equal(before.clients["producer-a"].acked, 1);
+  assert.ok(!changesState("progress") && !changesState("lights") && changesState("isr_shrunk"));
+});
+
+test("metrics before and after: what differs, by broker, without partitions unless asked for", () => {
+  const name = "kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions";
+  const log = "kafka.log:type=Log,name=Size,topic=orders,partition=0";
+  const rows = difference({ [name]: { 1: 0, 2: 0 }, [log]: { 1: 5 } }, { [name]: { 2: 4 }, [log]: { 1: 6 } });
+  assert.deepEqual(rows, [{ name, broker: "1", before: 0, after: null, delta: 0 }, { name, broker: "2", before: 0, after: 4, delta: 4 }]);
+  assert.equal(difference({ [log]: { 1: 5 } }, { [log]: { 1: 6 } }, true).length, 1);
+  assert.equal(shortName("kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce"), "TotalTimeMs, Produce");
+  assert.equal(registryKey("kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce"), "kafka.network:type=RequestMetrics,name=TotalTimeMs");
+  assert.ok(isFault({ do: "kill" }) && !isFault({ do: "time" }));
+});
+
+test("a request is put together from the journal by its correlation number and its ends", () => {
+  const row = (t, code, node, params) => ({ seq: t, t, code, node, cause: 0, params: { api: "Produce", correlation: 7, ...params } });
+  const events = [row(1, "request_sent", "producer-a", { to: "broker-1", version: 9 }), row(2, "request_sent", "producer-b", { to: "broker-1" }), row(5, "request_received", "broker-1", { source: "producer-a", version: 9, client_id: "a" }),
+    row(6, "request_received", "broker-1", { source: "producer-b" }), row(9, "response_sent", "broker-1", { to: "producer-a", error: "NONE" })];
+  const history = { begin: 0, end: events.length, at: (position) => events[position] };
+  const request = requestAt(history, 2);
+  assert.deepEqual(request.parts.map((part) => part.position), [0, 2, 4]);
+  assert.deepEqual([request.client, request.broker, request.took, request.error, request.version], ["producer-a", "broker-1", 8, "NONE", 9]);
+});
+
+test("every byte of a batch leads to its field, and a line of the hex view is cut at fields", () => {
+  const batch = { size: 5, hex: "0001020304", fields: [{ offset: 0, size: 3 }, { offset: 3, size: 2 }] };
+  const owner = fieldsOfBytes(batch);
+  assert.deepEqual([...owner], [0, 0, 0, 1, 1]);
+  assert.deepEqual(pieces(batch, owner, 0, 5), [{ field: 0, text: "00 01 02", begin: 0, end: 3 }, { field: 1, text: "03 04", begin: 3, end: 5 }]);
+});
+
+test("lessons know when they make sense", () => {
+  assert.deepEqual(plan("shrink", cluster(), "orders", "0")[0].do, { do: "partition_link", between: ["broker-1", "broker-2"] });
+  assert.equal(plan("shrink", cluster(1, [1]), "orders", "0"), null);
+  assert.equal(plan("unclean", cluster(-1), "orders", "0"), null);
+  assert.equal(plan("shrink", cluster(), null, "0"), null);
+  assert.deepEqual(plan("unclean", cluster(), "orders", "0").filter((step) => step.do?.do === "kill").map((step) => step.do.broker), [2, 3, 1]);
+});
+
+test("a lesson waits until its moment has come", async () => {
+  const sent = [];
+  const app = { state: cluster(), topicName: "orders", chosenNumber: "0", acks: "all", history: { live: cluster() }, goLive() {}, set() {}, words: { t: (key) => key }, notice() {}, command: async (command) => { sent.push(command.do); return { ok: true }; } };
+  const runner = new Runner(app, () => 0);
+  assert.ok(runner.start("shrink"));
+  await Promise.resolve();
+  await Promise.resolve();
+  await runner.tick();
+  assert.equal(runner.waiting.text, "macro.wait_isr");
+  app.history.live = cluster(1, [1, 3]);
+  await runner.tick();
+  await runner.tick();
+  assert.deepEqual([runner.lesson, sent], [null, ["partition_link"]]);
+});
+
+test("known refusals become sentences of the reader's language, unknown ones stay", () => {
+  assert.deepEqual(known("broker-2 is paused already"), { key: "refused.already", params: { node: "broker-2", state: "paused" } });
+  assert.deepEqual(known("there is no broker-9, expected one of broker-1"), { key: "refused.no_node", params: { node: "broker-9" } });
+  assert.deepEqual(known("orders-0 on broker 2 has offsets 0 to 4, not 9").params, { partition: "orders-0", broker: "2", from: "0", to: "4", offset: "9" });
+  assert.equal(known("something new"), null);
+});
+
+test("every client has a command with the brokers' addresses", () => {
+  const lines = commandLines("127.0.0.1:9092", "orders");
+  assert.ok(lines.length >= 9);
+  for (const [key, text] of lines) assert.ok(text.includes("127.0.0.1:9092"), key);
+});
