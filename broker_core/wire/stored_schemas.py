@@ -17,7 +17,6 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import orjson
@@ -39,20 +38,18 @@ def path() -> Path:
 def _stored() -> dict[str, Any]:
     place = path()
     try:
-        content = place.read_bytes()
-    except OSError:
+        stored: dict[str, Any] = orjson.loads(place.read_bytes())
+    except (OSError, ValueError):  # not there yet, or another process is writing it
         content = collect()
+        stored = orjson.loads(content)
         _keep(place, content)
-    stored: dict[str, Any] = orjson.loads(content)
     return stored
 
 
 def _keep(place: Path, content: bytes) -> None:
-    """Write the file for the next process; several may do so at once, and an environment may be read-only."""
+    """Write the file for the next process; an environment may be read-only."""
     try:
-        with NamedTemporaryFile(dir=place.parent, delete=False) as temporary:
-            temporary.write(content)
-        Path(temporary.name).replace(place)
+        place.write_bytes(content)
     except OSError:
         return
 
