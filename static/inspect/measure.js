@@ -40,7 +40,7 @@ export function registryKey(name) {
 
 /** First what an operator watches, then what moved most. */
 export function ranked(rows, meaning) {
-  const weight = (row) => (meaning?.[registryKey(row.name)]?.normal != null && row.after !== meaning[registryKey(row.name)].normal ? 2 : 0) + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
+  const weight = (row) => (row.after === null ? -9 : 0) + (row.after !== null && meaning?.[registryKey(row.name)]?.normal != null && row.after !== meaning[registryKey(row.name)].normal ? 2 : 0) + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
   return [...rows].sort((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
 }
 

@@ -21,7 +21,7 @@ function segment(view, one, open) {
     table("files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]],
       one.files.map(([name, size, flushed]) => h("tr", { key: name }, head(h("code", {}, name.replace(/^0+(?=\d)/, "…"))), cell(bytes(size), "number"), cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
     one.entries > 0 && h("button", { type: "button", class: "plain more", "aria-expanded": String(open), onclick: toggle }, `${open ? "▾" : "▸"} ${words.t("files.show_index")}`),
-    open && table("index", words.t("files.show_index"), [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], ""],
+    open && table("index", words.t("files.show_index"), [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], words.t("ledger.view.bytes")],
       one.index.slice(-SHOWN).map(([offset, position]) => h("tr", { key: offset }, number(offset), number(position), h("td", {}, h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open")))))));
 }
 

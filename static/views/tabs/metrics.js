@@ -15,7 +15,7 @@ function delta(value) {
 
 function row(one, meaning, words) {
   const entry = meaning[registryKey(one.name)];
-  const wrong = entry?.normal !== null && entry?.normal !== undefined && one.after !== entry.normal;
+  const wrong = entry?.normal !== null && entry?.normal !== undefined && one.after !== null && one.after !== entry.normal;
   const text = entry?.[words.language] ?? "";
   return h("tr", { key: `${one.name}@${one.broker}`, class: wrong ? "offline" : "", title: one.name },
     head(h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text)), cell(badge(one.broker, "in")),
@@ -35,7 +35,7 @@ export function metricsTab(view) {
   const about = before.command ? commandText(before.command, words.words) : words.t("metrics.marked");
   return [
     hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
-    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("metrics.name"), "", [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).map((one) => row(one, meaning, words)))
+    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("metrics.name"), words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).map((one) => row(one, meaning, words)))
       : hint("none", words.t("metrics.none")),
     rows.length > ROWS && hint("more", words.t("config.more", { n: rows.length - ROWS })),
   ];

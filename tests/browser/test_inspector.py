@@ -1,0 +1,136 @@
+"""The inspector, the bytes and the invariants on the screen of a real lab."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.browser.test_looks import NAMES
+
+TABS = ["partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach"]
+
+
+@pytest.fixture(scope="module")
+def visit(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("inspector") / "lab")
+
+
+@pytest.fixture(scope="module")
+def seen(visit: Open) -> LabPage:
+    """A lab with a topic, a producer and a consumer."""
+    page = visit(bypass_csp=True)
+    page.command(do="create_topic", topic="orders", partitions=2, replication_factor=3, configs={"min.insync.replicas": "2"})
+    page.wait("lab.app.state.topics.orders")
+    page.command(do="start_client", name="producer-orders", kind="producer", topic="orders", rate=20, settings={"acks": "all"})
+    page.command(do="start_client", name="consumer-orders", kind="consumer", topic="orders", settings={"group.id": "readers"})
+    page.wait("Object.keys(lab.app.state.groups).length > 0 && lab.app.state.clients['producer-orders']?.acked > 20")
+    return page
+
+
+def tab(seen: LabPage, name: str) -> None:
+    seen.page.click(f"[data-tab={name}]")
+    seen.wait(f"lab.app.tab === '{name}' && !lab.screen.stale.table")
+
+
+def text(seen: LabPage, wanted: str) -> str:
+    """What the tab says, once it says `wanted`."""
+    seen.wait(f"document.getElementById('tab-panel').innerText.includes({wanted!r})")
+    found: str = seen.page.inner_text("#tab-panel")
+    return found
+
+
+def test_replicas_show_equal_hashes_and_everybody_agrees(seen: LabPage) -> None:
+    tab(seen, "replicas")
+    found = text(seen, "Who believes what")
+    assert "Equal hashes" in found and "Everybody agrees" in found and found.count("metadata cache") == 3
+
+
+def test_a_broker_shows_its_pipeline_disks_connections_and_settings(seen: LabPage) -> None:
+    tab(seen, "brokers")
+    seen.page.click('[data-broker-card="2"]')
+    found = text(seen, "Settings that differ")
+    assert "/ 8" in found and "✓ works" in found and "Connections" in found
+    assert seen.page.locator("#scene-svg .pipe-strip").count() == 3
+    seen.page.click(".tab-brokers > .more")
+
+
+def test_files_and_groups_are_looked_at_closely(seen: LabPage) -> None:
+    tab(seen, "files")
+    assert "00000000000000000000" in text(seen, ".timeindex")
+    tab(seen, "groups")
+    assert "readers" in text(seen, "session")
+
+
+def test_a_setting_is_found_and_changed(seen: LabPage) -> None:
+    tab(seen, "config")
+    text(seen, "min.insync.replicas")
+    seen.page.click('[data-setting="retention.ms"]')
+    seen.page.fill('.config-form input[name="value"]', "3600000")
+    seen.page.click(".config-form button.main")
+    seen.wait("lab.app.state.topics.orders.configs['retention.ms'] === '3600000' || document.getElementById('tab-panel').innerText.includes('3600000')")
+
+
+def test_a_request_is_put_together(seen: LabPage) -> None:
+    tab(seen, "request")
+    seen.page.evaluate("lab.app.lookAt([...Array(lab.history.end - lab.history.begin).keys()].map((n) => n + lab.history.begin).find((n) => lab.history.at(n).code === 'request_received' && lab.history.at(n).params.api === 'Produce'))")
+    found = text(seen, "Its course")
+    assert "Produce" in found and "NONE" in found
+
+
+def test_bytes_and_fields_point_at_each_other_from_the_keyboard(seen: LabPage) -> None:
+    seen.page.keyboard.press("h")
+    seen.see('[data-field="partitionLeaderEpoch"]')
+    seen.page.focus('[data-field="baseOffset"]')
+    seen.page.keyboard.press("ArrowRight")
+    seen.wait("document.querySelector('.field-text b')?.innerText === 'batchLength' && document.querySelectorAll('.hex-piece.lit').length > 0")
+    seen.page.hover(".hex-piece >> nth=0")
+    seen.wait("document.querySelector('.field-text b').innerText === 'baseOffset'")
+    seen.page.click('[data-segment="ledger:search"]')
+    seen.see(".search-steps")
+
+
+def test_the_invariants_hold_and_say_what_they_mean(seen: LabPage) -> None:
+    seen.page.click('[data-chip="invariants"]')
+    assert "✕" not in text(seen, "A leader is in its ISR.")
+
+
+@pytest.mark.parametrize("name", TABS)
+def test_axe_finds_nothing_in_a_tab(seen: LabPage, name: str) -> None:
+    if importlib.util.find_spec("axe_playwright_python") is None:
+        pytest.skip("the Python package axe-playwright-python is not installed")
+    tab(seen, name)
+    seen.page.wait_for_timeout(300)
+    assert violations(seen.page) == []
+
+
+def test_metrics_are_compared_before_and_after_a_fault(seen: LabPage) -> None:
+    tab(seen, "metrics")
+    seen.command(do="kill", broker=seen.value("lab.app.chosenPartition.leader"))
+    found = text(seen, "LeaderElectionRateAndTimeMs")
+    assert "LeaderCount" in found and "Δ" in found
+
+
+def test_the_korean_inspector_leaves_no_english(seen: LabPage, visit: Open) -> None:
+    page = visit("ko")
+    known = NAMES | {"metadata", "kafka", "python", "aiokafka", "Spark"}
+    for name in ("replicas", "brokers", "lights"):
+        tab(page, name)
+        page.page.wait_for_timeout(900)
+        picture(page, f"inspector-ko-{name}")
+    tab(page, "replicas")
+    page.wait("document.getElementById('tab-panel').innerText.includes('누가 무엇을')")
+    words = set(re.findall(r"[A-Za-z]{3,}", page.page.inner_text("#tab-panel") + page.page.inner_text("#more-levers")))
+    hashes = {word for word in words if re.fullmatch("[a-f]+", word)}
+    assert words - known - hashes - {"linger", "KiB"} == set()
+
+
+def picture(seen: LabPage, name: str) -> None:
+    pictures = os.environ.get("BROKERLAB_PICTURES")
+    if pictures:
+        Path(pictures).mkdir(parents=True, exist_ok=True)
+        seen.page.screenshot(path=Path(pictures) / f"{name}.png")
