@@ -2,7 +2,7 @@
 
 | what | name | answer |
 |---|---|---|
-| partition | orders-0 | replicas with marks, epochs and hashes; the ISR with the time since each caught up; who believes what |
+| partition | orders-0 | replicas with marks, epochs, hashes, time since each caught up; who believes what |
 | broker | 2 | settings that differ, partitions, disks, connections, the request pipeline |
 | group | billing | members with assignment and lag |
 | files | orders-0@2 | segments and index entries of one replica |
@@ -132,11 +132,13 @@ def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> li
         if machine is None:
             continue
         if machine.controller.is_active:
-            found.append(_belief("controller", broker, machine.controller.context.leadership.get((topic, number)), truth))
+            remembered = machine.controller.context.leadership.get((topic, number))
+            found.append(_belief("controller", broker, remembered, truth))
         found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth))
         replica = machine.partitions.get((topic, number))
         if replica is not None:
-            own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": replica.isr.committed or None}
+            isr = replica.isr.committed or None
+            own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": isr}
             found.append(_belief("replica", broker, own, truth))
     return found
 
@@ -144,7 +146,8 @@ def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> li
 def _belief(who: str, broker: int | None, what: Any, truth: dict[str, Any]) -> dict[str, Any]:
     if what is None:
         return {"who": who, "broker": broker, "leader": None, "leader_epoch": None, "isr": None, "differs": ["leader"]}
-    given = what if isinstance(what, dict) else {key: getattr(what, key, None) for key in ("leader", "leader_epoch", "isr")}
+    keys = ("leader", "leader_epoch", "isr")
+    given = what if isinstance(what, dict) else {key: getattr(what, key, None) for key in keys}
     isr = None if given["isr"] is None else list(given["isr"])
     differs = [key for key in ("leader", "leader_epoch") if given[key] != truth[key]]
     if isr is not None and sorted(isr) != sorted(truth["isr"]):
@@ -175,7 +178,8 @@ def _segment(segment: Any, active: bool) -> dict[str, Any]:
     stem = segment.path.rsplit("/", 1)[-1]
     entries = segment.index.entries()
     return {
-        "base": segment.base_offset, "next": segment.next_offset(), "active": active, "max_timestamp": segment.max_timestamp,
+        "base": segment.base_offset, "next": segment.next_offset(), "active": active,
+        "max_timestamp": segment.max_timestamp,
         "files": [
             [f"{stem}.log", segment.log.size, segment.log.flushed],
             [f"{stem}.index", segment.index.file.size, segment.index.file.flushed],

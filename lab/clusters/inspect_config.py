@@ -21,7 +21,7 @@ def config(world: World, name: str) -> dict[str, Any]:
         return {"name": name, "entries": [entry(one) for one in entries]}
     path = znodes.config_path("topics", which)
     node = tree(world).get(path)
-    if kind != "topic" or node is None and znodes.topic_path(which) not in tree(world):
+    if kind != "topic" or (node is None and znodes.topic_path(which) not in tree(world)):
         raise CommandError(f"there is no {kind} {which}", "name")
     overrides = znodes.decode_config(node.data) if node is not None and node.data else {}
     return {"name": name, "entries": [entry(one) for one in describe_topic(overrides, running(world, None))]}

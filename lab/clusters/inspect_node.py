@@ -29,7 +29,8 @@ def broker(node: Node, number: int) -> dict[str, Any]:
             for _, one in sorted(machine.partitions.items())
         ],
         "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
-        "epoch": machine.broker_epoch(), "controller": machine.controller.is_active, "cache_version": machine.cache.version,
+        "epoch": machine.broker_epoch(), "controller": machine.controller.is_active,
+        "cache_version": machine.cache.version,
     }  # fmt: skip
 
 
@@ -50,7 +51,8 @@ def _disks(machine: Any) -> list[dict[str, Any]]:
     for directory in manager.log_dirs:
         logs = [log for log in manager.logs() if manager.dir_of(log) == directory]
         found.append({
-            "directory": directory, "online": directory in live, "logs": len(logs), "size": sum(log.size_bytes for log in logs),
+            "directory": directory, "online": directory in live, "logs": len(logs),
+            "size": sum(log.size_bytes for log in logs),
             "segments": sum(len(log.segments) for log in logs),
         })  # fmt: skip
     return found
@@ -84,6 +86,13 @@ def pipeline(machine: Any) -> dict[str, int]:
     }  # fmt: skip
 
 
+def _waits(member: Any) -> str | None:
+    """In which request a member waits."""
+    if member is None:
+        return None
+    return "join" if member.awaiting_join else "sync" if member.awaiting_sync else None
+
+
 def group(machine: Any, number: int, found: Any) -> dict[str, Any]:
     """State, generation, members; positions come with `offsets`."""
     view = observe_groups(machine.groups.registry)[found.group_id]
@@ -97,6 +106,6 @@ def group(machine: Any, number: int, found: Any) -> dict[str, Any]:
             **shown, "leads": found.leader == shown["id"], "host": getattr(member, "client_host", None),
             "session_timeout_ms": getattr(member, "session_timeout_ms", None), "session_left_ms": left,
             "instance_id": getattr(member, "instance_id", None),
-            "waits": None if member is None else "join" if member.awaiting_join else "sync" if member.awaiting_sync else None,
+            "waits": _waits(member),
         })  # fmt: skip
     return {**view, "name": found.group_id, "coordinator": number, "protocol": found.protocol, "members": members}
