@@ -21,6 +21,7 @@ export class Desk {
     this.runs = { open: [], runs: [], total: 0 };
     this.work = null; // {key, params, share}: what is being made ready
     this.lab = "lab";
+    this.hosted = false;
     this.past = new Past(app.history, app.story, (question) => this.ask(question));
     this.past.onchange = () => app.set({});
     this.forks = new Forks(app, this);
@@ -45,7 +46,9 @@ export class Desk {
 
   async #greet() {
     try {
-      this.lab = (await api("/labs")).labs[0].id;
+      const [lab] = (await api("/labs")).labs;
+      this.lab = lab.id;
+      this.hosted = Array.isArray(lab.open); // this process has the runs
     } catch {
       // A process that only shows viewers a lab: there is nothing beside the live picture.
     }
@@ -91,6 +94,7 @@ export class Desk {
 
   // -- runs -----------------------------------------------------------------------------------
   async list() {
+    if (!this.hosted) return;
     try {
       this.runs = await api(`/labs/${this.lab}/runs?limit=40`);
     } catch {
