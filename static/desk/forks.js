@@ -22,7 +22,8 @@ export class Forks {
   /** Open the dialog for the moment that is looked at. */
   ask() {
     const { clock, history } = this.app;
-    const seq = history.seqAt(clock.viewed);
+    const last = history.seqAt(clock.viewed);
+    const seq = history.at(clock.viewed)?.seq === last ? last - 1 : last; // in the middle of one step of the world: before it
     this.moment = { run: this.desk.run, seq, t: clock.viewedTime, state: clock.state, topic: this.app.topicName };
     this.choices = {};
     this.app.set({});

@@ -81,6 +81,7 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     seen.wait(f"lab.feed.run !== '{live}'")
     seen.wait(f"lab.app.state.brokers[{other}].state === 'stopped'")
     assert seen.value("lab.clock.live") is True
+    assert seen.value(f"lab.app.state.brokers[{victim}].state") == "running"
     seen.wait("lab.app.desk.past.complete")
     assert "topic_created" in seen.value("lab.story.items.map((item) => item.code)")
     assert seen.value("location.hash") == f"#run={seen.value('lab.feed.run')}"
