@@ -28,6 +28,11 @@ def missing(what: str) -> None:
     pytest.skip(f"{what} is not installed")
 
 
+def have_modules(*names: str) -> bool:
+    """Whether all of these Python packages are installed."""
+    return all(importlib.util.find_spec(name) is not None for name in names)
+
+
 @pytest.fixture(scope="session")
 def require_program() -> Callable[[str], str]:
     """`require_program("kcat")`: its path, or the test skips (fails in CI)."""

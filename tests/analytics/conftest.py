@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed: pip install -r requirements/spark.txt")
+from tests.conftest import have_modules
 
-from lab.analytics import session
-from lab.analytics.errors import AnalyticsError
-from lab.experiments.run import run_scenario
-from tests.analytics.scenarios import short
+if have_modules("pyspark", "pyarrow", "numba"):
+    from lab.analytics import session
+    from lab.analytics.errors import AnalyticsError
+    from lab.experiments.run import run_scenario
+    from tests.analytics.scenarios import short
+else:
+    collect_ignore_glob = ["test_[!n]*.py"]  # test_not_installed.py stays, and says so
 
 
 @pytest.fixture(scope="session")
