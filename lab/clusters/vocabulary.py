@@ -160,7 +160,10 @@ def _process(required: tuple[str, ...] = (), **more: Check) -> CommandKind:
 
 
 KINDS: dict[str, CommandKind] = {
-    **{name: _process() for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "repair_disk", "expire_session")},
+    **{
+        name: _process()
+        for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "repair_disk", "expire_session")
+    },
     "power_loss": _process(torn=checks.truth),
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),

@@ -3,7 +3,7 @@
 | what | with | answer |
 |---|---|---|
 | history | seq | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it, `last`: seq of the last one |
-| fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of the run that is looked at |
+| fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of this run |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
 | export | name | `yaml` and `link`: what was done in a run of the lab's directory |
