@@ -33,7 +33,7 @@ class SparkWorker:
         self.master = master
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        self._open: dict[int, None] = {}
+        self._open: dict[int, subprocess.Popen[bytes]] = {}
         self._last = 0
 
     @property
@@ -47,13 +47,11 @@ class SparkWorker:
                 self._start()
             self._last += 1
             number = self._last
-            self._open[number] = None
             try:
-                self._write({**request, "id": number})
-            except OSError:
+                self._hand_in(number, request)
+            except OSError:  # it has died since
                 self._start()
-                self._open[number] = None
-                self._write({**request, "id": number})
+                self._hand_in(number, request)
         return number
 
     def cancel(self, number: int) -> None:
@@ -85,9 +83,15 @@ class SparkWorker:
         command = [sys.executable, "-P", "-m", "lab.analytics.worker", *([self.master] if self.master else [])]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=CHECKOUT,
+            start_new_session=True,  # Ctrl-C in a terminal is for the program that the person has started
             env=os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
         )  # fmt: skip
         threading.Thread(target=self._read, args=(self._process,), name="spark-worker", daemon=True).start()
+
+    def _hand_in(self, number: int, request: Mapping[str, Any]) -> None:
+        assert self._process is not None
+        self._open[number] = self._process
+        self._write({**request, "id": number})
 
     def _write(self, request: Mapping[str, Any]) -> None:
         assert self._process is not None and self._process.stdin is not None
@@ -103,6 +107,9 @@ class SparkWorker:
                 self._open.pop(event["id"], None)
             self.on_event(event)
         code = process.wait()
-        left, self._open = list(self._open), {}
+        with self._lock:
+            left = [number for number, its in self._open.items() if its is process]
+            for number in left:
+                del self._open[number]
         for number in left:
             self.on_event({"event": "failed", "id": number, "error": f"the Spark worker has ended (exit code {code})"})

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARK = "made-by-brokerlab"
-NEEDS_TEST_PACKAGES = ("test", "bench")
+NEEDS_MORE = {"test": "test", "bench": "test", "replay": "spark", "sweep": "spark"}
 PIP_VERSION = "26.0"
 PIP_SHA256 = "98436feffb9e31bc9339cf369fd55d3331b1580b6a6f1173bacacddcf9c34754"
 
@@ -38,7 +38,7 @@ class BootstrapError(Exception):
 def main(arguments: list[str]) -> int:
     """Bring the environment up to date and become the command line inside it."""
     checkout, environment, command = Path(arguments[0]), Path(arguments[1]).absolute(), arguments[2:]
-    groups = ["run", "test"] if command[:1] and command[0] in NEEDS_TEST_PACKAGES else ["run"]
+    groups = groups_of(command)
     try:
         prepare(checkout, environment, groups)
     except BootstrapError as error:
@@ -53,6 +53,11 @@ def main(arguments: list[str]) -> int:
     python = str(environment / "bin" / "python")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
     os.execv(python, [python, "-P", "-m", "lab.cli", *command])
+
+
+def groups_of(command: list[str]) -> list[str]:
+    """The lock files whose packages a command needs."""
+    return ["run", *(NEEDS_MORE[word] for word in command[:1] if word in NEEDS_MORE)]
 
 
 def prepare(checkout: Path, environment: Path, groups: list[str]) -> None:

@@ -92,6 +92,17 @@ def test_an_interrupted_environment_is_made_anew(ready, monkeypatch, tmp_path):
     assert (ready / "installed-test.txt").read_bytes() == (CHECKOUT / "requirements" / "test.txt").read_bytes()
 
 
+@pytest.mark.parametrize(("command", "group"), [("replay", "spark"), ("sweep", "spark"), ("test", "test"), ("bench", "test")])
+def test_a_command_that_needs_more_gets_it_first_and_then_starts_at_once(ready, command, group):
+    assert bootstrap.groups_of([command, "--help"]) == ["run", group]
+    assert bootstrap.groups_of(["up"]) == bootstrap.groups_of([]) == ["run"]
+    lock = (CHECKOUT / "requirements" / f"{group}.txt").read_bytes()
+    (ready / f"installed-{group}.txt").write_bytes(lock)
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    done = start(command, "--help", BROKERLAB_VENV=str(ready), PYTHONPATH=site, BROKERLAB_PYTHON="no-such-python")
+    assert (done.returncode, f"usage: brokerlab {command}" in done.stdout) == (0, True), done.stderr
+
+
 def test_only_a_lock_file_that_changed_is_installed(ready, monkeypatch):
     installed = []
     monkeypatch.setattr(bootstrap, "install", lambda _, lock: installed.append(lock.name))
