@@ -6,7 +6,7 @@
  *
  * | lesson | what is done |
  * |---|---|
- * | shrink | the link between the leader and one follower is cut: the ISR shrinks after replica.lag.time.max.ms |
+ * | shrink | the link between the leader and one follower is cut, and a record is written (a follower that misses nothing stays in sync): the ISR shrinks after replica.lag.time.max.ms |
  * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back |
  * | storm | three consumers of one group come and go |
  */
@@ -19,6 +19,7 @@ function shrink(state, topic, number) {
   if (leader < 0 || victim === undefined) return null;
   return [
     { do: { do: "partition_link", between: [`broker-${leader}`, `broker-${victim}`] } },
+    { do: { do: "produce", topic, partition: Number(number), value: "not at every replica", acks: "1" } },
     { until: (now) => !partitionOf(now, topic, number)?.isr.includes(victim), text: "macro.wait_isr", params: { broker: victim } },
   ];
 }

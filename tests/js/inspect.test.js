@@ -89,7 +89,7 @@ test("a lesson waits until its moment has come", async () => {
   app.history.live = cluster(1, [1, 3]);
   await runner.tick();
   await runner.tick();
-  assert.deepEqual([runner.lesson, sent], [null, ["partition_link"]]);
+  assert.deepEqual([runner.lesson, sent], [null, ["partition_link", "produce"]]);
 });
 
 test("known refusals become sentences of the reader's language, unknown ones stay", () => {
