@@ -22,13 +22,13 @@ RULES = (
 
 @async_only_middleware
 def content_security_policy(get_response: Answer) -> Answer:
-    """Adds the policy to every answer of Django's."""
+    """Adds the policy to every answer of Django's that does not bring its own."""
 
     async def answer(request: HttpRequest) -> HttpResponse:
         response = await get_response(request)
         # The host has passed ALLOWED_HOSTS when the answer is a page; a refused one gets no socket.
         host = request.META.get("HTTP_HOST", "") if response.status_code < 400 else "localhost"
-        response["Content-Security-Policy"] = RULES.format(host=host)
+        response.headers.setdefault("Content-Security-Policy", RULES.format(host=host))
         return response
 
     return answer

@@ -6,6 +6,7 @@ sleeping browser would cost unbounded memory.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -52,6 +53,18 @@ class LabServer(uvicorn.Server):
             self.lab_host = offer()
         if self.started and self._when_started is not None:
             self._when_started(self.url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Hang up, then end what this process has started for its viewers."""
+        await super().shutdown(sockets)
+        await asyncio.to_thread(_end_spark)
+
+
+def _end_spark() -> None:
+    """The worker process of replays, if there was one, ends with the server."""
+    from web.api.spark import replays
+
+    replays.stop()
 
 
 def listen(host: str, port: int) -> socket.socket:

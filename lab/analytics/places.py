@@ -80,10 +80,12 @@ def _runs_of(path: Path) -> list[RunPlace]:
 
 
 def _live_runs(data: Path) -> list[RunPlace]:
-    """Runs of a live lab; what is on the disks is the work of all, and counts for the last."""
+    """Runs of a live lab. Those of scenarios have disks of their own; the lab's count for its last run."""
     runs = sorted(one.parent for one in (data / "runs").glob(f"*/{RUN}"))
-    main = [run for run in runs if "-" not in run.name]
-    return [RunPlace(run.name, run, data if main and run == main[-1] else None) for run in runs]
+    disks = {run: run for run in runs if any(run.glob("broker-*"))}
+    main = [run for run in runs if "-" not in run.name and run not in disks]
+    disks |= dict.fromkeys(main[-1:], data)
+    return [RunPlace(run.name, run, disks.get(run)) for run in runs]
 
 
 def _named_apart(runs: list[RunPlace]) -> list[RunPlace]:

@@ -27,6 +27,7 @@ One job works at a time; Spark starts with the first one and stays.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -210,7 +211,11 @@ class Worker:
 
 
 def _line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")[:500]
+    """Its first line; of a traceback from Spark's Python processes the end, which says what was wrong."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reasons = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit|Interrupt)\b", line)]
+    traced = any(line.startswith("Traceback") for line in lines)
+    return (reasons[-1] if traced and reasons else lines[0] if lines else "").strip()[:500]
 
 
 def main() -> None:

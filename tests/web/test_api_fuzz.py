@@ -28,7 +28,7 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}", "Host": "localhost"}
 EXAMPLES = int(os.environ.get("BROKERLAB_FUZZ", "10"))
 KNOWN = {"lab": "lab", "run": "0001", "topic": "orders", "name": "acks-1"}
 # Jobs are processes of their own, and branches are worlds: other tests start few of them.
-LEFT_OUT = ("/api/scenarios/run", "/api/scenarios/{name}/run", "/api/labs/{lab}/forks")
+LEFT_OUT = ("/api/scenarios/run", "/api/scenarios/{name}/run", "/api/labs/{lab}/forks", "/api/runs/{run}/replay")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@
 | `labs` | the lab of this process: snapshot, events, commands, branches, records of topics |
 | `runs` | what runs have left: facts, receipt, journal, history, verification |
 | `scenarios`, `jobs` | validate and run scenarios; background work and its progress |
+| `replays`, `spark` | runs looked at with Spark, in its worker process |
 | `reference` | settings, codes of events, commands |
 | `asking`, `journal_file`, `records` | how a world is asked, its journal read, its batches decoded |
 | `work`, `worker`, `models` | processes that do what takes long, and what is remembered of them |

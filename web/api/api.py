@@ -16,14 +16,16 @@ from ninja.errors import HttpError
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
-from web.api import jobs, labs, problems, reference, runs, scenarios
+from web.api import jobs, labs, problems, reference, replays, runs, scenarios
 from web.api.docs import operations
 
 DEEPEST = 64
-TEXTS = {"/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML}
+TEXTS = {
+    "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML, "/report": replays.HTML,
+}  # fmt: skip
 WORDS = {
-    "labs": "The lab of this process", "runs": "What runs have left", "scenarios": "Scenarios",
-    "jobs": "Background work", "reference": "To look up",
+    "labs": "The lab of this process", "runs": "What runs have left", "replays": "Replay with Spark",
+    "scenarios": "Scenarios", "jobs": "Background work", "reference": "To look up",
 }  # fmt: skip
 
 
@@ -91,5 +93,5 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-for router in (labs.router, runs.router, scenarios.router, jobs.router, reference.router):
+for router in (labs.router, runs.router, replays.router, scenarios.router, jobs.router, reference.router):
     api.add_router("", router)
