@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -100,9 +99,8 @@ def test_the_invariants_hold_and_say_what_they_mean(seen: LabPage) -> None:
 
 
 @pytest.mark.parametrize("name", TABS)
-def test_axe_finds_nothing_in_a_tab(seen: LabPage, name: str) -> None:
-    if importlib.util.find_spec("axe_playwright_python") is None:
-        pytest.skip("the Python package axe-playwright-python is not installed")
+def test_axe_finds_nothing_in_a_tab(seen: LabPage, name: str, require_module: Callable[[str], None]) -> None:
+    require_module("axe_playwright_python")
     tab(seen, name)
     seen.page.wait_for_timeout(300)
     assert violations(seen.page) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Callable
@@ -97,9 +96,8 @@ def test_forced_colours_and_reduced_motion_work(visit: Open, forced: str, motion
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("tab", ["partitions", "brokers", "groups", "tree", "attach"])
-def test_axe_finds_nothing(visit: Open, tab: str, dark: bool) -> None:
-    if importlib.util.find_spec("axe_playwright_python") is None:
-        pytest.skip("the Python package axe-playwright-python is not installed")
+def test_axe_finds_nothing(visit: Open, tab: str, dark: bool, require_module: Callable[[str], None]) -> None:
+    require_module("axe_playwright_python")
     from axe_playwright_python.sync_playwright import Axe
 
     seen = visit(dark=dark, bypass_csp=True)
