@@ -1,19 +1,21 @@
 """Brokers' listeners: asyncio TCP on the world's own thread.
 
 Bytes are received into fresh buffers (asyncio.BufferedProtocol), split into frames without copying,
-and handed to the pump; answers are collected and leave in one write a connection and pass. A client
-that does not read what it asked for is not read from either, so its memory is bounded by what it
-had asked before.
+and handed to the pump; answers are collected and leave in one write a connection and pass, long
+ranges of files by sendfile (`drivers.sending`). A client that does not read what it asked for is not
+read from either, so its memory is bounded by what it had asked before.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
 from broker_core.drivers.pump import LivePump
+from broker_core.drivers.sending import FileRange, Sending, zero_copied
 from broker_core.kernel.inputs import ConnectionClosed, ConnectionOpened, FrameReceived, Input
 from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.wire.errors import WireError
@@ -31,7 +33,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.number = server.next_number()
         self.transport: asyncio.Transport | None = None
         self.frames = FrameReader(server.max_frame)
-        self.out: list[Buffer] = []
+        self.out: list[Buffer | FileRange] = []
+        self.sending: Sending | None = None
+        self.closing = False
         self.full = False
         self.held = False
         self.reading = True
@@ -77,7 +81,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def read_or_wait(self) -> None:
         """Read from the client only while it reads and its requests are being served."""
         transport = self.transport
-        wanted = not (self.full or self.held)
+        wanted = not (self.full or self.held or self.sending)
         if transport is None or transport.is_closing() or wanted == self.reading:
             return
         self.reading = wanted
@@ -87,20 +91,46 @@ class ClientConnection(asyncio.BufferedProtocol):
             transport.pause_reading()
 
     def flush(self) -> None:
-        """Everything collected in this pass, in one write."""
+        """Everything collected in this pass, in one write, or one after the other when files are among it."""
         out, self.out = self.out, []
-        if out and self.transport is not None and not self.transport.is_closing():
-            self.transport.writelines(out) if len(out) > 1 else self.transport.write(out[0])
+        transport = self.transport
+        if not out or transport is None:
+            return
+        if self.sending is None and not any(isinstance(part, FileRange) for part in out):
+            if not transport.is_closing():
+                transport.write(out[0]) if len(out) == 1 else transport.writelines(out)  # type: ignore[arg-type]
+            return
+        if self.sending is None:
+            self.sending = Sending(transport, asyncio.get_running_loop(), self.zero_copied, self.sent)
+            self.read_or_wait()
+        self.sending.add(out)
+
+    def zero_copied(self, size: int) -> None:
+        self.server.zero_copied[self.node] += size
+
+    def sent(self, whole: bool) -> None:
+        """No range of a file is on its way any more."""
+        self.sending = None
+        if self.transport is not None and (self.closing or not whole):
+            self.transport.close()
+        self.read_or_wait()
 
     def abort(self) -> None:
         """Close; what was answered before is still delivered."""
-        if self.transport is not None:
-            self.flush()
+        if self.transport is None:
+            return
+        self.flush()
+        self.closing = True
+        if self.sending is None:
             self.transport.close()
 
 
 class TcpServer:
-    """The listeners of all brokers of a world, and the world's output to outside clients."""
+    """The listeners of all brokers of a world, and the world's output to outside clients.
+
+    `bytes_out`, `zero_copied`: bytes for outside clients per node, and those of them that went from a file to a
+    socket without entering this process. Both depend on what happens to be in memory, so the world knows of neither.
+    """
 
     def __init__(self, host: str, ports: dict[str, int], max_frame: int) -> None:
         self.host = host
@@ -109,7 +139,8 @@ class TcpServer:
         self.pump: LivePump | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.connections: dict[int, ClientConnection] = {}
-        self.bytes_out = 0
+        self.bytes_out: Counter[str] = Counter()
+        self.zero_copied: Counter[str] = Counter()
         self._sockets: dict[str, socket.socket] = {}
         self._servers: dict[str, tuple[socket.socket, asyncio.Task[asyncio.Server]]] = {}
         self._dirty: dict[int, ClientConnection] = {}
@@ -168,9 +199,8 @@ class TcpServer:
         self._dirty[connection] = client
         out = client.out
         for part in buffers:
-            data = part.read() if isinstance(part, FileSlice) else part
-            self.bytes_out += len(data)
-            out.append(data)
+            self.bytes_out[client.node] += len(part)
+            out.append((zero_copied(part) or part.read()) if isinstance(part, FileSlice) else part)
 
     def close(self, connection: int, reason: str) -> None:
         client = self.connections.pop(connection, None)
@@ -182,6 +212,9 @@ class TcpServer:
         if client is not None:
             client.held = hold
             client.read_or_wait()
+
+    def sent(self, node: str) -> tuple[int, int]:
+        return self.bytes_out[node], self.zero_copied[node]
 
     def listen(self, node: str, port: int) -> None:
         if self.loop is None or node in self._servers:
@@ -209,5 +242,7 @@ class TcpServer:
             listener.close()
         for client in list(self.connections.values()):
             self.connections.pop(client.number, None)
+            if client.sending is not None:
+                client.sending.cancel()
             client.abort()
 

@@ -45,6 +45,10 @@ class Output(Protocol):
 
     def stop_listening(self, node: str) -> None: ...
 
+    def sent(self, node: str) -> tuple[int, int]:
+        """Bytes for outside clients of `node`, and those of them that never entered this process."""
+        ...
+
 
 class Operator(Protocol):
     """Carries out commands; raises CommandError."""

@@ -30,8 +30,17 @@ def broker(node: Node, number: int) -> dict[str, Any]:
         ],
         "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
         "epoch": machine.broker_epoch(), "controller": machine.controller.is_active,
-        "cache_version": machine.cache.version,
+        "cache_version": machine.cache.version, "sent": _sent(node),
     }  # fmt: skip
+
+
+def _sent(node: Node) -> dict[str, int] | None:
+    """What outside clients got, and how much of it by zero copy; None where the cluster has no outside."""
+    output = node.world.output
+    if output is None:
+        return None
+    size, zero_copied = output.sent(node.name)
+    return {"bytes": size, "zero_copied": zero_copied}
 
 
 def _changed(config: Any) -> list[Any]:

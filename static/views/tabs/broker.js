@@ -54,6 +54,11 @@ function connections(found, words) {
   ];
 }
 
+/** How much of what clients got went from a file to their sockets without entering the process. */
+function zeroCopy({ sent }, words) {
+  return sent && hint("sent", words.t("look.sent", { all: bytes(sent.bytes), zero: bytes(sent.zero_copied) }));
+}
+
 function partitions(view, found) {
   const { words } = view;
   const choose = (name) => {
@@ -86,7 +91,7 @@ function whole(view, id) {
     found?.pipeline && [
       facts([[words.t("look.broker_epoch"), found.epoch ?? "–"], [words.t("brokers.starts"), count(found.incarnation)], [words.t("look.is_controller"), words.t(found.controller ? "yes" : "no")], [words.t("look.cache_version"), count(found.cache_version)]]),
       title("pipeline", words.t("pipe")), pipelineBoxes(found.pipeline, words), hint("pipe-hint", words.t("pipe.hint", { n: found.pipeline.done })),
-      disks(found, words), partitions(view, found), connections(found, words), settings(found, words),
+      disks(found, words), partitions(view, found), connections(found, words), zeroCopy(found, words), settings(found, words),
     ],
     found && !found.pipeline && hint("stopped", words.t("look.not_running")),
   ];
