@@ -59,6 +59,17 @@ class Batch:
     def count(self) -> int:
         return len(self.records)
 
+    def note(self, number: int | str) -> None:
+        """Which value has joined the batch, in the shortest form."""
+        if isinstance(number, str):
+            self.texts.append(number)
+            return
+        runs = self.numbers
+        if runs and runs[-1][0] + runs[-1][1] == number:
+            runs[-1][1] += 1
+        else:
+            runs.append([number, 1])
+
 
 class PartitionQueue:
     """What waits for one partition, and what is on its way there.
@@ -118,7 +129,9 @@ class Accumulator:
                     batch.size += size
                     return batch
                 batch.closed = True
-        memory = max(self.batch_size, BATCH_OVERHEAD + size)
+        memory = self.batch_size
+        if memory < BATCH_OVERHEAD + size:
+            memory = BATCH_OVERHEAD + size
         if self.used + memory > self.buffer_memory:
             self.exhausted = True
             return None
@@ -178,10 +191,9 @@ class Accumulator:
         if not queue.batches:
             self.waiting.pop(queue, None)
 
-    def load(self, topic: str, available: list[int]) -> list[int]:
-        """Batches that wait per available partition, for the sticky partitioner."""
-        queues = self.queues
-        return [len(queues[(topic, p)].batches) if (topic, p) in queues else 0 for p in available]
+    def load(self, topic: str) -> list[tuple[int, int]]:
+        """(partition, batches) of the queues in which some wait, for the sticky partitioner."""
+        return sorted([(queue.partition, len(queue.batches)) for queue in self.waiting if queue.topic == topic])
 
     def pending(self) -> list[dict[str, Any]]:
         """What waits, for viewers: partition, batches, records and bytes."""

@@ -95,7 +95,7 @@ class ConsumerMachine:
 
     def _poll_soon(self) -> None:
         if self.in_poll and self._again is None:
-            self._again = self.node.soon(self._poll)
+            self._again = self.node.after(0, self._poll)
 
     def _got(self, found: list[tuple[TopicPartition, list[Record]]]) -> None:
         """poll() returns: the application deals with the records."""

@@ -31,6 +31,8 @@ class Idempotence:
         self.producer_id = -1
         self.epoch = -1
         self.bump_requested: dict[PartitionQueue, None] = {}
+        self.unresolved: dict[PartitionQueue, None] = {}
+        """The queues with a batch of unknown fate."""
 
     @property
     def has_id(self) -> bool:
@@ -44,9 +46,11 @@ class Idempotence:
 
     def may_send(self, queue: PartitionQueue) -> bool:
         """Whether the first waiting batch may leave now."""
-        if not self.has_id or self.bump_requested:
+        if self.producer_id < 0 or self.bump_requested:
             return False
         head, in_flight = queue.batches[0], queue.in_flight
+        if not in_flight:
+            return head.sequence != NO_SEQUENCE or queue.unresolved is None
         if head.sequence == NO_SEQUENCE:
             stale = any((b.producer_id, b.producer_epoch) != (self.producer_id, self.epoch) for b in in_flight)
             return queue.unresolved is None and not stale
@@ -63,12 +67,13 @@ class Idempotence:
 
     def acked(self, batch: Batch, offset: int) -> None:
         """The batch is in the log."""
-        if (batch.producer_id, batch.producer_epoch) == (self.producer_id, self.epoch):
-            queue = batch.queue
-            last = _add(batch.sequence, batch.count - 1)
-            queue.last_acked_sequence = max(queue.last_acked_sequence, last)
-            if offset >= 0:
-                queue.last_acked_offset = max(queue.last_acked_offset, offset + batch.count - 1)
+        if batch.producer_id == self.producer_id and batch.producer_epoch == self.epoch:
+            queue, more = batch.queue, len(batch.records) - 1
+            last = (batch.sequence + more) & MAX_SEQUENCE
+            if last > queue.last_acked_sequence:
+                queue.last_acked_sequence = last
+            if offset >= 0 and offset + more > queue.last_acked_offset:
+                queue.last_acked_offset = offset + more
 
     def may_retry(self, batch: Batch, error: int, log_start_offset: int) -> bool | None:
         """Whether to send again after this error; None: the error does not speak of sequences."""
@@ -93,6 +98,7 @@ class Idempotence:
         if unknown:
             behind = _add(batch.sequence, batch.count)
             queue.unresolved = behind if queue.unresolved is None else max(queue.unresolved, behind)
+            self.unresolved[queue] = None
             return
         queue.next_sequence -= batch.count
         for later in [*queue.in_flight, *queue.batches]:
@@ -102,11 +108,12 @@ class Idempotence:
 
     def settle(self) -> bool:
         """Resolve what is settled and take the new epoch that was asked for; True: a new id is needed."""
-        for queue in self.accumulator.queues.values():
-            if queue.unresolved is not None and not queue.in_flight and not _has_numbered(queue):
+        for queue in list(self.unresolved):
+            if not queue.in_flight and not _has_numbered(queue):
                 if queue.unresolved != _add(queue.last_acked_sequence, 1):
                     self.bump_requested[queue] = None
                 queue.unresolved = None
+                del self.unresolved[queue]
         if not self.bump_requested:
             return False
         bumped = list(self.bump_requested)
@@ -131,6 +138,7 @@ class Idempotence:
         queue.next_sequence = sequence
         queue.last_acked_sequence = -1
         queue.unresolved = None
+        self.unresolved.pop(queue, None)
 
 
 def _has_numbered(queue: PartitionQueue) -> bool:

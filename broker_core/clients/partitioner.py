@@ -17,7 +17,7 @@ the next partition in turn: the round robin that the old preset has.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
@@ -59,6 +59,8 @@ def partition_of_key(key: bytes, partitions: int) -> int:
 class RoundRobin:
     """Each record without a key to the next partition that has a leader (from a random start)."""
 
+    produced, sticky_bytes = 0, 1 << 62  # it never stays with a partition until that has enough
+
     def __init__(self, random: Random) -> None:
         self._next = random.randrange(1 << 31)
 
@@ -70,7 +72,7 @@ class RoundRobin:
     def appended(self, size: int, partitions: int, available: Sequence[int], may_switch: bool) -> None:
         """Nothing to remember: the next record goes elsewhere anyway."""
 
-    def load(self, partition_ids: Sequence[int], queue_sizes: Sequence[int], partitions: int) -> None:
+    def load(self, available: Sequence[int], waiting: Sequence[tuple[int, int]]) -> None:
         """Queues do not matter."""
 
 
@@ -79,7 +81,8 @@ class Sticky:
 
     Worked example of the weights. Three partitions with 0, 3 and 1 batches in their queues: inverted by
     max + 1 = 4 they weigh 4, 1 and 3, summed up 4, 5, 8. A random number in 0..7 then falls on
-    partition 0 with 4/8, on 1 with 1/8, on 2 with 3/8.
+    partition 0 with 4/8, on 1 with 1/8, on 2 with 3/8. Nearly all queues are empty nearly always, so the
+    sums are never written down: only the queues that hold something are walked over.
 
     Invariant: `0 <= produced < 2 * sticky_bytes` between calls.
     """
@@ -89,8 +92,8 @@ class Sticky:
         self.sticky_bytes = max(1, sticky_bytes)
         self.current = -1
         self.produced = 0
-        self._ids: list[int] = []
-        self._cumulative: list[int] = []
+        self._available: Sequence[int] = ()
+        self._waiting: list[tuple[int, int]] = []
 
     def partition(self, partitions: int, available: Sequence[int]) -> int:
         """The partition that records without a key go to at present."""
@@ -109,21 +112,36 @@ class Sticky:
             self.current = self._draw(partitions, available)
             self.produced = 0
 
-    def load(self, partition_ids: Sequence[int], queue_sizes: Sequence[int], partitions: int) -> None:
-        """Batches that wait per partition; no weights when all are equal and none was left out."""
-        self._ids, self._cumulative = [], []
-        if not queue_sizes or partitions < 2:
-            return
-        if len(queue_sizes) == partitions and min(queue_sizes) == max(queue_sizes):
-            return
-        ceiling, total = max(queue_sizes) + 1, 0
-        for partition, waiting in zip(partition_ids, queue_sizes, strict=True):
-            total += ceiling - waiting
-            self._ids.append(partition)
-            self._cumulative.append(total)
+    def load(self, available: Sequence[int], waiting: Sequence[tuple[int, int]]) -> None:
+        """`waiting`: (partition, batches in its queue) where there are any, by partition."""
+        self._available = available
+        self._waiting = []
+        for partition, batches in waiting:
+            place = bisect_left(available, partition)
+            if place < len(available) and available[place] == partition:
+                self._waiting.append((place, batches))
 
     def _draw(self, partitions: int, available: Sequence[int]) -> int:
         draw = self.random.randrange(1 << 31)
-        if self._cumulative:
-            return self._ids[bisect_right(self._cumulative, draw % self._cumulative[-1])]
+        if self._waiting:
+            return self._available[self._weighted(draw)]
         return available[draw % len(available)] if available else draw % partitions
+
+    def _weighted(self, draw: int) -> int:
+        """The place on whose share of all weights `draw` falls."""
+        waiting = self._waiting
+        ceiling, total = 1, 0
+        for _, batches in waiting:
+            total += batches
+            if batches >= ceiling:
+                ceiling = batches + 1
+        draw %= len(self._available) * ceiling - total
+        missing = 0  # by how much the weights of the places before are less than `ceiling` each
+        for place, batches in waiting:
+            start = place * ceiling - missing
+            if draw < start:
+                break
+            if draw < start + ceiling - batches:
+                return place
+            missing += batches
+        return (draw + missing) // ceiling

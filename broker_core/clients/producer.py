@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.clients.accumulator import Accumulator, Batch
+from broker_core.clients.accumulator import RECORD_OVERHEAD, Accumulator, Batch, PartitionQueue
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata, TopicInfo
 from broker_core.clients.partitioner import ROUND_ROBIN, RoundRobin, Sticky, partition_of_key
@@ -60,35 +60,29 @@ class Producer:
         size = (len(key) if key is not None else 0) + (len(value) if value is not None else 0)
         if headers:
             size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
-        queue = self.accumulator.queue(topic, partition)
-        batch = self.accumulator.append(queue, (self.node.wall_ms(), key, value, headers), size, self.node.now_us())
+        accumulator, node = self.accumulator, self.node
+        queue = accumulator.queue(topic, partition)
+        batch = accumulator.append(queue, (node.wall_ms(), key, value, headers), size, node.world.now_us)
         if batch is None:
             self.sender.wake()
             return False
-        _number(batch, number)
+        batch.note(number)
         if partitioner is not None:
-            self._appended(partitioner, topic, info, size)
-        self._maybe_wake(batch)
+            if partitioner.produced + size < partitioner.sticky_bytes:
+                partitioner.produced += size
+            else:
+                self._maybe_switch(partitioner, queue, info, size)
+        if len(batch.records) == 1 or batch.size + RECORD_OVERHEAD >= accumulator.batch_size:
+            self.sender.wake()  # a batch has begun, or one has become full
         return True
 
-    def _maybe_wake(self, batch: Batch) -> None:
-        """The sender runs when a batch has begun, and when one has become full."""
-        accumulator = self.accumulator
-        if len(batch.records) == 1 or batch.size + 8 >= accumulator.batch_size:
-            self.sender.wake()
-
-    def _appended(self, partitioner: Sticky | RoundRobin, topic: str, info: TopicInfo, size: int) -> None:
-        if isinstance(partitioner, RoundRobin):
-            return
-        if partitioner.produced + size >= partitioner.sticky_bytes:
-            if self.settings.partitioner_adaptive_partitioning_enable:
-                waiting = self.accumulator.load(topic, info.available)
-                partitioner.load(info.available, waiting, len(info.leaders))
-            queue = self.accumulator.queue(topic, partitioner.current)
-            may_switch = not queue.batches or self.accumulator.is_full(queue) or self.settings.linger_ms == 0
-            partitioner.appended(size, len(info.leaders), info.available, may_switch)
-        else:
-            partitioner.produced += size
+    def _maybe_switch(self, partitioner: Sticky | RoundRobin, queue: PartitionQueue, info: TopicInfo, size: int) -> None:
+        """The partition has got its bytes; where records go from now on depends on what waits elsewhere."""
+        accumulator, settings = self.accumulator, self.settings
+        if settings.partitioner_adaptive_partitioning_enable:
+            partitioner.load(info.available, accumulator.load(queue.topic))
+        may_switch = settings.linger_ms == 0 or not queue.batches or accumulator.is_full(queue)
+        partitioner.appended(size, len(info.leaders), info.available, may_switch)
 
     def _partitioner(self, topic: str) -> Sticky | RoundRobin:
         made: Sticky | RoundRobin
@@ -130,15 +124,3 @@ class Producer:
         """A batch has left the accumulator: there may be room again."""
         self.owner.batch_settled(batch, kind)
         self.owner.unblocked()
-
-
-def _number(batch: Batch, number: int | str) -> None:
-    """Note which value has joined the batch, in the shortest form."""
-    if isinstance(number, str):
-        batch.texts.append(number)
-        return
-    runs = batch.numbers
-    if runs and runs[-1][0] + runs[-1][1] == number:
-        runs[-1][1] += 1
-    else:
-        runs.append([number, 1])

@@ -62,6 +62,7 @@ class Sender:
         self.idempotence = Idempotence(accumulator) if settings.enable_idempotence else None
         self.codec = BY_NAME[settings.compression_type]
         self.delivery_us = settings.delivery_timeout_ms * 1000
+        self._expiry_us = node.now_us() + self.delivery_us
         self._asking_id = False
         self._awake = False
         self._timer: Timer | None = None
@@ -91,10 +92,14 @@ class Sender:
     def run(self) -> None:
         """One round."""
         self._awake = False
-        now = self.node.now_us()
-        self._expire(now)
-        waiting = self.accumulator.waiting
-        if self.idempotence is not None and not self._ready_to_number(waiting):
+        now = self.node.world.now_us
+        if now >= self._expiry_us:
+            self._expire(now)
+        waiting, idempotence = self.accumulator.waiting, self.idempotence
+        settled = idempotence is None or (
+            idempotence.producer_id >= 0 and not idempotence.bump_requested and not idempotence.unresolved
+        )
+        if not settled and not self._ready_to_number(waiting):
             return
         if waiting:
             for leader, queues in self._ready(now).items():
@@ -104,8 +109,7 @@ class Sender:
         """Whether an idempotent producer has its id."""
         idempotence = self.idempotence
         assert idempotence is not None
-        if idempotence.bump_requested or any(queue.unresolved is not None for queue in waiting):
-            idempotence.settle()
+        idempotence.settle()
         if idempotence.has_id:
             return True
         if waiting and not self._asking_id:
@@ -126,9 +130,14 @@ class Sender:
                 if leader < 0:
                     metadata.request_update()
                 elif not queue.muted and (self.idempotence is None or self.idempotence.may_send(queue)):
-                    found.setdefault(leader, []).append(queue)
-            at = min(at, expiry)
-            next_us = at if next_us < 0 else min(next_us, at)
+                    if leader in found:
+                        found[leader].append(queue)
+                    else:
+                        found[leader] = [queue]
+            if at > expiry:
+                at = expiry
+            if next_us < 0 or at < next_us:
+                next_us = at
         if next_us > now:
             self._wake_at(next_us)
         return found
@@ -141,14 +150,16 @@ class Sender:
             return
         if self.connections.in_flight(dest) >= settings.max_in_flight_requests_per_connection:
             return
-        batches: list[Batch] = []
-        size = 0
         start = self._turn % len(queues)
         self._turn += 1
-        for queue in queues[start:] + queues[:start]:
-            if batches and size + queue.batches[0].size > settings.max_request_size:
-                break
+        if start:
+            queues = queues[start:] + queues[:start]
+        batches: list[Batch] = []
+        size = 0
+        for queue in queues:
             size += queue.batches[0].size
+            if batches and size > settings.max_request_size:
+                break
             batches.append(self._take(queue))
         body = self._request(batches)
         if settings.acks == 0:
@@ -157,8 +168,10 @@ class Sender:
                 self._complete(batch, -1)
         else:
             self.connections.call(dest, ApiKey.PRODUCE, body, self._answered, (dest, batches))
-        if any(queue.batches for queue in queues):
-            self.wake()
+        for queue in queues:
+            if queue.batches:
+                self.wake()
+                break
 
     def _take(self, queue: PartitionQueue) -> Batch:
         batch = self.accumulator.take(queue)
@@ -178,8 +191,12 @@ class Sender:
             records = encode_batch(
                 batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence
             )
-            data = m.ProduceRequest.PartitionProduceData(index=batch.queue.partition, records=records)
-            topics.setdefault(batch.queue.topic, []).append(data)
+            queue = batch.queue
+            data = m.ProduceRequest.PartitionProduceData(index=queue.partition, records=records)
+            if queue.topic in topics:
+                topics[queue.topic].append(data)
+            else:
+                topics[queue.topic] = [data]
         return m.ProduceRequest(
             acks=self.settings.acks,
             timeout=self.settings.request_timeout_ms,
@@ -194,15 +211,21 @@ class Sender:
             for batch in batches:
                 self._refused(batch, ErrorCode.NETWORK_EXCEPTION, -1)
         else:
-            answers = {(t.name, p.index): p for t in response.responses for p in t.partition_responses}
+            answers = {}
+            for topic in response.responses:
+                for answer in topic.partition_responses:
+                    answers[topic.name, answer.index] = answer
             for batch in batches:
-                answer = answers[(batch.queue.topic, batch.queue.partition)]
-                if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-                    self._complete(batch, answer.base_offset if answer.error_code == ErrorCode.NONE else -1)
+                answer = answers[batch.queue.topic, batch.queue.partition]
+                if not answer.error_code:
+                    self._complete(batch, answer.base_offset)
+                elif answer.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+                    self._complete(batch, -1)
                 else:
                     self._refused(batch, answer.error_code, answer.log_start_offset)
-        if self.idempotence is not None:
-            self.idempotence.settle()
+        idempotence = self.idempotence
+        if idempotence is not None and (idempotence.unresolved or idempotence.bump_requested):
+            idempotence.settle()
         if self.accumulator.waiting:
             self.wake()
 
@@ -276,10 +299,12 @@ class Sender:
 
     # -- the end of batches -----------------------------------------------------------------
     def _expire(self, now: int) -> None:
-        """Give up what is older than `delivery.timeout.ms`, waiting or on its way."""
+        """Give up what is older than `delivery.timeout.ms`, waiting or on its way.
+
+        What is left is no older than the oldest of it, what comes later no older than now: until then
+        nothing expires, and `run` need not look at every queue.
+        """
         horizon = now - self.delivery_us
-        if horizon < 0:
-            return
         for queue in list(self.accumulator.waiting):
             while queue.batches and queue.batches[0].created_us <= horizon:
                 batch = queue.batches[0]
@@ -288,6 +313,8 @@ class Sender:
         for queue in self.accumulator.queues.values():
             for batch in [b for b in queue.in_flight if b.created_us <= horizon and not b.done]:
                 self._fail(batch, "TIMEOUT", True)
+        live = [b for queue in self.accumulator.queues.values() for b in (*queue.batches, *queue.in_flight) if not b.done]
+        self._expiry_us = min([batch.created_us for batch in live], default=now) + self.delivery_us
 
     def _fail(self, batch: Batch, error: str, unknown: bool) -> None:
         """The producer gives up; `unknown`: one of the tries may have been written."""

@@ -71,6 +71,10 @@ COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {reaso
     command="the command object", reason="what was wrong")
 DISK_FAULT = _event(TRANSITION, "disk_fault", "disk fault on {path}: {error}",
     path="file or directory", error="what the storage answered", operation="append | read | flush | ...")
+DISKS_CHANGED = _event(TRANSITION, "disks_changed", "disks: {faults}",
+    faults="the faults that they have from now on: kind, directory, once, on_call, probability; none: they work")
+PROTECTION_SET = _event(TRANSITION, "protection_set", "protection {protection}: {on}",
+    protection="name of the protection", on="whether it is in place from now on")
 MESSAGE_DROPPED = _event(MESSAGE, "message_dropped", "message to {dest} is lost ({reason})",
     dest="node", kind="what was lost", reason="partitioned | dropped | connection breaks | chosen")
 

@@ -39,11 +39,12 @@ class Link:
 
     * gap: something was lost, and the connection has not been broken for it yet
     * breaking: it will be, `BREAK_US` after the loss
+    * faulty: it does not simply deliver; direct: it does, and in the same instant
     """
 
     __slots__ = (
         "source", "dest", "delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned",
-        "default_delay_us", "last_delivery_us", "faulty", "gap", "breaking", "lose",
+        "default_delay_us", "last_delivery_us", "faulty", "direct", "gap", "breaking", "lose",
     )  # fmt: skip
 
     def __init__(self, source: str, dest: str, delay_us: int) -> None:
@@ -79,6 +80,7 @@ class Link:
             self.jitter_us or self.drop or self.duplicate or self.reorder or self.bandwidth or self.partitioned
             or self.lose
         )  # fmt: skip
+        self.direct = not self.faulty and not self.delay_us
 
     def lose_next(self, api_key: int) -> None:
         """Lose the next message with this `api_key`, and nothing else."""
@@ -102,7 +104,8 @@ class Link:
         if self.breaking:
             return "connection breaks"
         if self.drop and rng.random() < self.drop:
-            self.gap = self.breaking = self.faulty = True
+            self.gap = self.breaking = True
+            self._look()
             return "dropped"
         return None
 

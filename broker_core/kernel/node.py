@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
 
+Call = tuple["Node | None", int, int, Callable[..., Any], tuple[Any, ...]]
+"""A call that is due now and cannot be cancelled: node, its incarnation, cause, method, arguments."""
+
 
 class Machine(Protocol):
     """What runs in a node. It acts on messages and timers through the node's ports alone."""
@@ -39,14 +42,11 @@ class Machine(Protocol):
 
 
 class Timer:
-    """One scheduled call. Cancelling it also lets go of what it would have been given."""
+    """A call that can be cancelled. Cancelling it also lets go of what it would have been given."""
 
-    __slots__ = ("seq", "cause", "node", "incarnation", "method", "args")
+    __slots__ = ("cause", "node", "incarnation", "method", "args")
 
-    def __init__(
-        self, seq: int, cause: int, node: Node | None, method: Callable[..., Any], args: tuple[Any, ...]
-    ) -> None:
-        self.seq = seq
+    def __init__(self, cause: int, node: Node | None, method: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.cause = cause
         self.node = node
         self.incarnation = node.incarnation if node is not None else 0
@@ -92,6 +92,7 @@ class Node:
     """One process: its name, its disks, its machine, and how it may act on the world.
 
     `messages`, `details`: whether events of these levels are recorded, asked before parameters are made.
+    `live`: the incarnation while it runs, else 0: whether a call may run is one comparison.
     """
 
     def __init__(self, world: World, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> None:
@@ -102,11 +103,13 @@ class Node:
         self.machine: Machine | None = None
         self.messages = world.journal.level >= MESSAGE
         self.details = world.journal.level >= DETAIL
+        self.journal = world.journal
         self.incarnation = 0
+        self.live = 0
         self.state = STOPPED
         self.how_stopped: str | None = None
         self.clock_skew_ms = 0
-        self.held: list[Timer] = []
+        self.held: list[Timer | Call] = []
         self._routes: dict[str, tuple[Node, Link]] = {}
         self._random: dict[str, Random] = {}
 
@@ -119,9 +122,10 @@ class Node:
         """What this process believes the time of day to be, milliseconds since 1970."""
         return self.world.epoch_ms + self.world.now_us // 1000 + self.clock_skew_ms
 
-    def soon(self, method: Callable[..., Any], *args: Any) -> Timer:
-        """Call later in this instant, behind everything that is already due."""
-        return self.world.schedule(0, self, method, args)
+    def soon(self, method: Callable[..., Any], *args: Any) -> None:
+        """Call later in this instant, behind everything that is already due. Not to be cancelled."""
+        world = self.world
+        world.due.append((self, self.incarnation, world.seq, method, args))
 
     def after(self, delay_us: int, method: Callable[..., Any], *args: Any) -> Timer:
         """Call after `delay_us`."""
@@ -140,10 +144,10 @@ class Node:
             route = self._routes[dest] = world.nodes[dest], world.network.link(self.name, dest)
         node, link = route
         machine = node.machine
-        if link.faulty or link.delay_us or machine is None:
-            world.send(self, dest, message, size)
+        if link.direct and machine is not None:
+            world.due.append((node, node.incarnation, world.seq, machine.receive, (self.name, message)))
         else:
-            world.schedule(0, node, machine.receive, (self.name, message))
+            world.send(self, dest, message, size)
 
     def write(self, connection: int, buffers: Sequence[Buffer | FileSlice]) -> None:
         """Write to an outside client's connection."""
@@ -164,12 +168,10 @@ class Node:
     # -- record and chance ------------------------------------------------------------------
     def emit(self, code: EventCode, **params: Any) -> None:
         """Add an event of this node to the journal."""
-        world = self.world
-        journal = world.journal
-        level = code.level
+        world, journal = self.world, self.journal
+        level, room = code.level, journal.room
         if level > journal.level:
             return
-        room = journal.room
         if room and level:
             journal.room = room - 1
             journal.fresh.append((world.seq, world.now_us, self.name, code.name, world.cause, params))

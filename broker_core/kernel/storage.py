@@ -55,8 +55,8 @@ class File(Protocol):
 
     def close(self) -> None: ...
 
-    def flip(self, position: int) -> None:
-        """A bit at `position` turns over, unnoticed."""
+    def overwrite(self, position: int, data: bytes) -> None:
+        """Other bytes in place of those from `position`, inside the file: damage, unnoticed (`storage_faults`)."""
         ...
 
 

@@ -8,9 +8,15 @@ A fault belongs to one directory (a mounted disk, one of `log.dirs`), or to all 
 | write_error | the same, and truncate, flush, rename, delete | Input/output error         |
 | read_error  | read                                         | Input/output error          |
 | lost_fsync  | flush                                        | "done", but nothing is safe |
+| slow        | append, write of a small file, flush         | "done", `latency_us` later  |
+| misdirected | append                                       | "done", but somewhere else  |
 
-When it hits: every time, `once`, from the `on_call`-th of its operations on, or with a `probability`.
-Nothing tells a process of a bit that flips (`File.flip`); checksums do, when they are looked at.
+When it hits: every time, `times` times, from the `on_call`-th of its operations on, or with a `probability`.
+Nothing tells a process of a bit that flips (`flip`), or of a write that went to another place of its file
+(`misdirect`: zeros where it belongs, and earlier bytes gone); checksums do, when they are looked at.
+
+Nothing in this world can wait inside a call, so what a slow disk costs is noted as a debt, and the thread that
+asked pays it afterwards (`take_debt`): it stays busy for so long, and its answer leaves when it is paid.
 
 Both homes of files ask `check` only while a fault is set, so a healthy disk pays nothing for it.
 
@@ -31,39 +37,48 @@ if TYPE_CHECKING:
     from broker_core.kernel.storage import Storage
 
 FULL, WRITE_ERROR, READ_ERROR, LOST_FSYNC = "full", "write_error", "read_error", "lost_fsync"
+SLOW, MISDIRECTED = "slow", "misdirected"
 PAGE = 4096
+SECTOR = 512
 _GROWS = ("append", "write", "create")
 _HITS = {
     FULL: _GROWS,
     WRITE_ERROR: (*_GROWS, "truncate", "flush", "rename", "delete"),
     READ_ERROR: ("read",),
     LOST_FSYNC: ("fsync",),
+    SLOW: ("append", "write", "flush"),
+    MISDIRECTED: ("placed",),
 }
 _REASONS = {FULL: "No space left on device", WRITE_ERROR: "Input/output error", READ_ERROR: "Input/output error"}
 
 
 class DiskFault:
-    """One rule. `directory` "" = all of the node's disks; `calls` counts the operations that it could hit."""
+    """One rule. `directory` "" = all of the node's disks; `calls` counts the operations that it could hit.
+
+    `times`: how often it hits, None for ever. `latency_us`: what an operation of a slow disk costs.
+    """
 
     def __init__(
-        self, kind: str, directory: str = "", once: bool = False, on_call: int = 1, probability: float = 1.0
-    ) -> None:
+        self, kind: str, directory: str = "", times: int | None = None, on_call: int = 1, probability: float = 1.0,
+        latency_us: int = 0,
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.directory = directory
-        self.once = once
+        self.times = times
         self.on_call = on_call
         self.probability = probability
+        self.latency_us = latency_us
         self.calls = 0
-        self.spent = False
+        self.hit = 0
 
     def hits(self, path: str, operation: str, random: Random) -> bool:
         """Whether this operation fails; counts it."""
-        if self.spent or operation not in _HITS[self.kind] or not _below(path, self.directory):
+        if self.hit == self.times or operation not in _HITS[self.kind] or not _below(path, self.directory):
             return False
         self.calls += 1
         if self.calls < self.on_call or (self.probability < 1.0 and random.random() >= self.probability):
             return False
-        self.spent = self.once
+        self.hit += 1
         return True
 
 
@@ -73,12 +88,25 @@ class DiskFaults:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.rules: list[DiskFault] = []
+        self.debt_us = 0
 
     def check(self, path: str, operation: str) -> None:
-        """Raise StorageError when a rule says so."""
+        """Raise StorageError when a rule says so; what a slow disk costs is added to the debt."""
         for rule in self.rules:
             if rule.hits(path, operation, self.random):
-                raise StorageError(path, operation, _REASONS[rule.kind])
+                if rule.kind != SLOW:
+                    raise StorageError(path, operation, _REASONS[rule.kind])
+                self.debt_us += rule.latency_us
+
+    def take_debt(self) -> int:
+        """Microseconds that the disk has needed since the last call."""
+        debt, self.debt_us = self.debt_us, 0
+        return debt
+
+    def placed(self, file: WritableFile, position: int) -> None:
+        """Bytes were appended at `position`; perhaps they are not there."""
+        if any(rule.hits(file.path, "placed", self.random) for rule in self.rules):
+            misdirect(file, position, self.random)
 
     def loses_flush(self, path: str) -> bool:
         """Flush fails (StorageError), or (True) says that it is done and does nothing."""
@@ -86,8 +114,8 @@ class DiskFaults:
         return any(rule.hits(path, "fsync", self.random) for rule in self.rules)
 
 
-class TornFile(Protocol):
-    """What `tear` needs of a file."""
+class WritableFile(Protocol):
+    """What damage needs of a file."""
 
     path: str
     size: int
@@ -99,12 +127,16 @@ class TornFile(Protocol):
 
     def append(self, buffers: Any) -> int: ...
 
+    def peek(self, position: int, size: int) -> memoryview: ...
+
+    def overwrite(self, position: int, data: bytes) -> None: ...
+
 
 def _below(path: str, directory: str) -> bool:
     return not directory or path == directory or path.startswith(directory + "/")
 
 
-def lose_power(files: Iterable[TornFile], torn: Random | None) -> None:
+def lose_power(files: Iterable[WritableFile], torn: Random | None) -> None:
     """Cut every file to what was flushed; with `torn`, to that and some of the rest."""
     for file in files:
         rest = bytearray(file.read(file.flushed, file.size - file.flushed)) if torn is not None else bytearray()
@@ -127,6 +159,20 @@ def tear(rest: bytearray, position: int, random: Random) -> bytearray:
             kept[random.randrange(start, end)] ^= 1 << random.randrange(8)
         start = end
     return kept
+
+
+def flip(file: WritableFile, position: int) -> None:
+    """A bit at `position` turns over, unnoticed."""
+    file.overwrite(position, bytes([file.peek(position, 1)[0] ^ 1]))
+
+
+def misdirect(file: WritableFile, position: int, random: Random) -> None:
+    """What was appended at `position` is in an earlier sector of the file, in place of what was there."""
+    written = bytes(file.peek(position, file.size - position))
+    elsewhere = SECTOR * random.randrange(position // SECTOR + 1)
+    file.overwrite(position, bytes(len(written)))
+    if elsewhere < position:
+        file.overwrite(elsewhere, written[: position - elsewhere])
 
 
 class Unfaulted:

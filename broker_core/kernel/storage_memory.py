@@ -50,6 +50,8 @@ class MemoryFile:
             elif size:
                 self._append_small(buffer, size)
             self.size += size
+        if self.faults is not None:
+            self.faults.placed(self, position)
         return position
 
     def _append_small(self, buffer: Buffer, size: int) -> None:
@@ -115,13 +117,16 @@ class MemoryFile:
         if self.faults is None or not self.faults.loses_flush(self.path):
             self.flushed = self.size
 
-    def flip(self, position: int) -> None:
+    def overwrite(self, position: int, data: bytes) -> None:
         self._block = None
         index = bisect_right(self._starts, position) - 1
-        start = self._starts[index]
-        chunk = bytearray(self._chunks[index][: self._limit(index) - start])
-        chunk[position - start] ^= 1
-        self._chunks[index] = memoryview(chunk).toreadonly()
+        while data:
+            start = self._starts[index]
+            chunk = bytearray(self._chunks[index][: self._limit(index) - start])
+            part = data[: len(chunk) - (position - start)]
+            chunk[position - start : position - start + len(part)] = part
+            self._chunks[index] = memoryview(chunk).toreadonly()
+            position, data, index = position + len(part), data[len(part) :], index + 1
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -11,6 +11,9 @@ Order. Calls run by (time, sequence). Those that are due now wait in a deque, la
 
 When a call runs (or an input is injected) it gets the next *id*: the number of its events in the
 journal, and the cause of whatever it schedules. So ids grow with time, and a cause is always smaller.
+
+Nearly all calls are messages that are due at once, and nobody cancels them: those are plain tuples
+(`node.Call`). A `Timer` is made only for what is called later, or may be cancelled.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from random import Random
 from typing import Any, Protocol
 
@@ -26,7 +30,7 @@ from broker_core.kernel.errors import CommandError, KernelError
 from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
 from broker_core.kernel.journal import Journal, OperationLog
 from broker_core.kernel.network import Network
-from broker_core.kernel.node import PAUSED, RUNNING, STOPPED, Machine, Node, Timer
+from broker_core.kernel.node import PAUSED, RUNNING, STOPPED, Call, Machine, Node, Timer
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
 
 LIVELOCK = 2_000_000
@@ -67,7 +71,6 @@ class World:
         self.now_us = 0
         self.seq = 0
         self.cause = 0
-        self.executed = 0
         self.nodes: dict[str, Node] = {}
         self.network = Network(self, link_delay_us)
         self.journal = Journal(record_level)
@@ -76,10 +79,11 @@ class World:
         self.output: Output | None = None
         self.connections: dict[int, str] = {}
         self.observers: list[Callable[[int], None]] = []
-        self._last_seq = 0
-        self._last_id = 0
-        self._due: deque[Timer] = deque()
+        self.due: deque[Timer | Call] = deque()
         self._later: list[tuple[int, int, Timer]] = []
+        self._last_place = 0
+        self._injected = 0
+        self._passed_over = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "output": None, "observers": []}
@@ -89,14 +93,19 @@ class World:
         return Random(f"{self.seed}/{name}")
 
     # -- the queue --------------------------------------------------------------------------
+    @property
+    def executed(self) -> int:
+        """Calls so far, with those that found their process gone or paused."""
+        return self.seq - self._injected + self._passed_over
+
     def schedule(self, delay_us: int, node: Node | None, method: Callable[..., Any], args: tuple[Any, ...]) -> Timer:
         """Call `method(*args)` in `node` after `delay_us`, unless its process has ended by then."""
-        self._last_seq = seq = self._last_seq + 1
-        timer = Timer(seq, self.seq, node, method, args)
+        timer = Timer(self.seq, node, method, args)
         if delay_us <= 0:
-            self._due.append(timer)
+            self.due.append(timer)
         else:
-            heapq.heappush(self._later, (self.now_us + delay_us, seq, timer))
+            self._last_place = place = self._last_place + 1
+            heapq.heappush(self._later, (self.now_us + delay_us, place, timer))
         return timer
 
     def run_until(self, time_us: int) -> None:
@@ -128,10 +137,8 @@ class World:
     def step(self, until_us: int | None = None) -> bool:
         """Execute one event, moving the clock when nothing is due; False when nothing is left."""
         while True:
-            while self._due:
-                timer = self._due.popleft()
-                if timer.method is not None:
-                    self._execute(timer)
+            while self.due:
+                if self._execute(self.due.popleft()):
                     return True
             if not self._later or (until_us is not None and self._later[0][0] > until_us):
                 return False
@@ -139,7 +146,7 @@ class World:
 
     def next_time_us(self) -> int | None:
         """When the next call is due, or None."""
-        if self._due:
+        if self.due:
             return self.now_us
         later = self._later
         while later and later[0][2].method is None:
@@ -151,7 +158,7 @@ class World:
 
         Observers are told the new time before: what they see then is the same in every execution of the run.
         """
-        later, due = self._later, self._due
+        later, due = self._later, self.due
         for observer in self.observers:
             observer(later[0][0])
         now = later[0][0]
@@ -162,39 +169,43 @@ class World:
                 due.append(timer)
 
     def _drain(self) -> None:
-        due = self._due
-        limit = self.executed + LIVELOCK
-        while due:
-            timer = due.popleft()
-            method, node = timer.method, timer.node
-            if method is None:
-                continue
-            if node is None or node.state != RUNNING or timer.incarnation != node.incarnation:
-                self._execute(timer)
-                continue
-            timer.method = None
-            self.executed = executed = self.executed + 1
-            self.seq = self._last_id = self._last_id + 1
-            self.cause = timer.cause
-            method(*timer.args)
-            if executed > limit:
-                raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last: {method}")
+        """Execute what is due now, and what that makes due."""
+        due = self.due
+        take = due.popleft
+        for _ in repeat(None, LIVELOCK):
+            if not due:
+                return
+            call = take()
+            if call.__class__ is tuple:  # as `_execute`, without a frame of its own
+                node, incarnation, cause, method, args = call
+                if node.live == incarnation:
+                    self.seq += 1
+                    self.cause = cause
+                    method(*args)
+                    continue
+            self._execute(call)
+        raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last is #{self.seq}")
 
-    def _execute(self, timer: Timer) -> None:
-        self.executed += 1
-        node = timer.node
-        if node is not None:
-            if timer.incarnation != node.incarnation or node.state == STOPPED:
-                return
-            if node.state == PAUSED:
-                node.held.append(timer)
-                return
-        method, args = timer.method, timer.args
-        timer.method = None  # no longer active
-        self._last_id = self.seq = self._last_id + 1
-        self.cause = timer.cause
-        if method is not None:
-            method(*args)
+    def _execute(self, call: Timer | Call) -> bool:
+        """Run a call if its process runs; False when it was cancelled before."""
+        if isinstance(call, Timer):
+            method, node, incarnation = call.method, call.node, call.incarnation
+            cause, args = call.cause, call.args
+            if method is None:
+                return False
+        else:
+            node, incarnation, cause, method, args = call
+        if node is not None and node.live != incarnation:
+            self._passed_over += 1
+            if incarnation == node.incarnation and node.state == PAUSED:
+                node.held.append(call)
+            return True
+        if isinstance(call, Timer):
+            call.method = None  # no longer active
+        self.seq += 1
+        self.cause = cause
+        method(*args)
+        return True
 
     # -- nodes ------------------------------------------------------------------------------
     def add_node(self, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> Node:
@@ -210,6 +221,7 @@ class World:
         if node.state != STOPPED:
             raise CommandError(f"{name} is {node.state} already")
         node.incarnation += 1
+        node.live = node.incarnation
         node.state = RUNNING
         node.how_stopped = None
         if name in self.network.silent:
@@ -239,6 +251,7 @@ class World:
         if node.state == PAUSED:
             raise CommandError(f"{name} is paused already")
         node.state = PAUSED
+        node.live = 0
         node.emit(events.PROCESS_PAUSED)
 
     def resume(self, name: str) -> None:
@@ -247,11 +260,10 @@ class World:
         if node.state != PAUSED:
             raise CommandError(f"{name} is not paused")
         node.state = RUNNING
+        node.live = node.incarnation
         node.emit(events.PROCESS_RESUMED)
         held, node.held = node.held, []
-        for timer in held:
-            self._last_seq = timer.seq = self._last_seq + 1
-            self._due.append(timer)
+        self.due += held
 
     def stop(self, name: str) -> None:
         """Ask for a controlled shutdown; the process ends when its machine is ready."""
@@ -272,6 +284,7 @@ class World:
     def end_process(self, node: Node, how: str) -> None:
         """The process is over: nothing that it scheduled will run."""
         node.state = STOPPED
+        node.live = 0
         node.how_stopped = how
         node.machine = None
         node.held.clear()
@@ -330,7 +343,8 @@ class World:
     # -- inputs -----------------------------------------------------------------------------
     def inject(self, item: Input) -> None:
         """Take an input in this instant. The caller runs the world on afterwards."""
-        self._last_id = self.seq = self._last_id + 1
+        self.seq += 1
+        self._injected += 1
         self.cause = 0
         if isinstance(item, FrameReceived):
             self._frame_received(item)

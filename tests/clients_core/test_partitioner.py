@@ -49,7 +49,7 @@ def test_an_unfinished_batch_holds_the_partition_up_to_twice_the_bytes() -> None
 
 def test_long_queues_are_drawn_less_often() -> None:
     sticky = Sticky(Random(7), 1)
-    sticky.load([0, 1, 2], [0, 3, 1], 3)
+    sticky.load([0, 1, 2], [(1, 3), (2, 1)])
     drawn: Counter[int] = Counter()
     for _ in range(8000):
         drawn[sticky.partition(3, [0, 1, 2])] += 1
