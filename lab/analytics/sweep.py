@@ -46,26 +46,31 @@ class Work:
         return simulate(name, document, seed, command.replace("SEED", str(seed)))
 
 
-def rows(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with its numbers: a row for each, handed on as soon as it is there."""
+def rows(work: Work, box: Any = None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with its numbers: a row for each, handed on as soon as it is there, and put into the letter
+    box of a `tally`."""
 
     def run_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pylist([work.run(number)], schema=SCHEMA)
+                row = work.run(number)
+                if box is not None:
+                    box.add([row])
+                yield pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
     return run_all
 
 
 def sweep(
-    spark: SparkSession, scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None
+    spark: SparkSession, scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None,
+    box: Any = None,
 ) -> DataFrame:  # fmt: skip
     """A row a run, not yet computed."""
     total = len(cells) * len(seeds)
     work = Work([(cell.name, cell.document, command_of(scenario, cell, out)) for cell in cells], list(seeds))
     parts = min(total, TASKS_PER_CORE * parallelism(spark))
     scattered = spark.range(total, numPartitions=1).repartition(parts) if parts > 1 else spark.range(total)
-    return scattered.mapInArrow(rows(work), DDL)
+    return scattered.mapInArrow(rows(work, box), DDL)
 
 
 def parallelism(spark: SparkSession) -> int:

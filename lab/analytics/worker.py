@@ -6,6 +6,7 @@
 |---|---|
 | `{"do": "replay", "id": 1, "paths": [...], "queries": [...], "out": "DIR"}` | queries and out may be left out |
 | `{"do": "sweep", "id": 2, "scenario": "FILE", "grid": ["acks=0,1"], "seeds": "1..50", "out": "DIR"}` | |
+| `{"do": "rolling", "id": 3, "run": "DIR", "out": "DIR"}` | goes on beside other jobs until it is cancelled |
 | `{"do": "cancel", "id": 1}` | queued or running |
 | `{"do": "stop"}`, or the end of the input | |
 
@@ -17,11 +18,15 @@
 | stage | id, stage, done, total: tasks of what Spark computes now |
 | progress | id, what, done, total: answers, tables, report |
 | answer | id, query, columns, rows, count |
+| axes | id, keys, cells: what a sweep's table will have |
+| runs | id, done, failed, total, seconds, rows (new ones), cells (sums so far) |
+| figures | id, and what `rolling` has found |
 | result | id, cells, failed (a sweep) |
 | failed | id, error: one line |
 | refused | error: a line that is no request |
 
-One job works at a time; Spark starts with the first one and stays.
+One job works at a time, and rolling figures beside it; Spark starts with the first one and stays. When its
+virtual machine dies, this process ends with the code MACHINE_GONE, and `client` starts another one.
 """
 
 from __future__ import annotations
@@ -38,11 +43,16 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from lab.analytics import grid, session, sweep, sweep_report
+from lab.analytics import grid, session, sweep, sweep_report, tally
 from lab.analytics import replay as pipeline
 from lab.analytics.errors import AnalyticsError
 
 LOOK_S = 0.3
+MACHINE_GONE = 70
+GONE_S = 3.0
+TAG = "job"
+KINDS = ("replay", "sweep", "rolling")
+_BROKEN = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "EOFError")
 
 
 class Cancelled(Exception):
@@ -63,6 +73,8 @@ class Worker:
         self._running: Any = None
         self._cancelled = False
         self._ended = False
+        self._sweeping: tuple[Any, list[grid.Cell], tally.Tally] | None = None
+        self._streams: dict[Any, Any] = {}
 
     # -- talking ----------------------------------------------------------------------------
     def tell(self, event: str, **facts: Any) -> None:
@@ -91,6 +103,8 @@ class Worker:
         if self._running is not None:
             self._interrupt()
         hands.join()
+        for number in list(self._streams):
+            self._end_stream(number)
         if self.spark is not None:
             session.stop(self.spark)
 
@@ -100,13 +114,13 @@ class Worker:
             return False
         if what == "cancel":
             self._cancel(request["id"])
-        elif what in ("replay", "sweep"):
+        elif what in KINDS:
             with self._change:
                 self._queue.append(request)
                 self._change.notify()
             self.tell("queued", id=request["id"])
         else:
-            raise ValueError(f"do {what}: expected replay, sweep, cancel or stop")
+            raise ValueError(f"do {what}: expected {', '.join(KINDS)}, cancel or stop")
         return True
 
     def _cancel(self, number: Any) -> None:
@@ -118,11 +132,19 @@ class Worker:
             self.tell("cancelled", id=number)
         elif self._running == number:
             self._interrupt()
+        elif self._end_stream(number):
+            self.tell("cancelled", id=number)
 
     def _interrupt(self) -> None:
         self._cancelled = True
         if self.spark is not None:
-            self.spark.interruptAll()
+            self.spark.interruptTag(TAG)  # not the streams, which go on
+
+    def _end_stream(self, number: Any) -> bool:
+        stream = self._streams.pop(number, None)
+        if stream is not None:
+            stream.stop()
+        return stream is not None
 
     # -- working ----------------------------------------------------------------------------
     def _work(self) -> None:
@@ -142,14 +164,23 @@ class Worker:
         self.tell("started", id=number)
         try:
             self._start(number)
+            if request["do"] == "rolling":
+                self._roll(request)
+                return
+            self.spark.addTag(TAG)
             self._replay(request) if request["do"] == "replay" else self._sweep(request)
             self.tell("done", id=number)
         except Exception as error:
+            self._end_if_machine_is_gone(error)
             if self._cancelled:
                 self.tell("cancelled", id=number)
             else:
                 known = isinstance(error, AnalyticsError)
                 self.tell("failed", id=number, error=str(error) if known else f"{type(error).__name__}: {_line(error)}")
+        finally:
+            self._sweeping = None
+            if self.spark is not None:
+                self.spark.removeTag(TAG)
 
     def _start(self, number: Any) -> None:
         if self.spark is None:
@@ -175,39 +206,95 @@ class Worker:
 
     def _sweep(self, request: Mapping[str, Any]) -> None:
         number, out = request["id"], Path(request["out"]) if request.get("out") else None
-        scenario = request["scenario"]
-        cells = grid.cells(scenario, grid.parse_grid(request.get("grid") or []))
+        scenario, keys = request["scenario"], grid.parse_grid(request.get("grid") or [])
+        cells = grid.cells(scenario, keys)
         seeds = grid.parse_seeds(str(request.get("seeds", "1..10")))
         if out is not None:
             sweep.write_cells(cells, out)
-        results = [row.asDict() for row in sweep.sweep(self.spark, scenario, cells, seeds, out).collect()]
+        self.tell("axes", id=number, keys=keys, cells=[{"cell": cell.name, "values": cell.values} for cell in cells])
+        box = tally.letter_box(self.spark)
+        count = tally.Tally(len(cells) * len(seeds), box)
+        self._sweeping = (number, cells, count)
+        results = [row.asDict() for row in sweep.sweep(self.spark, scenario, cells, seeds, out, box).collect()]
         self._go_on()
-        summary = sweep.summarise(cells, results)
+        self._sweeping = None
+        summary = self._tell_runs(number, cells, count, count.look() + count.add(results))
         if out is not None:
             sweep_report.write(out, cells, summary, results)
         self.tell("result", id=number, cells=summary, failed=sweep_report.failures(results))
 
+    def _tell_runs(
+        self, number: Any, cells: list[grid.Cell], count: tally.Tally, fresh: list[tally.Row]
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        summary = sweep.summarise(cells, count.rows)
+        self.tell("runs", id=number, **count.facts(fresh), cells=summary)
+        return summary
+
+    def _roll(self, request: Mapping[str, Any]) -> None:
+        """Begin a stream; it goes on by itself, and its figures come on a thread of Spark's."""
+        from lab.analytics import rolling
+
+        number = request["id"]
+
+        def figures(found: Mapping[str, Any]) -> None:
+            self.tell("figures", id=number, **found)
+
+        self._streams[number] = rolling.start(self.spark, Path(request["run"]), Path(request["out"]), figures)
+
     # -- watching ---------------------------------------------------------------------------
     def _watch(self) -> None:
-        """Tell how far the stages of the running job are, whenever that changes."""
+        """Tell how far the stages of the running job are, whenever that changes; end when the machine has died."""
         told: dict[int, int] = {}
         while not self._ended:
             time.sleep(LOOK_S)
+            if not self._ended and _machine_is_gone():
+                os._exit(MACHINE_GONE)
+            self._watch_streams()
             number, spark = self._running, self.spark
             if number is None or spark is None:
                 continue
             if self._cancelled:
-                spark.interruptAll()  # again: what the job was about to start when it was cancelled
-            try:
-                tracker = spark.sparkContext.statusTracker()
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:
-                continue  # Spark Connect has no tracker; a session that ends has none any more
-            for stage in stages:
-                if stage is not None and told.get(stage.stageId) != stage.numCompletedTasks:
-                    told[stage.stageId] = stage.numCompletedTasks
-                    done, total = stage.numCompletedTasks, stage.numTasks
-                    self.tell("stage", id=number, stage=stage.stageId, done=done, total=total)
+                spark.interruptTag(TAG)  # again: what the job was about to start when it was cancelled
+            self._tell_stages(number, told)
+            sweeping = self._sweeping
+            if sweeping is not None and (fresh := sweeping[2].look()):
+                self._tell_runs(*sweeping, fresh)
+
+    def _tell_stages(self, number: Any, told: dict[int, int]) -> None:
+        try:
+            tracker = self.spark.sparkContext.statusTracker()
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        except Exception:
+            return  # Spark Connect has no tracker; a session that ends has none any more
+        for stage in stages:
+            if stage is not None and told.get(stage.stageId) != stage.numCompletedTasks:
+                told[stage.stageId] = stage.numCompletedTasks
+                done, total = stage.numCompletedTasks, stage.numTasks
+                self.tell("stage", id=number, stage=stage.stageId, done=done, total=total)
+
+    def _watch_streams(self) -> None:
+        """A stream that has ended by itself has failed."""
+        for number, stream in list(self._streams.items()):
+            error = stream.error
+            if error is not None and self._end_stream(number):
+                self.tell("failed", id=number, error=error)
+
+    def _end_if_machine_is_gone(self, error: BaseException) -> None:
+        """A broken connection to the virtual machine: give it a moment to be seen dead."""
+        causes = [type(one).__name__ for one in (error, error.__cause__, error.__context__) if one is not None]
+        deadline = time.monotonic() + (GONE_S if any(name in _BROKEN for name in causes) else 0)
+        while not (gone := _machine_is_gone()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if gone:
+            os._exit(MACHINE_GONE)
+
+
+def _machine_is_gone() -> bool:
+    """Whether the virtual machine that this process has started has ended by itself."""
+    context = sys.modules.get("pyspark.core.context")
+    gateway = getattr(getattr(context, "SparkContext", None), "_gateway", None)
+    process = getattr(gateway, "proc", None)
+    return process is not None and process.poll() is not None
 
 
 def _line(error: BaseException) -> str:
