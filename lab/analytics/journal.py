@@ -10,7 +10,8 @@ parameters stay JSON, for each question needs others (`from_json`). Lines whose 
 escaped letter, and lines of operations, are parsed. A line that is no JSON becomes a row with `error`.
 
 Large files are read in parts: a part begins with the first line that begins in it, and ends with the last
-one that does. Of a file that is being written, the line behind the last newline waits.
+one that does. Of a file that is being written, the line behind the last newline waits. The option
+`maxBytesPerTrigger` says how much of all files one micro-batch of a stream takes at most.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from typing import Any
 import orjson
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from lab.analytics import places, schemas
+from lab.analytics.errors import AnalyticsError
 from lab.analytics.segments import Pack, arrow_schema, pack
 
 FILES = {"events": (places.JOURNAL, schemas.EVENTS), "operations": (places.OPERATIONS, schemas.OPERATIONS)}
@@ -51,19 +54,29 @@ class Choice:
 
     paths: list[str]
     what: str
+    most: int | None
 
     @classmethod
     def of(cls, options: Any) -> Choice:
         what = options.get("what", "events")
         if what not in FILES:
             raise ValueError(f"what {what}: expected one of {', '.join(FILES)}")
-        return cls([path.strip() for path in options.get("path", "").split(",") if path.strip()], what)
+        most = options.get("maxBytesPerTrigger")
+        paths = [path.strip() for path in options.get("path", "").split(",") if path.strip()]
+        return cls(paths, what, None if most is None else int(most))
 
     def files(self) -> list[tuple[str, Path]]:
         """(run, file) of every run that has such a file."""
         name = FILES[self.what][0]
         found = [(run.name, run.journal / name) for run in places.find_runs(self.paths) if run.journal is not None]
         return [(run, path) for run, path in found if path.is_file()]
+
+    def growing(self) -> list[tuple[str, Path]]:
+        """The same; none of directories that hold no run yet."""
+        try:
+            return self.files()
+        except AnalyticsError:
+            return []
 
     def read(self, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of the parts of a pack."""
@@ -108,22 +121,39 @@ class JournalBatchReader(DataSourceReader):
         return self.choice.read(self.wanted, partition)
 
 
-class JournalStreamReader(DataSourceStreamReader):
+class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """What is written; an offset is {run: bytes of whole lines}."""
 
     def __init__(self, schema: StructType, choice: Choice) -> None:
         self.wanted = schema
         self.choice = choice
+        self.until: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, int]:
         return {}
 
-    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable() if self.choice.most is None else ReadMaxBytes(self.choice.most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.until = {run: path.stat().st_size for run, path in self.choice.growing()}
+
+    def latestOffset(self, start: Any, limit: ReadLimit) -> dict[str, int]:
         begin = start if isinstance(start, dict) else {}
-        return {run: _whole_lines(path, begin.get(run, 0)) for run, path in self.choice.files()}
+        most = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
+        found = {}
+        for run, path in self.choice.growing():
+            read = begin.get(run, 0)
+            size = path.stat().st_size if self.until is None else self.until.get(run, 0)
+            end = size if most is None else min(size, read + most)
+            found[run] = _whole_lines(path, read, end)
+            if found[run] == read and end < size:
+                found[run] = _whole_lines(path, read, size)  # a line longer than the limit
+            most = None if most is None else max(0, most - (found[run] - read))
+        return found
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        known = dict(self.choice.files())
+        known = dict(self.choice.growing())
         return pack([Lines(run, str(known[run]), start.get(run, 0), until) for run, until in end.items()
                      if run in known and until > start.get(run, 0)], PART)
 
@@ -131,9 +161,8 @@ class JournalStreamReader(DataSourceStreamReader):
         return self.choice.read(self.wanted, partition)
 
 
-def _whole_lines(path: Path, start: int) -> int:
-    """Where the last whole line ends."""
-    end = path.stat().st_size
+def _whole_lines(path: Path, start: int, end: int) -> int:
+    """Where the last whole line in front of `end` ends."""
     with open(path, "rb") as file:
         while end > start:
             begin = max(start, end - BLOCK)

@@ -109,16 +109,23 @@ def segments_below(root: Path, run: str = "") -> Iterator[SegmentPlace]:
     """Segment files below a directory, in the order of their paths."""
     for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name not in ("start", "runs"))
-        match = _PARTITION.match(os.path.basename(directory))
-        if match is None:
+        if _PARTITION.match(os.path.basename(directory)) is None:
             continue
         for name in sorted(files):
             if _SEGMENT.match(name):
-                path = os.path.join(directory, name)
-                yield SegmentPlace(
-                    run, _broker_of(Path(path), root), match["topic"], int(match["partition"]), path,
-                    os.path.getsize(path),
-                )  # fmt: skip
+                path = Path(directory) / name
+                try:
+                    size = path.stat().st_size
+                except FileNotFoundError:
+                    continue  # retention has just deleted it
+                yield segment_place(path, root, run, size)
+
+
+def segment_place(path: Path, root: Path, run: str, size: int = 0) -> SegmentPlace:
+    """The place of a segment file below a directory of disks."""
+    match = _PARTITION.match(path.parent.name)
+    topic, partition = (match["topic"], int(match["partition"])) if match else ("", -1)
+    return SegmentPlace(run, _broker_of(path, root), topic, partition, str(path), size)
 
 
 def _broker_of(path: Path, root: Path) -> int:

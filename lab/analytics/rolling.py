@@ -21,14 +21,15 @@ What a line holds (times are virtual microseconds of the run, `_s` are seconds):
 
 ```
 {"batch": 12, "t_us": 31000000, "acked": 3100, "read": 3050, "lost": 3, "unread": 47, "duplicated": 0,
- "failed": 0, "unknown": 2, "acked_per_s": 99.8, "lag": 47, "unavailable": ["orders-0"], "unavailable_s": 2.4,
+ "failed": 0, "unknown": 2, "damaged": 0, "acked_per_s": 99.8, "lag": 47,
+ "unavailable": ["orders-0"], "unavailable_s": 2.4,
  "producers": {"producer-orders": {"acked": 3100, "read": 3050, "lost": 3, "unread": 47, "duplicated": 0}},
  "consumers": {"billing": {"lag": 47, "partitions": {"orders-0": 47}}},
  "partitions": {"orders-0": {"acked": 3100, "lost": 3, "leader": null, "how": "crash", "since_us": 29000000,
                              "unavailable_s": 2.4}}}
 ```
 `lost`: acked, and readers have passed the place without finding it. `unread`: acked, nobody was there yet; at the
-end of a run both together are what the receipt calls lost.
+end of a run both together are what the receipt calls lost. `damaged`: lines of the files that could not be read.
 """
 
 from __future__ import annotations
@@ -88,9 +89,7 @@ class Rolling:
         with self._lock:
             if batch <= self._state.batch:
                 return
-            rows = frame.sort("kind", "position").select("kind", "t_us", "node", "code", "content").toArrow().to_pylist()
-            if rows:
-                self._state.take(rows)
+            self._state.take(frame.sort("kind", "position").drop("position").toArrow().to_pylist())
             self._state.batch = batch
             self.figures = {"batch": batch, **self._state.figures()}
             _replace(self.out / STATE, orjson.dumps(self._state.to_dict()))
@@ -121,16 +120,18 @@ def start(
 
 
 def follow(session: SparkSession, path: str) -> DataFrame:
-    """The rows that the state wants, of both files: kind (0 operation, 1 event), position, t_us, node, code, content."""
+    """The rows that the state wants, of both files; kind: 0 operation, 1 event, 2 a line that cannot be read."""
     def stream(what: str) -> DataFrame:
         source = session.readStream.format("brokerlab.journal").option("what", what)
-        return source.option("maxBytesPerTrigger", BATCH_BYTES).load(path).where("error is null")
+        return source.option("maxBytesPerTrigger", BATCH_BYTES).load(path)
 
     wanted = ", ".join(f"'{code}'" for code in CODES)
-    operations = stream("operations").where(f"op in {OPERATIONS} and kind <> 'invoke'").selectExpr(
-        "0 as kind", "position", "t_us", "process as node", "concat(op, ' ', kind) as code", "fields as content")
-    events = stream("events").where(f"code in ({wanted})").selectExpr(
-        "1 as kind", "position", "t_us", "node", "code", "params as content")
+    operations = stream("operations").where(f"error is not null or op in {OPERATIONS} and kind <> 'invoke'")
+    events = stream("events").where(f"error is not null or code in ({wanted})")
+    operations = operations.selectExpr("if(error is null, 0, 2) as kind", "position", "t_us", "process as node",
+                                       "concat(op, ' ', kind) as code", "fields as content")
+    events = events.selectExpr("if(error is null, 1, 2) as kind", "position", "t_us", "node", "code",
+                               "params as content")
     return operations.unionByName(events)
 
 

@@ -71,14 +71,14 @@ class State:
         self.batch = -1
         self.t_us = 0
         self.rates: list[list[int]] = []
-        self.counts = {"failed": 0, "unknown": 0}
+        self.counts = {"failed": 0, "unknown": 0, "damaged": 0}
         self.producers: dict[str, dict[str, int]] = {}
         self.acked: dict[str, Stretches] = {}
         self.read: dict[str, Stretches] = {}
         self.unread: dict[str, list[list[Any]]] = {}  # label -> [number, end, partition, offset]
         self.partitions: dict[str, dict[str, Any]] = {}
         self.offsets: dict[str, Stretches] = {}
-        self.texts: dict[str, dict[str, list[int | None]]] = {}  # partition -> text -> offset of each copy, None: not acked
+        self.texts: dict[str, dict[str, list[int | None]]] = {}  # partition -> text -> offsets, None: not acked
         self.text_reads: dict[str, dict[str, int]] = {}
         self.consumers: dict[str, dict[str, int]] = {}
         self.left: dict[str, int] = {}
@@ -86,8 +86,8 @@ class State:
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         kept = {name: value for name, value in vars(self).items() if name not in ("acked", "read", "offsets")}
-        sets = {name: {key: one.pairs() for key, one in getattr(self, name).items()} for name in ("acked", "read", "offsets")}
-        return {**kept, **sets}
+        return {**kept, **{name: {key: one.pairs() for key, one in getattr(self, name).items()}
+                           for name in ("acked", "read", "offsets")}}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> State:
@@ -102,6 +102,9 @@ class State:
     def take(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows with kind, t_us, node, code, content (JSON)."""
         for row in rows:
+            if row["kind"] == 2:
+                self.counts["damaged"] += 1
+                continue
             self.t_us = max(self.t_us, row["t_us"])
             content = orjson.loads(row["content"])
             if row["kind"]:
@@ -276,7 +279,7 @@ class State:
         found = self.partitions[name]
         if offset < 0 or found["first"] is None:
             return 0
-        return max(0, min(offset + count, found["bound"] + 1) - max(offset, found["first"]))
+        return int(max(0, min(offset + count, found["bound"] + 1) - max(offset, found["first"])))
 
     def _lag(self, places: Mapping[str, int]) -> dict[str, Any]:
         behind = {name: max(0, self.partitions[name]["end"] - at) for name, at in sorted(places.items())}

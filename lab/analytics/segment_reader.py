@@ -8,6 +8,7 @@ What cannot be read is told, with the byte at which it stands, and reading goes 
 | records that do not decode | what the decoder says | the same |
 | a length or magic that cannot be | `no batch begins here` | the rest of the file is left out, its bytes are counted |
 | the file ends inside a batch | `the file ends inside a batch` | the end |
+| the file is gone since it was listed | `the file is gone` | its bytes are counted |
 
 A batch whose base offset or leader epoch was changed on disk is not found: the checksum does not cover them.
 """
@@ -45,6 +46,7 @@ class SegmentReader:
     start: int = 0
     end: int = -1
     checksums: bool = True
+    note: str | None = None
     damage: list[dict[str, Any]] = field(default_factory=list)
 
     def records(self) -> Iterator[pa.RecordBatch]:
@@ -93,6 +95,8 @@ class SegmentReader:
         self.damage.append({"position": position, "error": error})
 
     def _reported(self) -> Iterator[pa.RecordBatch]:
+        if self.note is not None and "error" in self.schema.names:
+            self._tell(self.start, self.note)
         if not self.damage:
             return
         if "error" not in self.schema.names:
@@ -107,7 +111,11 @@ class SegmentReader:
     def _sound(self) -> Iterator[tuple[Array, Array, Array]]:
         """(bytes, positions, sizes) of the batches whose checksum fits; nothing when there are none."""
         end = self.place.size if self.end < 0 else self.end
-        data = np.fromfile(self.place.path, np.uint8, end - self.start, offset=self.start)
+        try:
+            data = np.fromfile(self.place.path, np.uint8, end - self.start, offset=self.start)
+        except FileNotFoundError:
+            self._tell(self.start, f"the file is gone, {end - self.start} bytes of it were not read")
+            return
         positions, sizes, stopped, how = decode.find_batches(data, 0, len(data))
         if how:
             left = f"{len(data) - stopped} bytes are left"
@@ -220,12 +228,3 @@ def split(place: SegmentPlace, most: int) -> list[tuple[int, int]]:
     at = positions[np.minimum(np.searchsorted(positions, wanted), max(len(positions) - 1, 0))] if len(positions) else []
     borders = sorted({0, *(int(one) for one in at)})
     return list(zip(borders, [*borders[1:], place.size]))
-
-
-def whole_until(place: SegmentPlace, start: int) -> int:
-    """Where the last whole batch ends, from a byte at which one begins; the end of the file behind damage."""
-    if place.size <= start:
-        return start
-    data = np.fromfile(place.path, np.uint8, place.size - start, offset=start)
-    _, _, stopped, how = decode.find_batches(data, 0, len(data))
-    return start + stopped if how in (decode.WHOLE, CUT) else place.size

@@ -17,29 +17,31 @@ decoded. Damage becomes rows with `error`; where that column was not asked for, 
 | topic, broker | only this topic, this broker's disk |
 | checksums | false: do not compute checksums |
 | split | bytes of a file that one task takes at most (default 64 MiB) |
+| maxBytesPerTrigger | streaming: bytes that one micro-batch takes at most (default: all there is) |
 
-Streaming: an offset is the size of each file that was taken in. What is truncated on disk after it was
-read is not taken back: a stream is told about appends only.
+Streaming: an offset says of each file how far it was taken in (`growing`). What is truncated on disk after it was
+read is not taken back, but told: a row with `error`, then what stands there now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from lab.analytics import places, schemas
+from lab.analytics.errors import AnalyticsError
 from lab.analytics.places import SegmentPlace
 from lab.analytics.schemas import Table
 
 LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": schemas.SEGMENTS}
 SPLIT = 64 * 1024 * 1024
-
-
 SMALLEST_TASK = 1024 * 1024
 TASKS = 16
 
@@ -51,6 +53,7 @@ class Part:
     place: SegmentPlace
     start: int
     end: int
+    note: str | None = None
 
 
 @dataclass(slots=True)
@@ -96,23 +99,44 @@ class Choice:
     broker: int | None
     checksums: bool
     split: int
+    most: int | None
 
     @classmethod
     def of(cls, options: Any) -> Choice:
         level = options.get("level", "records")
         if level not in LEVELS:
             raise ValueError(f"level {level}: expected one of {', '.join(LEVELS)}")
-        broker = options.get("broker")
+        broker, most = options.get("broker"), options.get("maxBytesPerTrigger")
         return cls(
             [path.strip() for path in options.get("path", "").split(",") if path.strip()], level,
             options.get("topic"), None if broker is None else int(broker),
             str(options.get("checksums", "true")).lower() != "false", int(options.get("split", SPLIT)),
+            None if most is None else int(most),
         )  # fmt: skip
 
     def segments(self) -> list[SegmentPlace]:
         """The files that are meant."""
-        return [one for run in places.find_runs(self.paths) for one in places.segments_of(run)
-                if self.topic in (None, one.topic) and self.broker in (None, one.broker)]
+        return [one for run in places.find_runs(self.paths) for one in places.segments_of(run) if self._means(one)]
+
+    def growing(self) -> list[SegmentPlace]:
+        """The files that are there by now; of a directory that is still empty, or not made yet, none."""
+        found = []
+        for path in self.paths:
+            try:
+                found += [one for run in places.find_runs([path]) for one in places.segments_of(run)]
+            except AnalyticsError:
+                continue
+        return [one for one in found if self._means(one)]
+
+    def place_of(self, path: str) -> SegmentPlace:
+        """The place of a segment file that may be gone by now."""
+        for run in (run for given in self.paths for run in places.find_runs([given])):
+            if run.disks is not None and run.disks in Path(path).parents:
+                return places.segment_place(Path(path), run.disks, run.name)
+        return places.segment_place(Path(path), Path(self.paths[0]).resolve(), "")
+
+    def _means(self, place: SegmentPlace) -> bool:
+        return self.topic in (None, place.topic) and self.broker in (None, place.broker)
 
     def read(self, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of the parts of a pack."""
@@ -122,7 +146,7 @@ class Choice:
             return  # there are no segments; Spark asks nevertheless, with a partition of its own
         columns = arrow_schema(schema, LEVELS[self.level])
         for part in partition.parts:
-            reader = SegmentReader(part.place, columns, part.start, part.end, self.checksums)
+            reader = SegmentReader(part.place, columns, part.start, part.end, self.checksums, part.note)
             rows = {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]
             yield from rows()
 
@@ -166,28 +190,57 @@ class SegmentBatchReader(DataSourceReader):
         return self.choice.read(self.wanted, partition)
 
 
-class SegmentStreamReader(DataSourceStreamReader):
-    """What is appended; an offset is {path of a file: bytes}."""
+class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """What is appended; an offset is {path of a file: step}, see `growing`."""
 
     def __init__(self, schema: StructType, choice: Choice) -> None:
         self.wanted = schema
         self.choice = choice
+        self.until: dict[str, int] | None = None
 
-    def initialOffset(self) -> dict[str, int]:
+    def initialOffset(self) -> dict[str, Any]:
         return {}
 
-    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable() if self.choice.most is None else ReadMaxBytes(self.choice.most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.until = {place.path: place.size for place in self.choice.growing()}
+
+    def latestOffset(self, start: Any, limit: ReadLimit) -> dict[str, Any]:
         """Whole batches only: what is being written now comes with the next look."""
-        from lab.analytics.segment_reader import whole_until
+        from lab.analytics.growing import look
 
         begin = start if isinstance(start, dict) else {}
-        return {place.path: whole_until(place, begin.get(place.path, 0)) for place in self.choice.segments()}
+        most = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
+        found: dict[str, Any] = {}
+        for place in self.choice.growing():
+            before = begin.get(place.path)
+            if most is not None and most <= 0:
+                step = before
+            else:
+                size = place.size if self.until is None else min(place.size, self.until.get(place.path, 0))
+                step = look(place, before, size, most)
+                most = None if most is None or step is before else most - (step["bytes"] - step["from"])
+            if step is not None:
+                found[place.path] = step
+        return found
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        known = {place.path: place for place in self.choice.segments()}
-        new = [Part(known[path], start.get(path, 0), size) for path, size in end.items()
-               if path in known and size > start.get(path, 0)]
-        return pack(new, self.choice.split)
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The bytes of each step that is new; a file that is gone by now is told by its reader."""
+        parts = []
+        for path, step in end.items():
+            before = start.get(path)
+            if step == before:
+                continue
+            read = 0 if before is None else before["bytes"]
+            note = None
+            if step["from"] < read:
+                note = (f"the file was cut: bytes {step['from']} to {read} had been read,"
+                        " what stands there now follows")
+            if step["bytes"] > step["from"] or note is not None:
+                parts.append(Part(self.choice.place_of(path), step["from"], step["bytes"], note))
+        return pack(parts, self.choice.split)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self.choice.read(self.wanted, partition)

@@ -17,8 +17,9 @@ from broker_core.records import decode_records, encode_batch, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from lab.analytics import decode, schemas
 from lab.analytics.columns import ARROW
+from lab.analytics.growing import look
 from lab.analytics.places import find_runs, segments_of
-from lab.analytics.segment_reader import SegmentReader, split, whole_until
+from lab.analytics.segment_reader import SegmentReader, split
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -197,4 +198,6 @@ def test_batches_and_segments_are_counted(tmp_path):
 def test_a_stream_takes_whole_batches_only(tmp_path):
     first, second, _ = three_batches()
     place = place_of(tmp_path, first + second[:-1])
-    assert whole_until(place, 0) == len(first)
+    step = look(place, None, place.size)
+    assert (step["from"], step["bytes"]) == (0, len(first))
+    assert look(place, step, place.size) is step, "nothing new"

@@ -1,0 +1,76 @@
+"""How far files that grow have been read: what a stream over segments remembers between two looks.
+
+A stream's offset holds for each file `{"from": a, "bytes": b, "marks": [[begin, end, checksum], ...]}`: this step reads
+the bytes a to b, and the marks are some batches in front of b, the last one always.
+
+| the file | the next step |
+|---|---|
+| has more whole batches | reads on from b |
+| ends inside a batch, or in zeros that were allocated ahead | waits in front of them |
+| was cut by its broker (it may have grown again since) | goes back to the last mark that still stands, and says so |
+| is gone before a step that was decided on | the bytes that were not read are told |
+
+A cut is found because the last mark is not there any more: a batch that stands in its place has another checksum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from lab.analytics import decode
+from lab.analytics.places import SegmentPlace
+
+MARKS = 8
+Step = dict[str, Any]
+
+
+def look(place: SegmentPlace, before: Step | None, size: int, most: int | None = None) -> Step:
+    """The step behind `before`; `before` itself when there is nothing to do. `size`: what counts of the file."""
+    if before is None:
+        before = {"from": 0, "bytes": 0, "marks": []}
+    marks = _standing(place.path, before["marks"], size)
+    cut = len(marks) < len(before["marks"])
+    begin = (marks[-1][1] if marks else 0) if cut else before["bytes"]
+    ends = _ends(place.path, begin, size, most)
+    if not ends and not cut:
+        return before
+    if ends:
+        marks = _thinned([*marks, *([_mark(place.path, *ends[-2:])] if len(ends) > 1 else [])])
+    return {"from": begin, "bytes": ends[-1] if ends else begin, "marks": marks}
+
+
+def _standing(path: str, marks: list[list[int]], size: int) -> list[list[int]]:
+    """The marks up to the last one that is still there."""
+    for count in range(len(marks), 0, -1):
+        begin, end, checksum = marks[count - 1]
+        if end <= size and _mark(path, begin, end)[2] == checksum:
+            return marks[:count]
+    return []
+
+
+def _mark(path: str, begin: int, end: int) -> list[int]:
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return [begin, end, crc32(file.read(end - begin))]
+
+
+def _thinned(marks: list[list[int]]) -> list[list[int]]:
+    """Some marks: the newer the closer."""
+    return marks if len(marks) <= MARKS else [*marks[: MARKS // 2 : 2], *marks[-(MARKS - 2) :]]
+
+
+def _ends(path: str, begin: int, size: int, most: int | None) -> list[int]:
+    """Where what can be read now ends, with the beginning of the last batch before it; [] when there is nothing new."""
+    if size <= begin:
+        return []
+    count = size - begin if most is None else min(most, size - begin)
+    data = np.fromfile(path, np.uint8, count, offset=begin)
+    positions, _, stopped, how = decode.find_batches(data, 0, len(data))
+    if how == decode.CUT and not stopped and count < size - begin:
+        return _ends(path, begin, size, None)
+    if how not in (decode.WHOLE, decode.CUT) and data[stopped:].any():
+        return [begin + len(data)]  # damage: it is told once
+    return [begin + int(positions[-1]), begin + stopped] if stopped else []

@@ -1,0 +1,260 @@
+"""Streams over directories that grow: rolls, deletion, cuts, restarts, and the rolling figures of a run."""
+
+from __future__ import annotations
+
+import shutil
+
+import orjson
+import pytest
+
+from broker_core.records import encode_batch
+from lab.analytics import rolling
+from lab.analytics.history import History
+from lab.analytics.rolling_state import State, Stretches
+from lab.analytics.tables import Tables
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def batch(first, count=3, text="v"):
+    return bytes(encode_batch([(1000 + n, b"k", b"%s%d" % (text.encode(), n), ()) for n in range(first, first + count)], first))
+
+
+def segment(home, base, content, how="wb"):
+    directory = home / "broker-1" / "data" / "orders-0"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{base:020d}.log"
+    with open(path, how) as file:
+        file.write(content)
+    return path
+
+
+class Taken:
+    """A streaming query whose micro-batches are kept; ends and starts again at the same checkpoint."""
+
+    def __init__(self, spark, source, home, checkpoint, **options):
+        self.rows, self.batches = [], []
+        self.make = lambda: spark.readStream.format(source).options(**options).load(str(home)).writeStream.foreachBatch(
+            self.take).option("checkpointLocation", str(checkpoint)).trigger(processingTime="0 seconds")
+        self.query = self.make().start()
+
+    def take(self, frame, number):
+        rows = frame.collect()
+        self.batches.append(len(rows))
+        self.rows += rows
+
+    def all(self):
+        """Everything taken so far, once all there is has been read."""
+        self.query.processAllAvailable()
+        return self.rows
+
+    def again(self):
+        self.query.stop()
+        self.query = self.make().start()
+
+
+@pytest.fixture
+def taken(spark, tmp_path):
+    made = []
+
+    def make(source, home, **options):
+        made.append(Taken(spark, source, home, tmp_path / f"checkpoint-{len(made)}", **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.query.stop()
+
+
+def offsets(rows):
+    return sorted(row["offset"] for row in rows if row["error"] is None)
+
+
+def told(rows):
+    return [(row["position"], row["error"]) for row in rows if row["error"] is not None]
+
+
+def test_segments_that_grow_roll_and_are_deleted_come_once_each_also_over_a_restart(taken, tmp_path):
+    home = tmp_path / "lab"
+    stream = taken("brokerlab.segments", home)
+    assert stream.all() == [], "the directory is not even there"
+    first = segment(home, 0, batch(0) + batch(3)[:-5])
+    assert offsets(stream.all()) == [0, 1, 2], "half a batch waits"
+    segment(home, 0, batch(3)[-5:] + batch(6), "ab")
+    assert offsets(stream.all()) == list(range(9))
+    segment(home, 9, batch(9))
+    assert offsets(stream.all()) == list(range(12))
+    stream.again()
+    second = segment(home, 9, batch(12), "ab")
+    assert offsets(stream.all()) == list(range(15))
+    stream.query.stop()
+    first.unlink()
+    segment(home, 9, batch(15), "ab")
+    segment(home, 18, batch(18))
+    stream.again()
+    assert offsets(stream.all()) == list(range(21))
+    second.unlink()
+    segment(home, 18, batch(21), "ab")
+    assert offsets(stream.all()) == list(range(24))
+    assert told(stream.rows) == []
+
+
+def test_a_log_that_was_cut_and_has_grown_again_goes_on_where_it_still_stands(taken, tmp_path):
+    """A follower truncates 3..8 after an election and gets other records in their place."""
+    stream = taken("brokerlab.segments", tmp_path / "lab")
+    first = batch(0)
+    path = segment(tmp_path / "lab", 0, first)
+    stream.all()
+    segment(tmp_path / "lab", 0, batch(3) + batch(6), "ab")
+    assert offsets(stream.all()) == list(range(9))
+    path.write_bytes(first + batch(3, 9, "other"))
+    rows = stream.all()[9:]
+    assert [row["value"] for row in rows if row["error"] is None] == [b"other%d" % n for n in range(3, 12)]
+    before = len(first + batch(3) + batch(6))
+    assert told(rows) == [(len(first), f"the file was cut: bytes {len(first)} to {before} had been read, what stands there now follows")]
+    path.write_bytes(first)
+    assert told(stream.all())[1:] and offsets(stream.rows) == sorted([*range(9), *range(3, 12)])
+    segment(tmp_path / "lab", 0, batch(3, 1), "ab")
+    assert [row["value"] for row in stream.all()][-1] == b"v3"
+
+
+def test_damage_in_a_stream_is_told_once_and_zeros_allocated_ahead_wait(taken, tmp_path):
+    stream = taken("brokerlab.segments", tmp_path / "lab")
+    hurt = bytearray(batch(3))
+    hurt[-2] ^= 1
+    path = segment(tmp_path / "lab", 0, batch(0) + hurt + batch(6) + bytes(300))
+    assert offsets(stream.all()) == [0, 1, 2, 6, 7, 8]
+    assert [position for position, _ in told(stream.rows)] == [len(batch(0))]
+    content = path.read_bytes()[:-300] + batch(9)
+    path.write_bytes(content + bytes(100))
+    assert offsets(stream.all()) == [0, 1, 2, 6, 7, 8, 9, 10, 11]
+    assert len(told(stream.rows)) == 1
+
+
+def test_a_limit_on_bytes_cuts_what_is_there_into_micro_batches(spark, tmp_path):
+    segment(tmp_path / "lab", 0, b"".join(batch(n) for n in range(0, 90, 3)))
+    stream = Taken(spark, "brokerlab.segments", tmp_path / "lab", tmp_path / "c", maxBytesPerTrigger=str(4 * len(batch(0))))
+    try:
+        assert offsets(stream.all()) == list(range(90))
+        assert len(stream.batches) > 5 and max(stream.batches) <= 12
+    finally:
+        stream.query.stop()
+
+
+def test_a_query_over_what_is_available_now_ends(spark, tmp_path):
+    segment(tmp_path / "lab", 0, batch(0) + batch(3))
+    rows = []
+    query = spark.readStream.format("brokerlab.segments").load(str(tmp_path / "lab")).writeStream.foreachBatch(
+        lambda frame, _: rows.extend(frame.collect())).option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert offsets(rows) == list(range(6))
+
+
+def test_lines_of_a_journal_that_grows_come_once_each(taken, tmp_path):
+    run = tmp_path / "run"
+    stream = taken("brokerlab.journal", run)
+    assert stream.all() == []
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    line = '[%d,%d,"broker-1","process_started",0,{"incarnation":1}]\n'
+    with open(run / "journal.jsonl", "w", buffering=1) as journal:
+        journal.write(line % (1, 10) + (line % (2, 20))[:9])
+        journal.flush()
+        assert [row["seq"] for row in stream.all()] == [1]
+        journal.write((line % (2, 20))[9:] + line % (3, 30))
+        assert [row["seq"] for row in stream.all()] == [1, 2, 3]
+        stream.again()
+        journal.write("nonsense\n" + line % (4, 40))
+        assert [row["seq"] for row in stream.all()] == [1, 2, 3, None, 4]
+    assert "no row" in stream.rows[3]["error"]
+
+
+# -- rolling figures ------------------------------------------------------------------------
+def test_stretches_are_a_set():
+    numbers = Stretches()
+    assert [numbers.add(*pair) for pair in ((5, 8), (1, 3), (3, 5), (7, 12), (20, 21), (0, 30))] == [3, 2, 2, 4, 1, 18]
+    assert numbers.pairs() == [(0, 30)]
+    assert Stretches([(1, 3), (5, 6)]).missing(0, 9) == [(0, 1), (3, 5), (6, 9)]
+
+
+def operation(t_us, node, code, **content):
+    return {"kind": 0, "t_us": t_us, "node": node, "code": code, "content": orjson.dumps(content)}
+
+
+def event(t_us, node, code, **params):
+    return {"kind": 1, "t_us": t_us, "node": node, "code": code, "content": orjson.dumps(params)}
+
+
+def test_figures_of_a_small_world_are_those_that_one_counts_by_hand():
+    """Ten values are acked at 0..9; 4 and 5 are lost, 8 and 9 not read yet, 6 was written twice."""
+    place = {"topic": "t", "partition": 0}
+    state = State()
+    state.take([
+        event(0, "broker-1", "became_leader", **place, leader_epoch=0),
+        operation(1_000_000, "p", "send ok", **place, label="p", values=[[0, 10]], offset=0),
+        operation(1_500_000, "p", "send info", **place, label="p", values=[[10, 2]]),
+        event(2_000_000, "broker-1", "process_ended", how="crash"),
+        operation(2_000_000, "c", "poll ok", **place, runs=[[0, "p", 0, 4]]),
+        event(4_500_000, "broker-2", "became_leader", **place, leader_epoch=1),
+        operation(5_000_000, "c", "poll ok", **place, runs=[[4, "q", 0, 2], [6, "p", 6, 2]]),
+        operation(5_000_000, "d", "poll ok", **place, runs=[[0, "p", 0, 4]]),
+        event(6_000_000, "broker-2", "process_paused"),
+        event(7_000_000, "broker-3", "process_ended", how="crash"),
+    ])
+    found = state.figures()
+    wanted = {"acked": 10, "read": 8, "lost": 2, "unread": 2, "duplicated": 0, "unknown": 2, "failed": 0, "damaged": 0, "lag": 6,
+              "unavailable": ["t-0"], "unavailable_s": 3.5, "t_us": 7_000_000}
+    assert {name: found[name] for name in wanted} == wanted
+    assert found["producers"]["p"] == {"acked": 10, "read": 6, "duplicated": 0, "lost": 2, "unread": 2}
+    assert found["consumers"] == {"c": {"lag": 2, "partitions": {"t-0": 2}}, "d": {"lag": 6, "partitions": {"t-0": 6}}}
+    assert found["partitions"]["t-0"]["how"] == "paused" and found["partitions"]["t-0"]["leader"] is None
+    state = State.from_dict(orjson.loads(orjson.dumps(state.to_dict())))
+    state.take([event(7_500_000, "broker-2", "process_resumed"), operation(8_000_000, "c", "poll ok", **place, runs=[[8, "p", 6, 1], [9, "p", 8, 2]]),
+                operation(8_000_000, "d", "assign info", partitions=[])])
+    found = state.figures()
+    wanted = {"read": 10, "lost": 2, "unread": 0, "duplicated": 1, "unavailable": [], "unavailable_s": 4.0, "lag": 0}
+    assert {name: found[name] for name in wanted} == wanted
+
+
+def test_values_written_by_hand_count_by_copy():
+    state, place = State(), {"topic": "t", "partition": 0, "values": []}
+    state.take([operation(1, "operator", "send ok", **place, texts=["a", "a", "b"], offset=0),
+                operation(2, "c", "poll ok", topic="t", partition=0, runs=[[0, None, "a", 1], [2, None, "b", 1]])])
+    assert {name: state.figures()[name] for name in ("acked", "read", "lost", "unread")} == {"acked": 3, "read": 2, "lost": 1, "unread": 0}
+
+
+def test_rolling_figures_of_a_run_that_grows_end_as_the_receipt(spark, short_runs, tmp_path):
+    """The files of a run come bit by bit, the query is stopped in between; at the end all agree."""
+    source, run = short_runs / "acks-1", tmp_path / "acks-1"
+    run.mkdir()
+    shutil.copy(source / "run.json", run)
+    whole = {name: (source / name).read_bytes() for name in ("journal.jsonl", "operations.jsonl")}
+    seen = []
+    query = rolling.start(spark, run, tmp_path / "out", seen.append, seconds=0)
+    try:
+        journal = whole["journal.jsonl"]
+        crash = journal.index(b"\n", journal.index(b'"process_ended"')) + 2
+        shares = sorted([0, 0.2, 0.4, crash / len(journal), 0.7, 1])
+        for part, (begin, end) in enumerate(zip(shares, shares[1:])):
+            for name, content in whole.items():
+                with open(run / name, "ab") as file:
+                    file.write(content[int(len(content) * begin) : int(len(content) * end)])
+            if part == 3:
+                query.stop()
+                query = rolling.start(spark, run, tmp_path / "out", seen.append, seconds=0)
+            query.catch_up()
+        assert query.alive and query.error is None
+    finally:
+        query.stop()
+    assert not query.alive
+    assert len(seen) >= 5 and [one["batch"] for one in seen] == list(range(len(seen)))
+    assert [orjson.loads(line) for line in (tmp_path / "out" / "figures.ndjson").read_bytes().splitlines()] == seen
+    assert any("orders-0" in one["unavailable"] for one in seen), "while nobody led"
+    receipt, last = orjson.loads((source / "run.json").read_bytes())["receipt"], seen[-1]
+    assert receipt["lost"] > 0
+    assert (last["lost"], last["unread"], last["acked"], last["read"]) == tuple(receipt[name] for name in ("lost_writes", "unseen", "acked", "read"))
+    with Tables(spark, [source]) as tables:
+        from lab.analytics import answers
+
+        seconds = sum(row["seconds"] for row in answers.unavailability(tables, History(tables)).collect())
+    assert last["unavailable_s"] == pytest.approx(seconds, abs=0.5)
