@@ -19,9 +19,10 @@ from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
 from broker_core.broker.identity import claim_disks
-from broker_core.broker.pipeline import RequestPipeline, StageCosts
+from broker_core.broker.pipeline import RequestPipeline
 from broker_core.broker.ports import ControllerLink, OffsetsTopic, node_name
 from broker_core.broker.shutdown import ControlledShutdown
+from broker_core.broker.stages import StageCosts
 from broker_core.broker.topic_creation import TopicCreation
 from broker_core.controller.zk.admin import TopicAdmin
 from broker_core.controller.zk.config_admin import ConfigAdmin

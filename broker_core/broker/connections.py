@@ -57,7 +57,7 @@ class RequestContext:
 
     __slots__ = (
         "pipeline", "connection", "api_key", "api_version", "correlation_id", "client_id", "body",
-        "received_us", "taken_us", "handled_us", "answered", "size",
+        "received_us", "taken_us", "handled_us", "disk_until_us", "answered", "size",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +74,7 @@ class RequestContext:
         self.received_us = received_us
         self.taken_us = -1
         self.handled_us = -1
+        self.disk_until_us = -1
         self.answered = False
         self.size = size
 

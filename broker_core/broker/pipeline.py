@@ -5,7 +5,8 @@
 
 Threads are counted, not real: a stage that costs nothing passes a request on at once, in the same
 event. With costs (`lab.network.us`, `lab.io.us` of the stage costs) each thread is busy for so long,
-requests queue in front of it, and a learner sees which stage is the bottleneck:
+requests queue in front of it, and a learner sees which stage is the bottleneck. A slow disk keeps the
+handler thread busy whose request wrote to it:
 
 | full            | what happens                                                                  |
 |-----------------|-------------------------------------------------------------------------------|
@@ -20,10 +21,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from broker_core.broker.connections import Connection, RequestContext
+from broker_core.broker.stages import ApiTotals, StageCosts
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
@@ -45,33 +46,6 @@ from broker_core.wire.rpc import Request, Response
 WAITING_FRAMES = 64
 WAITING_BYTES = 16 * 1024 * 1024
 _log = logging.getLogger("brokerlab.broker")
-
-
-@dataclass(slots=True)
-class StageCosts:
-    """What one request costs a thread of each stage, microseconds of virtual time."""
-
-    network_us: int = 0
-    io_us: int = 0
-
-
-@dataclass(slots=True)
-class ApiTotals:
-    """Kafka's RequestMetrics of one API, summed up since the process started; times in microseconds."""
-
-    requests: int = 0
-    queue_us: int = 0
-    local_us: int = 0
-    remote_us: int = 0
-    response_us: int = 0
-
-    def add(self, context: RequestContext, ready_us: int, now_us: int) -> None:
-        """A request that took time."""
-        handled = context.handled_us if context.handled_us >= 0 else ready_us
-        self.queue_us += context.taken_us - context.received_us
-        self.local_us += handled - context.taken_us
-        self.remote_us += ready_us - handled
-        self.response_us += now_us - ready_us
 
 
 class RequestPipeline:
@@ -147,7 +121,7 @@ class RequestPipeline:
         if connection is None:
             connection = self.inside[key] = Connection(-1, source, request.connection, source, self._processor())
         costs = self.costs
-        if connection.muted or costs.network_us or costs.io_us or self.through_codec:
+        if connection.muted or costs.network_us or costs.io_us or self.busy_io or self.through_codec:
             self._arrived(connection, request)
             return
         connection.muted = True
@@ -212,7 +186,7 @@ class RequestPipeline:
 
     # -- request queue and handler threads --------------------------------------------------
     def _enqueue(self, context: RequestContext) -> None:
-        if not self.costs.io_us:
+        if not (self.costs.io_us or self.busy_io):
             context.taken_us = context.received_us
             self._serve(context)
             return
@@ -252,6 +226,9 @@ class RequestPipeline:
                 events.REQUEST_RECEIVED, api=api_name(context.api_key), version=context.api_version,
                 correlation=context.correlation_id, source=connection.source, client_id=context.client_id,
             )  # fmt: skip
+        faults = node.storage.faults
+        if faults is not None:
+            faults.take_debt()  # of what is no request: others wait for that
         try:
             if connection.number < 0 or self._decode(context):
                 self.handle(context)
@@ -268,6 +245,22 @@ class RequestPipeline:
             )  # fmt: skip
             self.refuse(context.connection, "the broker failed")
         context.handled_us = node.world.now_us
+        if faults is not None and (debt_us := faults.take_debt()):
+            context.disk_until_us = context.handled_us + debt_us
+            self.busy_io += 1
+            node.after(debt_us, self._disk_done)
+
+    def _disk_done(self) -> None:
+        """The disk is done, and the thread that waited for it is free."""
+        self.busy_io -= 1
+        self._take()
+
+    def _disk_wait_us(self, context: RequestContext) -> int:
+        """How long the disk still needs for what the request wrote."""
+        faults = self.node.storage.faults
+        if context.handled_us < 0:
+            return 0 if faults is None else faults.debt_us
+        return max(0, context.disk_until_us - self.node.world.now_us)
 
     def _decode(self, context: RequestContext) -> bool:
         """Turn an outside client's bytes into a message; False when that is answered already."""
@@ -290,6 +283,12 @@ class RequestPipeline:
         if context.answered:
             return
         context.answered = True
+        if wait_us := self._disk_wait_us(context):
+            self.node.after(wait_us, self._ready, context, response)
+        else:
+            self._ready(context, response)
+
+    def _ready(self, context: RequestContext, response: Any) -> None:
         if self.costs.network_us and not context.connection.closed:
             self._give_processor(context.connection.processor, ("write", context, response))
         else:
@@ -297,11 +296,18 @@ class RequestPipeline:
 
     def finish(self, context: RequestContext) -> None:
         """No answer (acks=0): the connection goes on."""
-        if not context.answered:
-            context.answered = True
-            self.totals.setdefault(context.api_key, ApiTotals()).requests += 1
-            self._report_stages(context, self.node.now_us())
-            self._unmute(context.connection)
+        if context.answered:
+            return
+        context.answered = True
+        if wait_us := self._disk_wait_us(context):
+            self.node.after(wait_us, self._finished, context)
+        else:
+            self._finished(context)
+
+    def _finished(self, context: RequestContext) -> None:
+        self.totals.setdefault(context.api_key, ApiTotals()).requests += 1
+        self._report_stages(context, self.node.now_us())
+        self._unmute(context.connection)
 
     def _send(self, context: RequestContext, response: Any, ready_us: int) -> None:
         connection = context.connection

@@ -105,6 +105,8 @@ class DiskFile:
             raise StorageError(self.path, "append", f"only {written} of {total} bytes were written")
         self.size = position + total
         self._remember(buffers, position)
+        if self.faults is not None:
+            self.faults.placed(self, position)
         return position
 
     def _write(self, descriptor: int, buffers: Sequence[Buffer], position: int) -> int:
@@ -215,14 +217,16 @@ class DiskFile:
             raise StorageError(self.path, "flush", error.strerror or str(error)) from error
         self.flushed = self.size
 
-    def flip(self, position: int) -> None:
-        byte = os.pread(self._descriptor(), 1, position)[0] ^ 1
-        os.pwrite(self._descriptor(), bytes([byte]), position)
-        index = bisect_right(self._starts, position) - 1
-        if index >= self._dropped:
-            chunk = bytearray(self._chunks[index])
-            chunk[position - self._starts[index]] ^= 1
-            self._chunks[index] = memoryview(chunk).toreadonly()
+    def overwrite(self, position: int, data: bytes) -> None:
+        os.pwrite(self._descriptor(), data, position)
+        index = max(bisect_right(self._starts, position) - 1, self._dropped)
+        while index < len(self._starts) and self._starts[index] < position + len(data):
+            start, chunk = self._starts[index], bytearray(self._chunks[index])
+            begin, end = max(position, start), min(position + len(data), start + len(chunk))
+            if begin < end:
+                chunk[begin - start : end - start] = data[begin - position : end - position]
+                self._chunks[index] = memoryview(chunk).toreadonly()
+            index += 1
 
     def close(self) -> None:
         if self._fd >= 0:

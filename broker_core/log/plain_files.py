@@ -34,8 +34,8 @@ class PlainFile:
     def truncate(self, size: int) -> None:
         raise StorageError(self.path, "truncate", "opened read only")
 
-    def flip(self, position: int) -> None:
-        raise StorageError(self.path, "flip", "opened read only")
+    def overwrite(self, position: int, data: bytes) -> None:
+        raise StorageError(self.path, "overwrite", "opened read only")
 
     def flush(self) -> None:
         """Nothing was written."""

@@ -130,6 +130,9 @@ class Fetcher:
             self.in_flight = False
             self.pause = self.host.node.after(self.host.backoff_us, self._go_on)
             return
+        faults = self.host.node.storage.faults
+        if faults is not None:
+            faults.take_debt()
         if self.session.answered(response):
             for topic in response.responses:
                 name = topic.topic or self._name(topic.topic_id)
@@ -138,6 +141,9 @@ class Fetcher:
                     if state is not None and state.sent and state.phase == FETCHING:
                         self._take(state, data)
         self.in_flight = False
+        if faults is not None and (debt_us := faults.take_debt()):  # our own disk is slow
+            self.pause = self.host.node.after(debt_us, self._go_on)
+            return
         self.run()
 
     def _go_on(self) -> None:

@@ -6,6 +6,7 @@
 | power_loss | torn: true | part of what was not flushed is left, damaged |
 | create_topic, delete_topic, add_partitions | topic, partitions, replication_factor, configs | by the admin client |
 | alter_config | topic or broker, set | settings that change while it runs |
+| set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | produce | topic, value, key, partition, acks | one record by hand |
 | partition_link, heal_link | between [A, B], one_way | nothing passes; passes again |
 | delay_link | between [A, B], delay_ms, one_way | each message is late by so much |
@@ -15,7 +16,9 @@
 | lose_next | between [A, B], api | the next such request from A to B is lost, and nothing else |
 | isolate | broker, one_way | cut off from everybody |
 | random_halves | | the brokers fall into two halves that do not hear each other |
-| disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, once, on_call, probability | disks |
+| disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, times, on_call, probability | disks |
+| misdirected_write | the same | an append lands in an earlier place of its file |
+| slow_disk | the same, latency_ms | an append or flush takes so much longer |
 | bit_flip | broker, topic, partition, offset, field | a bit of the batch with that offset turns over |
 | repair_disk | broker | it works again |
 | wipe | broker | the process is killed, its disks are empty |
@@ -38,7 +41,7 @@ from typing import Any
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import client_from_dict, topic_configs
+from lab.clusters.spec import PROTECTIONS, client_from_dict, topic_configs
 from lab.faults.disks import BATCH_FIELDS
 
 Check = Callable[[Any, Place], Any]
@@ -130,6 +133,14 @@ def _settings(value: Any, place: Place) -> dict[str, str | None]:
     return {name: None if one is None else checks.setting(one, (*place, name)) for name, one in given.items()}
 
 
+def _switches(value: Any, place: Place) -> dict[str, bool]:
+    """Protection -> whether it is in place."""
+    given = checks.mapping(value, place, PROTECTIONS)
+    if not given:
+        raise SpecError(place, "expected at least one protection")
+    return {name: checks.truth(on, (*place, name)) for name, on in given.items()}
+
+
 def _acks(value: Any, place: Place) -> str:
     return checks.choice(str(value), place, ("all", "-1", "0", "1"))
 
@@ -151,7 +162,8 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 
 
 _DISK: dict[str, Check] = {
-    "directory": checks.text, "once": checks.truth, "on_call": _whole(1), "probability": _probability,
+    "directory": checks.text, "once": checks.truth, "times": _whole(1), "on_call": _whole(1),
+    "probability": _probability,
 }  # fmt: skip
 
 
@@ -172,6 +184,7 @@ KINDS: dict[str, CommandKind] = {
     "add_partitions": CommandKind({"topic": checks.text, "partitions": _whole(2, 10_000)}, ("topic", "partitions")),
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
+    "set_protection": CommandKind({"set": _switches}, ("set",)),
     "produce": CommandKind(
         {"topic": checks.text, "partition": _whole(0), "key": _value, "value": _value, "acks": _acks},
         ("topic", "value")),
@@ -184,7 +197,9 @@ KINDS: dict[str, CommandKind] = {
     "lose_next": CommandKind({"between": _pair, "api": _api}, ("between", "api")),
     "isolate": _process(one_way=checks.truth),
     "random_halves": CommandKind({}),
-    **{name: _process((), **_DISK) for name in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync")},
+    **{name: _process((), **_DISK)
+       for name in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "misdirected_write")},
+    "slow_disk": _process(("latency_ms",), **_DISK, latency_ms=_delay),
     "bit_flip": _process(
         ("topic", "partition", "offset"), topic=checks.text, partition=_whole(0), offset=_whole(0), field=_field),
     "clock_skew": _process(("ms",), ms=_milliseconds),

@@ -107,6 +107,7 @@ class FaultCommands:
         return {"node": name}
 
     _do_disk_full = _do_disk_write_error = _do_disk_read_error = _do_lost_fsync = _disk_fault
+    _do_slow_disk = _do_misdirected_write = _disk_fault
 
     def _do_repair_disk(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import File
-from broker_core.kernel.storage_faults import DiskFault, DiskFaults
+from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.log.scan import find_batch
 from broker_core.log.segment import LOG
 
 KINDS = {
     "disk_full": "full", "disk_write_error": "write_error", "disk_read_error": "read_error", "lost_fsync": "lost_fsync",
+    "slow_disk": "slow", "misdirected_write": "misdirected",
 }  # fmt: skip
 BATCH_FIELDS = {"records": -1, "base_offset": 7, "batch_length": 11, "leader_epoch": 15, "magic": 16}
 HEADER_SIZE = 61
@@ -21,19 +23,34 @@ HEADER_SIZE = 61
 def add_fault(node: Node, command: dict[str, Any]) -> None:
     """From now on the node's disks (or one directory of them) fail as the command says."""
     faults = node.storage.faults or DiskFaults(node.random("disk"))
+    times = 1 if command.get("once") else command.get("times")
     faults.rules.append(
         DiskFault(
-            KINDS[command["do"]], command.get("directory", ""), command.get("once", False), command.get("on_call", 1),
-            command.get("probability", 1.0),
+            KINDS[command["do"]], command.get("directory", ""), times, command.get("on_call", 1),
+            command.get("probability", 1.0), int(command.get("latency_ms", 0) * 1000),
         )
     )  # fmt: skip
     node.storage.set_faults(faults)
+    node.emit(events.DISKS_CHANGED, faults=rules(node))
+
+
+def rules(node: Node) -> list[dict[str, Any]]:
+    """The faults that were set, as plain data: {kind} and what is not its default. Empty: the disks work."""
+    if node.storage.faults is None:
+        return []
+    plain = DiskFault("")
+    keys = ("directory", "times", "on_call", "probability", "latency_us")
+    return [
+        {"kind": rule.kind} | {key: getattr(rule, key) for key in keys if getattr(rule, key) != getattr(plain, key)}
+        for rule in node.storage.faults.rules
+    ]
 
 
 def clear(node: Node) -> None:
     """The disks work again. What a process has given up it takes back when it starts again."""
     if node.storage.faults is not None:
         node.storage.set_faults(None)
+        node.emit(events.DISKS_CHANGED, faults=[])
 
 
 def wipe(node: Node) -> None:
@@ -50,7 +67,7 @@ def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) ->
         raise CommandError(f"{node.name} has no record {offset} of {topic}-{partition}", "offset")
     file, position, size = found
     at = position + BATCH_FIELDS[field] if field != "records" else position + (HEADER_SIZE + size) // 2
-    file.flip(at)
+    flip(file, at)
     return {"file": file.path, "position": at}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker_core.broker.broker import BrokerFactory
-from broker_core.broker.pipeline import StageCosts
+from broker_core.broker.stages import StageCosts
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from lab.clusters import observe

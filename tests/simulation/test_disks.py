@@ -13,9 +13,11 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import RUNNING, STOPPED
 from broker_core.kernel.storage import Storage
-from broker_core.kernel.storage_faults import DiskFault, DiskFaults
+from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
+from broker_core.records.errors import CorruptRecordError
+from broker_core.records.header import ensure_valid, iterate_batches
 from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
@@ -161,7 +163,7 @@ def homes(tmp_path: Path) -> list[Storage]:
 def test_a_fault_hits_its_directory_from_the_call_on_that_it_names(tmp_path: Path) -> None:
     for storage in homes(tmp_path):
         faults = DiskFaults(Random(1))
-        faults.rules.append(DiskFault("write_error", "data1", once=True, on_call=2))
+        faults.rules.append(DiskFault("write_error", "data1", times=1, on_call=2))
         storage.set_faults(faults)
         good, bad = storage.open("data2/a"), None
         with pytest.raises(StorageError, match="Input/output error"):
@@ -197,7 +199,7 @@ def test_a_bit_turns_over_in_one_copy_only(tmp_path: Path) -> None:
     one, other = MemoryStorage().open("a"), MemoryStorage().open("a")
     for file in (one, other, DiskStorage(tmp_path).open("a")):
         file.append([shared])
-    one.flip(4096)
+    flip(one, 4096)
     assert bytes(one.read(4095, 3)) == b"z{z" and bytes(other.read(4095, 3)) == b"zzz"
 
 
@@ -211,3 +213,65 @@ def test_one_update_metadata_is_lost_by_command() -> None:
     machine: Any = lab.world.nodes[f"broker-{other}"].machine
     assert not machine.cache.contains("more", 0)
     assert [one["reason"] for one in lab.events("message_dropped")] == ["chosen"]
+
+
+def test_a_fault_hits_as_often_as_it_is_told(tmp_path: Path) -> None:
+    for storage in homes(tmp_path):
+        faults = DiskFaults(Random(1))
+        faults.rules.append(DiskFault("full", times=2))
+        file = storage.open("data/a")
+        storage.set_faults(faults)
+        for _ in range(2):
+            with pytest.raises(StorageError, match="No space left"):
+                file.append([b"one"])
+        assert file.append([b"one"]) == 0
+
+
+def test_a_misdirected_write_is_the_same_in_both_homes_of_files(tmp_path: Path) -> None:
+    contents = []
+    for storage in homes(tmp_path):
+        file = storage.open("data/a")
+        file.append([b"a" * 3000, b"b" * 3000])
+        faults = DiskFaults(Random(5))
+        faults.rules.append(DiskFault("misdirected", times=1))
+        storage.set_faults(faults)
+        assert file.append([b"c" * 700]) == 6000 and file.append([b"d" * 10]) == 6700
+        storage.set_faults(None)
+        contents.append(bytes(file.read(0, 9000)))
+    assert contents[0] == contents[1]
+    assert contents[0][6000:] == bytes(700) + b"d" * 10 and contents[0].count(b"c") == 700
+    assert contents[0].index(b"c") % 512 == 0
+
+
+def test_checksums_find_a_misdirected_write() -> None:
+    lab = Lab("data")
+    leader = lab.state(0)["leader"]
+    lab.do("misdirected_write", broker=leader, directory="data/orders-0", times=1)
+    lab.run(3)
+    file = lab.world.nodes[f"broker-{leader}"].storage.open(f"data/orders-0/{0:020}.log")
+    with pytest.raises(CorruptRecordError):
+        for batch in iterate_batches(file.read(0, file.size)):
+            ensure_valid(batch)
+
+
+def test_a_slow_disk_makes_its_leader_slow_and_its_follower_leave_the_isr() -> None:
+    lab = Lab("data")
+    leader = lab.state(0)["leader"]
+    lab.do("slow_disk", broker=leader, latency_ms=40)
+    lab.run(5)
+    assert min(latencies(lab.world, 6)) >= 40_000 > max(latencies(lab.world, 0, 5))
+    lab.do("repair_disk", broker=leader)
+    follower = next(one for one in lab.state(0)["replicas"] if one != leader)
+    lab.do("slow_disk", broker=follower, latency_ms=6_000)
+    lab.run(30)
+    assert follower not in lab.state(0)["isr"] and len(lab.state(0)["isr"]) == 2
+    lab.do("repair_disk", broker=follower)
+    lab.run(60)  # what it has begun it ends first: an append costs 6 s for the log and 6 s for each index
+    assert len(lab.state(0)["isr"]) == 3
+
+
+def latencies(world: World, since_s: int, until_s: int = 1 << 20) -> list[int]:
+    """Microseconds from a send to its acknowledgement, for what was sent in that time."""
+    sends = [row for row in world.operations.rows if row["op"] == "send" and row["process"] == "producer-a"]
+    began = {row["id"]: row["t"] for row in sends if row["kind"] == "invoke" and since_s * S <= row["t"] < until_s * S}
+    return [row["t"] - began[row["id"]] for row in sends if row["kind"] == "ok" and row["id"] in began]
