@@ -8,30 +8,23 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
 
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path
 
 _pages = get_asgi_application()
 
-from web.api.access import ApiGuard  # noqa: E402
 from web.files import StaticFiles  # noqa: E402
+from web.guard import Guard  # noqa: E402
 from web.live.consumer import LabConsumer  # noqa: E402
 
 _files = StaticFiles()
-_guarded = ApiGuard(_pages)
 
 
 async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    chosen = _files if scope["path"].startswith(settings.STATIC_URL) else _guarded
+    chosen = _files if scope["path"].startswith(settings.STATIC_URL) else _pages
     await chosen(scope, receive, send)
 
 
-application = ProtocolTypeRouter(
-    {
-        "http": _http,
-        # A page of another origin may open a WebSocket to localhost: the browser does not stop it, this does.
-        "websocket": AllowedHostsOriginValidator(URLRouter([path("live/", LabConsumer.as_asgi())])),
-    }
-)
+_sockets = URLRouter([path("live/", LabConsumer.as_asgi())])
+application = Guard(ProtocolTypeRouter({"http": _http, "websocket": _sockets}))

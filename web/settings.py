@@ -5,8 +5,9 @@
 | BROKERLAB_DATA | directory of the lab; the web keeps its files in `web/` below it | `data/` here |
 | DATABASE_URL | `postgresql://user:password@host:port/name` | SQLite in that directory |
 | REDIS_URL | where several web processes of one lab meet (`web.live.remote`) | one process |
-| BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost only |
-| BROKERLAB_TOKEN | what REST asks of callers that are not on this machine | drawn, in `web/token` |
+| BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost, this machine's name, addresses |
+| BROKERLAB_TOKEN | what is asked of those who are not on this machine | drawn, in `web/token` |
+| BROKERLAB_CLASS_TOKEN | the same for those who may look only | drawn, in `web/token-class` |
 | BROKERLAB_LAB | name of the lab, in REST's addresses and in Redis | `lab` |
 | BROKERLAB_LAB_HOST | `remote`: another process hosts the lab, by REDIS_URL; this one has viewers | this process |
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -69,8 +71,9 @@ REDIS_URL = os.environ.get("REDIS_URL")
 
 SECRET_KEY = _secret_key(DATA_DIR)
 DEBUG = False
-ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS += [name for name in os.environ.get("BROKERLAB_HOSTS_ALLOWED", "").split(",") if name]
+OWN_HOSTS = ["localhost", socket.gethostname().lower()]
+OWN_HOSTS += [name.strip().lower() for name in os.environ.get("BROKERLAB_HOSTS_ALLOWED", "").split(",") if name.strip()]
+ALLOWED_HOSTS = ["*"]  # `web.guard` has looked at the Host before Django does
 
 INSTALLED_APPS = ["django.contrib.staticfiles", "web.pages", "web.api.apps.ApiConfig"]
 MIDDLEWARE = [

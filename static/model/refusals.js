@@ -29,6 +29,7 @@ const KNOWN = [
   [/^expected at least one setting$/, "no_setting", []],
   [/^expected (?:a whole number|a number)/, "number", []],
   [/^too many commands at once$/, "too_many", []],
+  [/^the class's token is for looking only$/, "look_only", []],
   [/^run (\S+) has ended$/, "run_ended", ["run"]],
   [/^there is no open run (\S+?)[;,]/, "run_ended", ["run"]],
   [/^speed is between/, "speed", []],

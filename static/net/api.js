@@ -14,7 +14,7 @@ async function answerOf(response) {
   } catch {
     found = { title: text.slice(0, 200) };
   }
-  if (!response.ok) throw new Refusal(response.status, found?.title ?? response.statusText, found?.place ?? null);
+  if (!response.ok) throw new Refusal(response.status, found?.detail ?? found?.title ?? response.statusText, found?.place ?? null);
   return found;
 }
 

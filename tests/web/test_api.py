@@ -68,7 +68,7 @@ def refused(answer: Answer, status: int, place: str | None, words: str = "") -> 
     assert (answer.status, answer.media) == (status, PROBLEM), answer
     found: dict[str, Any] = answer.json
     assert (found["status"], found.get("place")) == (status, place), found
-    assert words in found["title"], found
+    assert words in found.get("detail", ""), found
     return found
 
 
@@ -391,4 +391,4 @@ def test_what_is_too_large_is_not_read(rest: Rest) -> None:
 
 def test_addresses_and_methods_that_are_none_are_problems_too(rest: Rest) -> None:
     refused(rest.get("nowhere"), 404, None)
-    assert refused(rest.call("PUT", "labs"), 405, None)["title"] == "Method Not Allowed"
+    assert refused(rest.call("PUT", "labs"), 405, None)["type"] == "/api/problems#wrong-method"

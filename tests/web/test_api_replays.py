@@ -56,7 +56,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
 def refused(answer: Answer, status: int, place: str | None, words: str) -> None:
     assert (answer.status, answer.json.get("place")) == (status, place), answer
     assert answer.media == "application/problem+json"
-    assert words in answer.json["title"]
+    assert words in answer.json["detail"]
 
 
 def test_what_is_not_there_or_wrong_is_refused(rest: Caller) -> None:

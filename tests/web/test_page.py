@@ -79,7 +79,7 @@ def test_what_is_not_there_is_not_found(served: Served, path: str) -> None:
 
 
 def test_a_host_that_is_not_this_machine_is_refused(served: Served) -> None:
-    assert fetch(served, "", Host="evil.example")[0] == 400
+    assert fetch(served, "", Host="evil.example")[0] == 421
 
 
 def test_a_language_can_be_fetched_alone(served: Served) -> None:
@@ -101,7 +101,7 @@ def test_rest_says_what_is_wrong_with_a_command(served: Served) -> None:
     assert post(served, "api/labs/lab/commands", "do=kill", "application/x-www-form-urlencoded")[0] == 415
     served.lab.refuse = "no such broker"
     status, answer = post(served, "api/labs/lab/commands", '{"do": "kill", "broker": 9}')
-    assert (status, answer["title"], answer["place"]) == (422, "no such broker", "do")
+    assert (status, answer["detail"], answer["place"]) == (422, "no such broker", "do")
 
 
 def test_events_that_are_gone_say_so(served: Served) -> None:

@@ -2,7 +2,6 @@
 
 | room | what is in it |
 |---|---|
-| `access` | who may ask: host, origin, token, size; in front of Django |
 | `api` | the description (OpenAPI) and how errors are answered (RFC 9457) |
 | `labs` | the lab of this process: snapshot, events, commands, branches, records of topics |
 | `runs` | what runs have left: facts, receipt, journal, history, verification |

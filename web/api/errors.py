@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import async_only_middleware
 from django.views.decorators.csrf import csrf_exempt
 
-from web.api.access import PREFIX
 from web.api.problems import MEDIA_TYPE, problem
 
+PREFIX = "/api/"
 Answer = Callable[[HttpRequest], Awaitable[HttpResponse]]
 
 
@@ -23,7 +22,7 @@ def as_problems(get_response: Answer) -> Answer:
         response = await get_response(request)
         if response.status_code < 400 or not request.path.startswith(PREFIX):
             return response
-        found = response if _is_problem(response) else _converted(response)
+        found = response if _is_problem(response) else _converted(request, response)
         # Django would write a line for each of them; the caller has been told.
         found._has_been_logged = True  # type: ignore[attr-defined]
         return found
@@ -31,8 +30,8 @@ def as_problems(get_response: Answer) -> Answer:
     return answer
 
 
-def _converted(response: HttpResponse) -> HttpResponse:
-    found = problem(response.status_code, HTTPStatus(response.status_code).phrase)
+def _converted(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    found = problem(request, response.status_code)
     if "Allow" in response:
         found["Allow"] = response["Allow"]
     return found
@@ -41,7 +40,7 @@ def _converted(response: HttpResponse) -> HttpResponse:
 @csrf_exempt
 async def nowhere(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Any address below `/api/` that is none."""
-    return problem(404, "there is no such address")
+    return problem(request, 404)
 
 
 def _is_problem(response: HttpResponse) -> bool:

@@ -1,18 +1,24 @@
 """Errors as problem details (RFC 9457): `application/problem+json`.
 
 ```
-{"type": "about:blank", "title": "there is no broker 9", "status": 422, "place": "[1].broker"}
+{"type": "/api/problems#invalid", "title": "A value is not valid", "status": 422,
+ "detail": "there is no broker 9", "place": "[1].broker"}
 ```
-`title` says what is wrong, `place` names the part of what was sent (or the parameter) that is wrong.
+`type` stays the same for ever and is what a program looks at; `title` says the same in the language of
+Accept-Language, `detail` what it is this time, `place` which part of what was sent (or which parameter) is wrong.
+Details come in English, as from the command line, and in Korean where their pattern is known (`problems.ko.json`).
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import orjson
+from django.db import Error as DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -23,35 +29,75 @@ from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError
 from lab.live import LabError
 from lab.scenarios.grammar import ScenarioError
+from web.language import language_of
 from web.live.hub import NoLab
+from web.messages import words_of
 
 MEDIA_TYPE = "application/problem+json"
+TYPES = "/api/problems"
 _log = logging.getLogger("brokerlab.api")
 
 
 class Problem(Exception):
-    """What a request is refused with."""
+    """What a request is refused with. `kind`: the end of its type; by status and place when not given."""
 
-    def __init__(self, status: int, title: str, place: str | None = None, **more: Any) -> None:
-        super().__init__(title)
+    def __init__(self, status: int, detail: str, place: str | None = None, kind: str | None = None, **more: Any) -> None:
+        super().__init__(detail)
         self.status = status
-        self.title = title
+        self.detail = detail
         self.place = place
+        self.kind = kind
         self.more = more
 
 
-def body(status: int, title: str, place: str | None = None, **more: Any) -> bytes:
+def kind_of(status: int, place: str | None) -> str:
+    """`no-such-run` for 404 at `run`, else what the status says."""
+    kinds: dict[str, Any] = words_of("problems", "en")["titles"]
+    named = f"no-such-{place}"
+    if status == 404 and named in kinds:
+        return named
+    by_status: dict[str, str] = words_of("problems", "en")["by_status"]
+    return by_status.get(str(status), "refused")
+
+
+@cache
+def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), text) for pattern, text in words_of("problems", language)["details"].items()]
+
+
+def told(detail: str, language: str) -> str:
+    """A detail in a language, as far as its pattern is known there."""
+    for pattern, text in _patterns(language):
+        found = pattern.fullmatch(detail)
+        if found is not None:
+            return text.format(*found.groups(""))
+    return detail
+
+
+def body(
+    status: int, detail: str = "", place: str | None = None, language: str = "en", kind: str | None = None, **more: Any
+) -> bytes:
     """The document."""
-    found: dict[str, Any] = {"type": "about:blank", "title": title, "status": status}
+    kind = kind or kind_of(status, place)
+    title = words_of("problems", language)["titles"].get(kind, detail)
+    found: dict[str, Any] = {"type": f"{TYPES}#{kind}", "title": title, "status": status}
+    if detail:
+        found["detail"] = told(detail, language)
     if place is not None:
         found["place"] = place
     return orjson.dumps({**found, **more}, default=str)
 
 
-def problem(status: int, title: str, place: str | None = None, **more: Any) -> HttpResponse:
-    """The answer."""
-    response = HttpResponse(body(status, title, place, **more), status=status, content_type=MEDIA_TYPE)
-    if status == 503:
+def problem(
+    request: HttpRequest, status: int, detail: str = "", place: str | None = None, kind: str | None = None, **more: Any
+) -> HttpResponse:
+    """The answer, in the language of the request."""
+    language = language_of(request)
+    content = body(status, detail, place, language, kind, **more)
+    response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
+    response["Content-Language"] = language
+    response["Vary"] = "Accept-Language, Cookie"
+    if status in (429, 503):
         response["Retry-After"] = "1"
     return response
 
@@ -63,63 +109,71 @@ def _status(error: Exception) -> int:
     return 409 if isinstance(error, (BranchError, DirectoryError)) else 422
 
 
-def _refused(_request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(_status(error), str(error))
+def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(request, _status(error), str(error))
 
 
-def _spec(_request: HttpRequest, error: SpecError) -> HttpResponse:
-    return problem(422, error.reason, shown(error.place) or None)
+def _spec(request: HttpRequest, error: SpecError) -> HttpResponse:
+    return problem(request, 422, error.reason, shown(error.place) or None)
 
 
-def _command(_request: HttpRequest, error: CommandError) -> HttpResponse:
-    return problem(422, error.reason, error.place or None)
+def _command(request: HttpRequest, error: CommandError) -> HttpResponse:
+    return problem(request, 422, error.reason, error.place or None)
 
 
-def _scenario(_request: HttpRequest, error: ScenarioError) -> HttpResponse:
-    return problem(422, error.reason, error.place or None, file=error.file, line=error.line)
+def _scenario(request: HttpRequest, error: ScenarioError) -> HttpResponse:
+    return problem(request, 422, error.reason, error.place or None, file=error.file, line=error.line)
 
 
-def _own(_request: HttpRequest, error: Problem) -> HttpResponse:
-    return problem(error.status, error.title, error.place, **error.more)
+def _own(request: HttpRequest, error: Problem) -> HttpResponse:
+    return problem(request, error.status, error.detail, error.place, error.kind, **error.more)
 
 
-def _timeout(_request: HttpRequest, _error: Exception) -> HttpResponse:
-    return problem(504, "the world did not answer in time")
+def _timeout(request: HttpRequest, _error: Exception) -> HttpResponse:
+    return problem(request, 504, "the world did not answer in time")
 
 
-def _not_found(_request: HttpRequest, _error: Exception) -> HttpResponse:
-    return problem(404, "there is no such address")
+def _not_found(request: HttpRequest, _error: Exception) -> HttpResponse:
+    return problem(request, 404)
 
 
-def _http(_request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problem(error.status_code, str(error))
+def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(request, error.status_code, str(error))
 
 
-def _invalid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """The first thing that is wrong as title and place, all of them in `errors`."""
-    errors = [_shaped(one) for one in error.errors]
-    return problem(422, errors[0]["title"], errors[0]["place"], errors=errors[:20])
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """The first thing that is wrong as detail and place, all of them in `errors`."""
+    language = language_of(request)
+    errors = [_shaped(one, language) for one in error.errors]
+    return problem(request, 422, errors[0]["detail"], errors[0]["place"], errors=errors[:20])
 
 
-def _shaped(error: Mapping[str, Any]) -> dict[str, str]:
+def _shaped(error: Mapping[str, Any], language: str) -> dict[str, str]:
     """`("body", "command", "<list>", 2, "do")` as `[2].do`: names of arguments and alternatives say nothing."""
     source, *where = error.get("loc", ("",))
     if source == "body":
         where = where[1:]
     place = shown(tuple(part for part in where if isinstance(part, int) or not part.startswith("<"))) or str(source)
-    return {"title": str(error.get("msg", "is not valid")), "place": place}
+    return {"detail": told(str(error.get("msg", "is not valid")), language), "place": place}
 
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """A defect of ours: the reason goes to the log, not to the caller."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
-    return problem(500, "this is a defect of the lab; its log says more")
+    return problem(request, 500, "this is a defect of the lab; its log says more")
+
+
+def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
+    """PostgreSQL is away; the live lab goes on without it."""
+    _log.error("%s %s: the database does not answer: %s", request.method, request.path, str(error).strip())
+    return problem(request, 503, "the database that remembers jobs does not answer", kind="no-database")
 
 
 HANDLERS: tuple[tuple[type[Exception], Any], ...] = (
     (Exception, _failed), (Http404, _not_found), (HttpError, _http), (ValidationError, _invalid), (Problem, _own),
     (SpecError, _spec), (ScenarioError, _scenario), (BranchError, _refused), (DirectoryError, _refused),
-    (CommandError, _command), (LabError, _refused), (NoLab, _refused), (TimeoutError, _timeout),
+    (CommandError, _command), (LabError, _refused), (NoLab, _refused), (DatabaseError, _no_database),
+    (TimeoutError, _timeout),
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@
     C->S {k:"ask", id, what, ...} -> {k:"progress", id, share} ... {k:"ack", id, ok, ...}   (questions: `asking`)
 
 `run` in a hello chooses one of the lab's open runs; a run that is not open (any more) is the live one.
+A viewer who came with the class's token may look, and is refused what changes something (`web.access`).
 A viewer that says `last` of the same run and epoch gets the events it has missed when they are
 still in memory, else a snapshot. Two tasks: the receiver answers what the viewer says, the writer
 empties its queue (`viewer`) and never lets a slow socket hold anything but that queue.
@@ -25,12 +26,15 @@ from typing import Any
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from lab.branch import BranchError
+from web.access import LOOK
 from web.live import asking
 from web.live.hub import Hub, hub
 from web.live.viewer import Viewer
 
 HEARTBEAT_SECONDS = 1.0
 COMMANDS_AT_ONCE = 32
+LOOKING = ("history", "inspect", "outline", "export", "receive")
+LOOK_ONLY = {"ok": False, "error": "the class's token is for looking only", "place": "do"}
 
 
 class LabConsumer(AsyncWebsocketConsumer):
@@ -65,11 +69,17 @@ class LabConsumer(AsyncWebsocketConsumer):
             return
         if kind in ("hello", "resync"):
             self._greet(message)
+        elif not self._may(kind, message):
+            self._work(message.get("id"), self._ack(message.get("id"), LOOK_ONLY))
         elif kind == "cmd":
             command = {key: value for key, value in message.items() if key not in ("k", "id")}
             self._work(message.get("id"), self._obey(message.get("id"), command))
         elif kind == "ask":
             self._work(message.get("id"), self._answer(message))
+
+    def _may(self, kind: str, message: dict[str, Any]) -> bool:
+        """Whether this viewer may do more than look, or only wants to look."""
+        return self.scope.get("may") != LOOK or (kind == "ask" and message.get("what") in LOOKING)
 
     def _greet(self, message: dict[str, Any]) -> None:
         if message["k"] == "hello":

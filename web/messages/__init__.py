@@ -2,9 +2,9 @@
 
 Four JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
 receipts) and `inspect` (for the inspector and the levers), which join `page`, and `story` (what each
-journal event says and why it happens). JSON needs no compiler on the learner's machine, the same file
-serves the server's first rendering, the browser and node's tests, and a test compares the two languages
-key by key.
+journal event says and why it happens). The server alone uses `access`, `problems` and `api`. JSON needs
+no compiler on the learner's machine, the same file serves the server's first rendering, the browser and
+node's tests, and a test compares the two languages key by key.
 
 A sentence has holes: `{broker|broker}` is the parameter `broker` shown by the filter `broker`.
 Korean particles that depend on the sound before them stand as `{이/가}`; `static/i18n` chooses.
@@ -31,6 +31,15 @@ def catalogue(language: str) -> dict[str, Any]:
         found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
     for part in ("desk", "inspect"):
         found["page"] |= json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def words_of(part: str, language: str) -> dict[str, Any]:
+    """One of the files that the server alone uses: `access` (the page that asks for a token), `problems` (what REST
+    refuses with) and `api` (the page of operations)."""
+    name = f"{part}.{language if language in LANGUAGES else LANGUAGES[0]}.json"
+    found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     return found
 
 
