@@ -45,6 +45,7 @@ from lab.reexecution import Reexecution
 SLICE_S = 0.02
 STOP_LIMIT_US = 30_000_000
 MAX_BRANCHES = 12
+FORKED, OPENED = "fork", "opened"
 _log = logging.getLogger("brokerlab.lab")
 T = TypeVar("T")
 
@@ -303,7 +304,8 @@ class LiveLab:
         files = RunDirectory(self.data / "runs" / run_id)
         files.keep_start([source / "start" / name for name in spec.node_names()])
         files.attach(world)
-        files.describe(kind="fork", spec=facts["spec"], seed=spec.seed, start=facts.get("start"), parent=parent)
+        kind = OPENED if seq is t_us is None else FORKED
+        files.describe(kind=kind, spec=facts["spec"], seed=spec.seed, start=facts.get("start"), parent=parent)
         assert self._loop is not None
         branch = Branch(run_id, spec, world, files, self._loop, parent=parent)
         branch.keep_keyframe()  # viewers can go back to the very beginning

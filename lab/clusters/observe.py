@@ -7,6 +7,7 @@ what a single broker believes); log ends and high watermarks are those of each b
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 from broker_core.kernel.node import Node
@@ -15,6 +16,7 @@ from broker_core.metadata import znodes
 from broker_core.zookeeper.server import ZooKeeperServer
 from lab.clusters import presets
 from lab.clusters.spec import RunSpec
+from lab.faults.disks import rules
 
 HIDDEN = ("/zookeeper",)
 
@@ -147,8 +149,14 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
         "controller_epoch": controller_epoch(world),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
-        "protections": dict(spec.cluster.protections),
+        "protections": protections_off(world),
     }  # fmt: skip
+
+
+def protections_off(world: World) -> dict[str, bool]:
+    """{name: False} of each protection of replication that is not in place."""
+    found: Any = getattr(world.operator, "protections", None)
+    return {} if found is None else {one.name: False for one in fields(found) if not getattr(found, one.name)}
 
 
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
@@ -160,6 +168,7 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
             "registered": broker in known, "host": spec.cluster.host, "port": ports.get(node.name, 0),
             "rack": described[broker].rack if broker in described else None, "incarnation": node.incarnation,
+            "disk": rules(node),
         }
         for broker, node in brokers(world)
     }  # fmt: skip

@@ -10,9 +10,11 @@ from typing import Any
 
 from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
+from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
+from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
@@ -27,8 +29,9 @@ OPERATOR = "operator"
 class LabOperator(FaultCommands):
     """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
 
-    def __init__(self, spec: RunSpec) -> None:
+    def __init__(self, spec: RunSpec, protections: Protections) -> None:
         self.spec = spec
+        self.protections = protections  # the one object that all brokers consult
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
 
     def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +112,14 @@ class LabOperator(FaultCommands):
 
     def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}
+
+    def _do_set_protection(self, world: World, command: dict[str, Any]) -> None:
+        """All brokers have it from now on, or do without it."""
+        for name, on in command["set"].items():
+            setattr(self.protections, name, on)
+            world.journal.record(
+                world.seq, world.now_us, "world", events.PROTECTION_SET, world.cause, {"protection": name, "on": on}
+            )
 
     def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         self._admin(world).produce({key: value for key, value in command.items() if key != "do"})

@@ -3,7 +3,7 @@
 The commands of a run stand in its recording with their times. The first ones bring the cluster to its
 start: topics that were created before the first client, and clients that were started at once, become the
 `topics` and `clients` of the file; everything behind that is a step, `at` its time after that start.
-What only the lab does (its own checker, the time control) is left out.
+What only the lab does (its own checker, the time control) is left out, and so is what was refused.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import yaml
 
 from broker_core.drivers.recording import read_recording
+from broker_core.kernel.events import COMMAND, COMMAND_REFUSED
 from broker_core.kernel.inputs import Command
 from lab.clusters.spec import RunSpec
-from lab.experiments.directory import INPUTS, read_facts
+from lab.experiments.directory import INPUTS, JOURNAL, read_facts
 from lab.scenarios.grammar import KEYS
 from lab.scenarios.times import written
 
@@ -77,15 +79,34 @@ def export(directory: Path | str) -> str:
     facts = read_facts(path)
     if facts.get("scenario"):
         return to_yaml(facts["scenario"])
-    rows = list(_recorded(path / INPUTS))
+    rows = list(_recorded(path))
     document = export_commands(facts["spec"], rows, f"run-{path.name}")
     return to_yaml(document)
 
 
 def _recorded(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for head, item in read_recording(path):
-        if isinstance(item, Command):
+    """The commands that were carried out. The n-th of the recording is the n-th that the journal tells of."""
+    refused = _refused(path / JOURNAL)
+    given = (pair for pair in read_recording(path / INPUTS) if isinstance(pair[1], Command))
+    for number, (head, item) in enumerate(given):
+        if isinstance(item, Command) and number not in refused:
             yield head["t"], item.command
+
+
+def _refused(path: Path) -> dict[int, None]:
+    """Numbers of the commands that were refused, counted from 0."""
+    found: dict[int, None] = {}
+    count = 0
+    with open(path, "rb") as file:
+        for line in file:
+            if b'"command' not in line:
+                continue
+            code = orjson.loads(line)[3]
+            if code == COMMAND.name:
+                count += 1
+            elif code == COMMAND_REFUSED.name:
+                found[count - 1] = None
+    return found
 
 
 def export_commands(spec: RunSpec | dict[str, Any], commands: Commands, name: str) -> dict[str, Any]:

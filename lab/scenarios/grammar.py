@@ -119,8 +119,9 @@ def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
     scenario = _read(data, default_name)
     variants.check_shape(data, KEYS)
     for name, one in checks.mapping(data.get("variants"), ("variants",)).items():
-        scenario.variants[name] = texts(one.get("title"), ("variants", name, "title"))
-        variant_of(scenario, name)
+        scenario.variants[name] = texts((one or {}).get("title"), ("variants", name, "title"))
+        if variant_of(scenario, name).lesson.fork is not None:
+            variant_of(scenario, f"{name}/{variants.FORK}")
     if scenario.lesson.fork is not None:
         scenario.variants[variants.FORK] = scenario.lesson.fork.title
         variant_of(scenario, variants.FORK)
@@ -128,13 +129,14 @@ def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
 
 
 def variant_of(scenario: Scenario, variant: str) -> Scenario:
-    """The same scenario with another setting; places of errors are those of the file."""
+    """The same scenario with another setting, or another course (`fork`, `VARIANT/fork`); places of errors are
+    those of the file."""
     document = variants.applied(scenario.document, variant)
     try:
         found = _read(document, scenario.name)
     except SpecError as error:
         raise SpecError(variants.place_in(scenario.document, variant, error.place), error.reason) from None
-    found.variant, found.variants = variant, scenario.variants
+    found.variants = scenario.variants
     return found
 
 

@@ -21,7 +21,14 @@ LARGEST = 1_000_000
 
 
 class LinkError(ValueError):
-    """A text that is not a packed scenario; the message says why."""
+    """A text that is not a packed scenario; the message says why, `code` in one word.
+
+    shape: not whole · version: of another version · checksum: changed · bytes: cannot be unpacked · large
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 def pack(document: dict[str, Any]) -> str:
@@ -30,7 +37,7 @@ def pack(document: dict[str, Any]) -> str:
     packed = base64.urlsafe_b64encode(zlib.compress(plain, 9)).rstrip(b"=").decode()
     text = f"{VERSION}.{_sum(plain)}.{packed}"
     if len(text) > LONGEST or len(plain) > LARGEST:
-        raise LinkError(f"the scenario is too large for a link: {len(text)} characters, at most {LONGEST}")
+        raise LinkError("large", f"the scenario is too large for a link: {len(text)} characters, at most {LONGEST}")
     return text
 
 
@@ -38,19 +45,22 @@ def unpack(text: str) -> dict[str, Any]:
     """The document behind a packed text. Raises LinkError."""
     text = text.strip()
     if len(text) > LONGEST:
-        raise LinkError(f"{len(text)} characters, expected at most {LONGEST}")
+        raise LinkError("large", f"{len(text)} characters, expected at most {LONGEST}")
     parts = text.split(".")
     if len(parts) != 3:
-        raise LinkError("expected three parts, VERSION.CHECKSUM.DATA: the link is cut off or is none")
+        raise LinkError("shape", "expected three parts, VERSION.CHECKSUM.DATA: the link is cut off or is none")
     version, checksum, data = parts
     if version != VERSION:
-        raise LinkError(f"version {version[:10]!r}, expected {VERSION!r}")
+        raise LinkError("version", f"version {version[:10]!r}, expected {VERSION!r}")
     plain = _inflated(data)
     if _sum(plain) != checksum:
-        raise LinkError("the checksum does not fit: the link is damaged")
-    document = json.loads(plain)
+        raise LinkError("checksum", "the checksum does not fit: the link is damaged")
+    try:
+        document = json.loads(plain)
+    except (ValueError, RecursionError):
+        raise LinkError("bytes", "expected a scenario, found something else") from None
     if not isinstance(document, dict):
-        raise LinkError("expected a scenario, found something else")
+        raise LinkError("bytes", "expected a scenario, found something else")
     return document
 
 
@@ -58,16 +68,16 @@ def _inflated(data: str) -> bytes:
     try:
         compressed = base64.b64decode(data + "=" * (-len(data) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise LinkError("the data is not base64url: the link is damaged") from None
+        raise LinkError("bytes", "the data is not base64url: the link is damaged") from None
     machine = zlib.decompressobj()
     try:
         plain = machine.decompress(compressed, LARGEST)
     except zlib.error:
-        raise LinkError("the data cannot be unpacked: the link is damaged or cut off") from None
+        raise LinkError("bytes", "the data cannot be unpacked: the link is damaged or cut off") from None
     if machine.unconsumed_tail:
-        raise LinkError(f"more than {LARGEST} bytes are packed in it")
+        raise LinkError("large", f"more than {LARGEST} bytes are packed in it")
     if not machine.eof:
-        raise LinkError("the data ends too early: the link is cut off")
+        raise LinkError("shape", "the data ends too early: the link is cut off")
     return plain
 
 

@@ -9,9 +9,18 @@ variants:
     title: {en: Every record is flushed, ko: ...}
     topics: [{name: orders, configs: {flush.messages: 1}}]            # joins the topic of this name
     expect: {receipt.lost: 0}
+    fork: {title: ..., steps: [...]}                                  # another way to go on; null: none
 ```
 Mappings are merged key by key, and `null` takes a key away (RFC 7396). In lists of things that have a `name`
 the one of the same name is merged, a new one is added; any other list replaces the old one.
+
+| name | the scenario |
+|---|---|
+| `flushed` | with what this variant changes |
+| `fork` | with the steps of `fork` in place of its own from there on |
+| `flushed/fork` | the fork of that variant |
+
+The document of a variant keeps its name (`variant`) and its title, so that a run, a file and a link can say it.
 """
 
 from __future__ import annotations
@@ -22,7 +31,8 @@ from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 
 FORK = "fork"
-NOT_IN_VARIANTS = ("variants", "scenario", "fork")
+NOT_IN_VARIANTS = ("variants", "variant", "scenario")
+TIMING = ("at", "after", "when", "within")
 
 
 def names(document: dict[str, Any]) -> list[str]:
@@ -33,12 +43,33 @@ def names(document: dict[str, Any]) -> list[str]:
 
 def applied(document: dict[str, Any], variant: str) -> dict[str, Any]:
     """The document with a variant's differences; raises SpecError when there is no such variant."""
+    base, slash, fork = variant.partition("/")
+    if slash and fork == FORK and variant not in (document.get("variants") or {}):
+        return applied(applied(document, base), FORK)
     checks.choice(variant, ("variants",), names(document))
     rest = {key: value for key, value in document.items() if key != "variants"}
-    if variant == FORK:
-        return {**forked(rest), "variant": variant}
-    change = {key: value for key, value in document["variants"][variant].items() if key != "title"}
-    return {**merged(rest, change), "variant": variant}
+    if variant == FORK and "fork" in document:
+        return _forked_as(document, rest)
+    own = document["variants"][variant] or {}
+    change = {key: value for key, value in own.items() if key != "title"}
+    return {**merged(rest, change), "variant": variant, "variants": _titled(variant, own.get("title"))}
+
+
+def _forked_as(document: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    """The fork, named after the variant that it parts from."""
+    base = document.get("variant", "")
+    of = (document.get("variants") or {}).get(base) or {}
+    title = document["fork"].get("title") or {}
+    if of:
+        before = of.get("title") or {}
+        title = {language: f"{before[language]} · {text}" if language in before else text
+                 for language, text in title.items()}  # fmt: skip
+    name = f"{base}/{FORK}" if of else FORK
+    return {**forked(rest), "variant": name, "variants": _titled(name, title)}
+
+
+def _titled(name: str, title: Any) -> dict[str, Any]:
+    return {name: {"title": title} if title else {}}
 
 
 def forked(document: dict[str, Any]) -> dict[str, Any]:
@@ -47,11 +78,10 @@ def forked(document: dict[str, Any]) -> dict[str, Any]:
     before = fork.get("before", 0)
     steps = list(document.get("steps") or [])
     own = [dict(step) for step in fork["steps"]]
-    timing = ("at", "after", "when", "within")
-    if own and before < len(steps) and not any(key in own[0] for key in timing):
-        own[0] = {**{key: steps[before][key] for key in timing if key in steps[before]}, **own[0]}
+    if own and before < len(steps) and not any(key in own[0] for key in TIMING):
+        own[0] = {**{key: steps[before][key] for key in TIMING if key in steps[before]}, **own[0]}
     for step in own:
-        if not any(key in step for key in timing):
+        if not any(key in step for key in TIMING):
             step["after"] = 0
     gone = ("fork", "moment", "predict")
     rest = {key: value for key, value in document.items() if key not in gone}
@@ -80,8 +110,11 @@ def _named(value: Any) -> bool:
 
 def place_in(document: dict[str, Any], variant: str, place: Place) -> Place:
     """Where a place of the merged document stands in the file: in the variant, or else in what it changes."""
-    if variant == FORK:
-        return ("fork", *place) if place and place[0] == "expect" else ("fork",)
+    base, _, fork = variant.partition("/")
+    if FORK in (variant, fork) and variant not in (document.get("variants") or {}):
+        at: Place = ("fork", *place) if place and place[0] == "expect" else ("fork",)
+        own = (document.get("variants") or {}).get(base) or {}
+        return ("variants", base, *at) if "fork" in own else at
     change: Any = document["variants"][variant]
     whole: Any = merged({key: value for key, value in document.items() if key != "variants"}, change)
     found: list[str | int] = []
@@ -104,7 +137,7 @@ def _inside(value: Any, part: str | int) -> Any:
 def check_shape(document: dict[str, Any], keys: tuple[str, ...]) -> None:
     """Variants are mappings with a title and keys of a scenario."""
     for name, one in checks.mapping(document.get("variants"), ("variants",)).items():
-        if name == FORK:
+        if name == FORK and "fork" in document:
             raise SpecError(("variants", name), "this name is taken by the key fork, expected another one")
         known = [key for key in keys if key not in NOT_IN_VARIANTS]
         checks.mapping(one, ("variants", name), known)

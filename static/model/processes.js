@@ -53,6 +53,14 @@ export const processes = {
     process(draft, node).state = "running";
   },
   link_changed: changeLink,
+  disks_changed(draft, { faults }, { node }) {
+    if (brokerOf(node) !== null) process(draft, node).disk = faults;
+  },
+  protection_set(draft, { protection, on }) {
+    const off = draft.make("cluster", "protections");
+    if (on) delete off[protection];
+    else off[protection] = false;
+  },
   listening(draft, { host, port }, { node }) {
     if (brokerOf(node) !== null) Object.assign(process(draft, node), { host, port });
   },

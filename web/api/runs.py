@@ -12,6 +12,8 @@ from ninja import Router
 from pydantic import Field
 
 from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
+from lab.experiments.forks import fork_of
+from lab.live import OPENED
 from lab.scenarios.export import export
 from web.api import schemas
 from web.api.asking import answer, flushed, raw, run_directory, runs_directory
@@ -19,11 +21,12 @@ from web.api.journal_file import place_behind, whole_lines
 from web.api.models import DONE, ENDED, FAILED
 from web.api.problems import Problem
 from web.api.work import WorkFailed, in_process, jobs
+from web.live.hub import hub
 
 router = Router(tags=["runs"])
 RECEIPT_S = 60.0
 NDJSON, YAML = "application/x-ndjson", "application/yaml"
-SHORT = ("kind", "name", "seed", "parent", "forked_at_us", "end_us", "events", "operations", "passed")
+SHORT = ("kind", "name", "variant", "seed", "parent", "forked_at_us", "end_us", "events", "operations", "passed")
 Wait = Annotated[float, Field(ge=0, le=30)]
 Problems = schemas.Problem
 
@@ -41,9 +44,17 @@ def _short(path: Path) -> dict[str, Any]:
     except DirectoryError as error:
         return {"run": path.name, "error": str(error).replace(str(path), path.name)}
     found = {"run": path.name, "finished": "end_us" in facts} | {name: facts[name] for name in SHORT if name in facts}
+    if facts.get("variant"):
+        found["variant_title"] = variant_title(facts)
     if "receipt" in facts:
         found["receipt"] = {name: facts["receipt"][name] for name in schemas.FIGURES}
     return found
+
+
+def variant_title(facts: dict[str, Any]) -> dict[str, str]:
+    """What the variant of a scenario's run is called, in each language."""
+    own = (facts.get("scenario") or {}).get("variants") or {}
+    return (own.get(facts.get("variant")) or {}).get("title") or {}
 
 
 @router.get("/runs", response={200: schemas.Page, **dict.fromkeys((422, 501, 503), Problems)}, summary="Runs on disk")
@@ -78,6 +89,9 @@ async def receipt(request: HttpRequest, run: str) -> HttpResponse:
     path = run_directory(run)
     is_open = await flushed(run)
     facts = await asyncio.to_thread(read_facts, path)
+    source = await asyncio.to_thread(_as_it_was, run, path, facts)
+    if source is not None:
+        is_open, facts = False, source
     found = facts.get("receipt")
     if found is None:
         try:
@@ -85,8 +99,41 @@ async def receipt(request: HttpRequest, run: str) -> HttpResponse:
         except WorkFailed as error:
             raise Problem(409, str(error)) from None
     finished = "end_us" in facts and not is_open
-    more = {name: facts[name] for name in ("passed", "unmet", "notes") if name in facts}
+    more = {name: facts[name] for name in ("name", "variant", "passed", "unmet", "notes") if name in facts}
     return answer({"run": run, "finished": finished, **found, **more})
+
+
+def _as_it_was(run: str, path: Path, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a run that was opened and has not gone on since: what is known of the one that it is."""
+    if facts.get("kind") != OPENED:
+        return None
+    branch = getattr(hub.lab, "branches", {}).get(run)
+    end = facts.get("events") if branch is None or branch.ended else branch.world.journal.count
+    try:
+        source = read_facts(path.parent / str(facts.get("parent")))
+    except DirectoryError:
+        return None
+    return source if "receipt" in source and source.get("events") == end else None
+
+
+@router.post(
+    "/runs/{run}/fork",
+    response={202: schemas.JobView, **dict.fromkeys((403, 404, 409, 422, 429, 501, 503), Problems)},
+    summary="The other course of a scenario's run",
+)
+async def fork(request: HttpRequest, run: str) -> HttpResponse:
+    """From the moment that the scenario's `fork` names its steps go on, with the run's own seed and variant. A new
+    run with a receipt of its own; `parent`, `forked_at_seq` and `forked_at_us` say where the two part."""
+    path = run_directory(run)
+    found = await asyncio.to_thread(fork_of, path)
+    facts = await asyncio.to_thread(read_facts, path)
+    if "receipt" not in facts:
+        raise Problem(409, f"run {run} has not ended yet", "run")
+    asked_for = {"do": "scenario", "parent": str(path)}
+    job = await jobs.start(asked_for, runs_directory(), name=found.name[:200], seed=found.spec.seed)
+    response = answer(job.view(), 202)
+    response["Location"] = f"/api/jobs/{job.id}"
+    return response
 
 
 @router.get(

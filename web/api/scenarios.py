@@ -8,8 +8,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from lab.scenarios import grammar
+from lab.clusters.checks import SpecError
+from lab.scenarios import grammar, links
+from lab.scenarios.export import to_yaml
 from lab.scenarios.grammar import Scenario
+from lab.scenarios.links import LinkError
 from web.api import schemas
 from web.api.asking import answer, runs_directory
 from web.api.problems import Problem
@@ -33,7 +36,18 @@ def described(scenario: Scenario) -> dict[str, Any]:
         "name": scenario.name, "title": scenario.title, "text": scenario.text, "teaches": scenario.teaches,
         "seed": scenario.spec.seed, "steps": len(scenario.steps), "duration_us": scenario.duration_us,
         "expect": {name: str(wanted) for name, wanted in scenario.expect.items()},
+        "variant": scenario.variant, "variants": scenario.variants,
     }  # fmt: skip
+
+
+def in_variant(scenario: Scenario, variant: str | None) -> Scenario:
+    """In one of its variants; 422 when it has none of this name."""
+    if not variant:
+        return scenario
+    try:
+        return grammar.variant_of(scenario, variant)
+    except SpecError as error:
+        raise Problem(422, error.reason, "variant") from None
 
 
 def checked(given: schemas.Document, name: str = "scenario") -> Scenario:
@@ -67,10 +81,42 @@ async def validate(request: HttpRequest, document: schemas.Document) -> HttpResp
 @router.post("/scenarios/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario of one's own")
 async def run_document(request: HttpRequest, document: schemas.RunDocument) -> HttpResponse:
     """As a job, in a process of its own."""
-    found = await asyncio.to_thread(checked, document)
+    found = in_variant(await asyncio.to_thread(checked, document), document.variant)
     asked_for: dict[str, Any] = {"do": "scenario", "name": found.name}
     asked_for |= {"yaml": document.yaml} if document.yaml is not None else {"document": document.document}
     return await _start(asked_for, found, document)
+
+
+@router.post("/scenarios/link", response={200: schemas.Link, **REFUSALS}, summary="A scenario as a link")
+async def make_link(request: HttpRequest, document: schemas.MakeLink) -> HttpResponse:
+    """Checked first. The text holds the whole scenario; whoever opens the address sees it and can run it."""
+    found = in_variant(await asyncio.to_thread(checked, document), document.variant)
+    try:
+        packed = links.pack(found.document)
+    except LinkError as error:
+        raise _no_link(error) from None
+    address = request.build_absolute_uri(f"/#scenario={packed}")
+    return answer({"link": packed, "address": address, "scenario": found.name, "variant": found.variant})
+
+
+@router.post(
+    "/scenarios/link/read", response={200: schemas.ScenarioView, **REFUSALS}, summary="The scenario behind a link"
+)
+async def read_link(request: HttpRequest, given: schemas.GivenLink) -> HttpResponse:
+    """422 says why a link is refused: `code` is shape, version, checksum, bytes or large when its text is damaged;
+    without one the grammar has stumbled, at `place`."""
+    try:
+        document = await asyncio.to_thread(links.unpack, given.link.rpartition("#scenario=")[2])
+        found = await asyncio.to_thread(grammar.from_dict, document)
+    except LinkError as error:
+        raise _no_link(error) from None
+    except RecursionError:
+        raise Problem(422, "nested too deeply", "link") from None
+    return answer({**described(found), "document": document, "yaml": to_yaml(document)})
+
+
+def _no_link(error: LinkError) -> Problem:
+    return Problem(422, str(error), "link", None, code=error.code)
 
 
 @router.get(
@@ -85,16 +131,16 @@ async def scenario(request: HttpRequest, name: str) -> HttpResponse:
 
 @router.post("/scenarios/{name}/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario")
 async def run(request: HttpRequest, name: str, options: schemas.RunOptions) -> HttpResponse:
-    """As a job, in a process of its own, exactly as `./brokerlab run NAME` does it: with the same seed its
-    journal is the same, byte for byte. Ask `/api/jobs/{id}?wait=30` until it is done."""
-    found = await asyncio.to_thread(shipped, name)
+    """As a job, in a process of its own, exactly as `./brokerlab run NAME --variant VARIANT` does it: with the
+    same seed its journal is the same, byte for byte. Ask `/api/jobs/{id}?wait=30` until it is done."""
+    found = in_variant(await asyncio.to_thread(shipped, name), options.variant)
     text = await asyncio.to_thread((grammar.HOME / f"{name}.yaml").read_text, encoding="utf-8")
     return await _start({"do": "scenario", "name": name, "yaml": text}, found, options)
 
 
 async def _start(asked_for: dict[str, Any], found: Scenario, options: schemas.RunOptions) -> HttpResponse:
     seed = found.spec.seed if options.seed is None else options.seed
-    asked_for |= {"seed": options.seed, "live": options.live}
+    asked_for |= {"seed": options.seed, "live": options.live, "variant": options.variant}
     job = await jobs.start(asked_for, runs_directory(), name=found.name[:200], seed=seed, live=options.live)
     response = answer(job.view(), 202)
     response["Location"] = f"/api/jobs/{job.id}"

@@ -70,11 +70,35 @@ class Document(BaseModel):
     document: dict[str, Any] | None = None
 
 
+class MakeLink(Document):
+    """A scenario that is to become a link; `variant`: one of its settings."""
+
+    variant: Annotated[str, Field(max_length=200)] | None = None
+
+
+class GivenLink(BaseModel):
+    """The packed text, or a whole address that ends with it."""
+
+    model_config = ConfigDict(extra="forbid")
+    link: Annotated[str, Field(max_length=200_000)]
+
+
+class Link(Schema):
+    """`link`: the packed text; `address`: the page that opens with it."""
+
+    link: str
+    address: str
+    scenario: str
+    variant: str
+
+
 class RunOptions(BaseModel):
-    """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock."""
+    """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
+    another of its settings, `fork` or `VARIANT/fork`: on its other course."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
+    variant: Annotated[str, Field(max_length=200)] | None = None
     live: bool = False
 
 

@@ -3,7 +3,9 @@
 One line of JSON comes in on standard input, lines go out on standard output:
 
 ```
-in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "seed": 7, "live": false, "out": DIR}
+in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "variant": "one", "seed": 7,
+      "live": false, "out": DIR}
+     {"do": "scenario", "parent": DIR, "out": DIR}      the fork of a run that a scenario has left
      {"do": "verify" | "receipt", "path": DIR}
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
      {"result": {...}}  or  {"error": "...", "place": "..."}
@@ -26,6 +28,7 @@ import orjson
 from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError, shown
+from lab.experiments import forks
 from lab.experiments.directory import DirectoryError, RunDirectory
 from lab.experiments.run import Execution, RunError
 from lab.experiments.verify import verify
@@ -65,18 +68,30 @@ def progress(execution: Execution) -> tuple[str, float]:
 
 
 def run_scenario(request: dict[str, Any]) -> dict[str, Any]:
-    """Run a document; the receipt stands in the run's directory."""
-    if "yaml" in request:
-        scenario = grammar.parse(request["yaml"], f"{request['name']}.yaml")
-    else:
-        scenario = grammar.from_dict(request["document"], request["name"])
+    """Run a document, or the fork of a run; the receipt stands in the run's directory."""
+    scenario = asked_for(request)
     if request.get("seed") is not None:
         scenario.spec.seed = request["seed"]
         scenario.document = {**scenario.document, "seed": request["seed"]}
     execution = Execution(scenario, RunDirectory(Path(request["out"])), bool(request.get("live")), memory)
     threading.Thread(target=tell_progress, args=(execution,), daemon=True).start()
     result = execution.run()
+    if "parent" in request:
+        parent = Path(request["parent"])
+        parted = forks.parting(parent, execution.files.path)
+        execution.files.describe(parent=parent.name, forked_at_seq=parted.seq, forked_at_us=parted.t_us)
     return {**result.to_dict(), "virtual_s": result.virtual_s, "wall_s": round(result.wall_s, 3)}
+
+
+def asked_for(request: dict[str, Any]) -> grammar.Scenario:
+    """The scenario of a request, in its variant."""
+    if "parent" in request:
+        return forks.fork_of(Path(request["parent"]))
+    variant = request.get("variant")
+    if "yaml" in request:
+        return grammar.parse(request["yaml"], f"{request['name']}.yaml", variant)
+    scenario = grammar.from_dict(request["document"], request["name"])
+    return grammar.variant_of(scenario, variant) if variant else scenario
 
 
 def verify_run(request: dict[str, Any]) -> dict[str, Any]:

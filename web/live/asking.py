@@ -56,7 +56,7 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
     except (BranchError, CommandError, DirectoryError, Refused) as error:
         return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
     except NotShared as error:
-        refusal = {"ok": False, "error": str(error), "code": error.code}
+        refusal = {"ok": False, "error": str(error), "code": error.code, "place": error.place}
         return json.dumps({"k": "ack", "id": message.get("id"), **refusal})
     return f'{{"k":"ack","id":{number},"ok":true,{found[1:]}'
 

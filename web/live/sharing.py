@@ -17,16 +17,14 @@ from lab.scenarios import grammar
 from lab.scenarios.export import export, to_yaml
 from lab.scenarios.links import LinkError, pack, unpack
 
-REASONS = {"cut off": "link.shape", "three parts": "link.shape", "version": "link.version", "checksum": "link.checksum",
-           "damaged": "link.bytes", "at most": "link.large", "more than": "link.large"}  # fmt: skip
-
 
 class NotShared(Exception):
-    """It cannot be made or read; `code` says why in one word."""
+    """It cannot be made or read; `code` says why in one word, or `place` where the grammar stumbles."""
 
-    def __init__(self, reason: str, code: str = "") -> None:
+    def __init__(self, reason: str, code: str = "", place: str = "") -> None:
         super().__init__(reason)
         self.code = code
+        self.place = place
 
 
 async def exported(directory: Path) -> str:
@@ -36,8 +34,10 @@ async def exported(directory: Path) -> str:
         scenario = await asyncio.to_thread(grammar.parse, text, f"{directory.name}.yaml")
         return json.dumps({"yaml": text, "link": pack(scenario.document), "name": scenario.name})
     except LinkError as error:
-        raise NotShared(str(error), "link.large") from None
-    except (KernelError, grammar.ScenarioError) as error:
+        raise NotShared(str(error), f"link.{error.code}") from None
+    except grammar.ScenarioError as error:
+        raise NotShared(error.reason, place=error.place) from None
+    except (KernelError, OSError) as error:
         raise NotShared(str(error)) from None
 
 
@@ -47,17 +47,17 @@ async def received(text: str) -> str:
         document = await asyncio.to_thread(unpack, text)
         scenario = await asyncio.to_thread(grammar.from_dict, document)
     except LinkError as error:
-        code = next((REASONS[words] for words in REASONS if words in str(error)), "link.bytes")
-        raise NotShared(str(error), code) from None
-    except (ValueError, RecursionError) as error:
-        raise NotShared(str(error), "link.bytes") from None
+        raise NotShared(str(error), f"link.{error.code}") from None
     except SpecError as error:
-        raise NotShared(f"{shown(error.place)}: {error.reason}") from None
+        raise NotShared(error.reason, place=shown(error.place)) from None
+    except RecursionError as error:
+        raise NotShared(str(error), "link.bytes") from None
     return json.dumps(_view(scenario, document))
 
 
 def _view(scenario: grammar.Scenario, document: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": scenario.name, "title": scenario.title, "text": scenario.text, "steps": len(scenario.steps),
+        "variant": scenario.variant, "variants": scenario.variants,
         "document": document, "yaml": to_yaml(document),
     }  # fmt: skip
