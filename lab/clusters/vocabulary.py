@@ -14,6 +14,7 @@
 | duplicate_link, reorder_link | between [A, B], probability, one_way | what TCP never does |
 | bandwidth_link | between [A, B], bytes_per_s, one_way | messages wait for their turn |
 | lose_next | between [A, B], api | the next such request from A to B is lost, and nothing else |
+| deliver_next | between [A, B] | what is first on its way from A to B arrives now, and nothing else happens |
 | isolate | broker, one_way | cut off from everybody |
 | random_halves | | the brokers fall into two halves that do not hear each other |
 | disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, times, on_call, probability | disks |
@@ -195,6 +196,7 @@ KINDS: dict[str, CommandKind] = {
        for name in ("drop_link", "duplicate_link", "reorder_link")},
     "bandwidth_link": CommandKind({**_LINK, "bytes_per_s": _whole(1)}, ("between", "bytes_per_s")),
     "lose_next": CommandKind({"between": _pair, "api": _api}, ("between", "api")),
+    "deliver_next": CommandKind({"between": _pair}, ("between",)),
     "isolate": _process(one_way=checks.truth),
     "random_halves": CommandKind({}),
     **{name: _process((), **_DISK)

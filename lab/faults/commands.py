@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.in_flight import deliver_next
 from broker_core.kernel.node import PAUSED, STOPPED
 from broker_core.kernel.world import World
 from broker_core.wire.apis import ApiKey, api_name
@@ -75,6 +76,15 @@ class FaultCommands:
     def _do_lose_next(self, world: World, command: dict[str, Any]) -> None:
         for source, dest in self._links(world, {**command, "one_way": True}):
             world.network.link(source, dest).lose_next(APIS[command["api"]])
+
+    def _do_deliver_next(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """What is first on its way from A to B arrives now, and nothing else happens."""
+        (source, dest), *more = self._links(world, {**command, "one_way": True})
+        if more:
+            raise CommandError("expected one link, found several", "between")
+        now_us = world.now_us
+        found = deliver_next(world, source, dest)
+        return {"from": source, "to": dest, "kind": type(found.message).__name__, "early_us": found.at_us - now_us}
 
     def _do_isolate(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Cut every link of a node (`one_way`: it hears, but nobody hears it)."""
