@@ -183,6 +183,30 @@ def _register(session: SparkSession) -> None:
     session.dataSource.register(JournalSource)
 
 
+def tag(session: SparkSession, name: str) -> None:
+    """What this thread asks of Spark from now on can be interrupted by this name."""
+    try:
+        session.sparkContext.addJobTag(name)
+    except Exception:  # Spark Connect has no context; here its own tags do nothing for threads
+        session.addTag(name)
+
+
+def untag(session: SparkSession, name: str) -> None:
+    """The end of `tag`; of a session that has broken, too."""
+    try:
+        session.sparkContext.removeJobTag(name)
+    except Exception:
+        session.removeTag(name)
+
+
+def interrupt(session: SparkSession, name: str) -> None:
+    """End what works under a tag."""
+    try:
+        session.sparkContext.cancelJobsWithTag(name)
+    except Exception:
+        session.interruptTag(name)
+
+
 def stop(session: SparkSession) -> None:
     """End the session and its virtual machine."""
     session.stop()

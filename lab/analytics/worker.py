@@ -138,7 +138,7 @@ class Worker:
     def _interrupt(self) -> None:
         self._cancelled = True
         if self.spark is not None:
-            self.spark.interruptTag(TAG)  # not the streams, which go on
+            session.interrupt(self.spark, TAG)  # not the streams, which go on
 
     def _end_stream(self, number: Any) -> bool:
         stream = self._streams.pop(number, None)
@@ -167,7 +167,7 @@ class Worker:
             if request["do"] == "rolling":
                 self._roll(request)
                 return
-            self.spark.addTag(TAG)
+            session.tag(self.spark, TAG)
             self._replay(request) if request["do"] == "replay" else self._sweep(request)
             self.tell("done", id=number)
         except Exception as error:
@@ -180,7 +180,7 @@ class Worker:
         finally:
             self._sweeping = None
             if self.spark is not None:
-                self.spark.removeTag(TAG)
+                session.untag(self.spark, TAG)
 
     def _start(self, number: Any) -> None:
         if self.spark is None:
@@ -254,7 +254,7 @@ class Worker:
             if number is None or spark is None:
                 continue
             if self._cancelled:
-                spark.interruptTag(TAG)  # again: what the job was about to start when it was cancelled
+                session.interrupt(spark, TAG)  # again: what the job was about to start when it was cancelled
             self._tell_stages(number, told)
             sweeping = self._sweeping
             if sweeping is not None and (fresh := sweeping[2].look()):
