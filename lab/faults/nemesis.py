@@ -29,7 +29,7 @@ KINDS: dict[str, float] = {
     "kill": 3, "stop": 2, "pause": 3, "power_loss": 2, "wipe": 1, "partition_link": 3, "isolate": 2,
     "random_halves": 1, "delay_link": 2, "drop_link": 2, "bandwidth_link": 1, "clock_skew": 1, "expire_session": 1,
     "disk_full": 1, "disk_write_error": 1, "disk_read_error": 1, "lost_fsync": 1, "tree_kill": 1, "tree_pause": 1,
-    "client_kill": 1, "produce": 1,
+    "client_kill": 1, "produce": 1, "slow_disk": 1, "swizzle": 1,
 }  # fmt: skip
 LOSES = ("power_loss", "wipe")
 
@@ -68,10 +68,29 @@ class Nemesis:
         if self._attack_us <= now_us:
             self._attack_us = now_us + self._wait_us()
             kind = self.rng.choices(self.kinds, [KINDS[name] for name in self.kinds])[0]
+            if kind == "swizzle":
+                self._swizzle()
+                return commands
             attack = self._attack(kind)
             if attack is not None and not commands:
                 commands.append(attack)
         return commands
+
+    def _swizzle(self) -> None:
+        """Plan to cut off some brokers one by one, and to let them back in another order (FoundationDB's swizzle)."""
+        rng = self.rng
+        names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
+        if not names or not self._may_break("isolate", int(names[0][7:])):
+            return
+        chosen = rng.sample(names, rng.randint(1, len(names)))
+        times = sorted(int(rng.uniform(0.01, 4) * S) for _ in range(2 * len(chosen)))
+        for delay_us, name in zip(times, chosen):
+            self._plan(delay_us, {"do": "isolate", "node": name})
+        rng.shuffle(chosen)
+        for delay_us, name in zip(times[len(chosen) :], chosen):
+            for other in self.world.nodes:
+                if other != name:
+                    self._plan(delay_us, {"do": "heal_link", "between": [name, other]})
 
     def done(self, command: Command, ok: bool) -> None:
         """Plan the end of what was begun."""
@@ -103,8 +122,10 @@ class Nemesis:
         if do.endswith("_link") and do != "heal_link":
             between: Command = {key: command[key] for key in ("between", "one_way") if key in command}
             return [(later, {"do": "heal_link", **between})]
-        if do in ("isolate", "random_halves"):
+        if do == "random_halves" or (do == "isolate" and "broker" in command):  # a swizzle has planned its own end
             return [(later, {"do": "stop_all_faults"})]
+        if do == "slow_disk":
+            return [(later, {"do": "repair_disk", **who})]
         if do in ("disk_full", "disk_write_error", "disk_read_error", "lost_fsync"):
             return [(later, {"do": "repair_disk", **who}), (later + 1000, {"do": "restart", **who})]
         if do == "clock_skew" and command["ms"]:
@@ -136,6 +157,8 @@ class Nemesis:
             command["torn"] = rng.random() < 0.5
         elif kind == "isolate":
             command["one_way"] = rng.random() < 0.3
+        elif kind == "slow_disk":
+            command["latency_ms"] = rng.choice([1, 20, 100, 500])
         elif kind.startswith("disk_"):
             self._disk(command, broker)
         return command

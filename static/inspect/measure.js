@@ -3,7 +3,7 @@
  * and again, so the table shows what the fault has done so far.
  */
 const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link", "reorder_link",
-  "bandwidth_link", "lose_next", "isolate", "random_halves", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "bit_flip", "repair_disk", "wipe",
+  "bandwidth_link", "lose_next", "isolate", "random_halves", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
   "clock_skew", "expire_session", "stop_all_faults", "alter_config"]);
 
 /** Whether a command is worth a comparison. */

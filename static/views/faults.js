@@ -8,7 +8,7 @@ import { h } from "./patch.js";
 const RATES = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const LINGERS = [0, 1, 5, 10, 20, 50, 100, 250, 500, 1000];
 const DELAYS = [0, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2000];
-const DISKS = ["disk_full", "disk_write_error", "disk_read_error", "lost_fsync"];
+const DISKS = { disk_full: {}, disk_write_error: {}, disk_read_error: {}, lost_fsync: {}, slow_disk: { latency_ms: 200 }, misdirected_write: { times: 1 } };
 export const LESSON_KEYS = { shrink: "1", unclean: "2", storm: "3" };
 
 const nearest = (steps, value) => steps.reduce((best, step, index) => (Math.abs(step - value) < Math.abs(steps[best] - value) ? index : best), 0);
@@ -76,8 +76,8 @@ function disks(view) {
   const ids = Object.keys(state.brokers).sort(byNumber);
   const id = ids.includes(view.diskOf) ? view.diskOf : ids[0];
   if (!id) return null;
-  const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id) }) }, words.t(`do.${verb}`));
-  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), h("div", { key: "acts", class: "lever-grid" }, DISKS.map(act), act("repair_disk"), act("expire_session"))];
+  const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb] }) }, words.t(`do.${verb}`));
+  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session"))];
 }
 
 function lessons(view) {
