@@ -174,15 +174,16 @@ class Broker:
         """Another process holds this id; the registration waits for it to go."""
 
     def receive(self, source: str, message: Any) -> None:
-        if isinstance(message, Response):
-            rpc = self.rpcs.get(message.connection)
-            if rpc is not None:
-                rpc.receive(source, message)
-        elif isinstance(message, Request):
+        kind = message.__class__
+        if kind is Request:
             if self.ready:
                 self.pipeline.message(source, message)
             else:
                 self.early.append((source, message))
+        elif kind is Response:
+            rpc = self.rpcs.get(message.connection)
+            if rpc is not None:
+                rpc.receive(source, message)
         else:
             self.zk.receive(source, message)
 

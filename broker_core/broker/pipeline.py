@@ -29,8 +29,8 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import read_all
-from broker_core.wire import api_name, first_error
-from broker_core.wire.apis import ApiKey, Mode, is_supported
+from broker_core.wire import first_error
+from broker_core.wire.apis import API_NAMES, ApiKey, Mode, is_supported
 from broker_core.wire.codec import (
     decode_request,
     decode_request_header,
@@ -223,7 +223,7 @@ class RequestPipeline:
             return
         if node.messages:
             node.emit(
-                events.REQUEST_RECEIVED, api=api_name(context.api_key), version=context.api_version,
+                events.REQUEST_RECEIVED, api=API_NAMES[context.api_key], version=context.api_version,
                 correlation=context.correlation_id, source=connection.source, client_id=context.client_id,
             )  # fmt: skip
         faults = node.storage.faults
@@ -238,9 +238,9 @@ class RequestPipeline:
             self.refuse(context.connection, f"a disk failed: {error}")
             self.disk_failed(error)
         except Exception as error:
-            _log.exception("%s: %s failed", node.name, api_name(context.api_key))
+            _log.exception("%s: %s failed", node.name, API_NAMES[context.api_key])
             node.emit(
-                events.HANDLER_FAILED, api=api_name(context.api_key), correlation=context.correlation_id,
+                events.HANDLER_FAILED, api=API_NAMES[context.api_key], correlation=context.correlation_id,
                 error=f"{type(error).__name__}: {error}",
             )  # fmt: skip
             self.refuse(context.connection, "the broker failed")
@@ -267,10 +267,10 @@ class RequestPipeline:
         key, version = context.api_key, context.api_version
         if is_supported(key, version, self.mode):
             context.body = decode_request(key, version, context.body)
-            context.connection.negotiated[api_name(key)] = version
+            context.connection.negotiated[API_NAMES[key]] = version
             return True
         if key != ApiKey.API_VERSIONS:
-            raise WireError(f"{api_name(key)} v{version}", "this version is not offered")
+            raise WireError(f"{API_NAMES[key]} v{version}", "this version is not offered")
         context.answered = True
         self.node.write(context.connection.number, encode_unsupported_api_versions(context.correlation_id, self.mode))
         self._report_stages(context, self.node.now_us())
@@ -325,7 +325,7 @@ class RequestPipeline:
         if node.messages:
             error = first_error(response)
             node.emit(
-                events.RESPONSE_SENT, api=api_name(key), to=connection.source, correlation=correlation,
+                events.RESPONSE_SENT, api=API_NAMES[key], to=connection.source, correlation=correlation,
                 error=ErrorCode(error).name if error else "NONE",
             )  # fmt: skip
         if connection.number >= 0:
@@ -366,7 +366,7 @@ class RequestPipeline:
         if node.details:
             handled = context.handled_us if context.handled_us >= 0 else ready_us
             node.emit(
-                events.REQUEST_STAGES, api=api_name(context.api_key), correlation=context.correlation_id,
+                events.REQUEST_STAGES, api=API_NAMES[context.api_key], correlation=context.correlation_id,
                 queue_us=taken - received, local_us=handled - taken, remote_us=ready_us - handled,
                 response_us=node.now_us() - ready_us,
             )  # fmt: skip

@@ -244,12 +244,20 @@ def _parse(line: str) -> _Api:
 
 
 _APIS: dict[int, _Api] = {api.key.value: api for api in map(_parse, _TABLE.split("\n")[1:-1])}
-_NAMES = {key: api.name for key, api in _APIS.items()}
+
+
+class _Names(dict[int, str]):
+    def __missing__(self, key: int) -> str:
+        return f"api {key}"
+
+
+API_NAMES = _Names((key, api.name) for key, api in _APIS.items())
+"""The APIs' names in Kafka's spelling: 1 is "Fetch"; a number that no API has is "api 999"."""
 
 
 def api_name(key: int) -> str:
-    """The API's name in Kafka's spelling: 1 is "Fetch"; a number that no API has is "api 999"."""
-    return _NAMES.get(key) or f"api {key}"
+    """As `API_NAMES[key]`, which is for what happens at every request."""
+    return API_NAMES[key]
 
 
 def version_range(key: int, mode: Mode) -> tuple[int, int] | None:

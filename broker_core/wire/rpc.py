@@ -17,9 +17,10 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.node import Node, Timer
-from broker_core.wire.apis import api_name
+from broker_core.wire.apis import API_NAMES
 
 Done = Callable[[Any, Any], None]
+NEVER_US = 1 << 62
 
 
 class Request:
@@ -54,7 +55,7 @@ _Call = tuple[int, int, Done, Any]
 
 
 class _Peer:
-    """What is in flight to one peer, oldest first."""
+    """What is in flight to one peer, oldest first. `timer_us`: when its timer fires; never while it has none."""
 
     __slots__ = ("name", "calls", "timer", "timer_us")
 
@@ -62,7 +63,7 @@ class _Peer:
         self.name = name
         self.calls: deque[_Call] = deque()
         self.timer: Timer | None = None
-        self.timer_us = 0
+        self.timer_us = NEVER_US
 
 
 class RpcClient:
@@ -80,13 +81,14 @@ class RpcClient:
         self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done, context: Any = None
     ) -> None:
         """Send a request; later, exactly once, `done(context, response body or None)` is called."""
+        node = self.node
+        correlation_id = self._send(node, dest, api_key, api_version, body)
+        deadline_us = node.world.now_us + timeout_us
         peer = self._peers.get(dest)
         if peer is None:
             peer = self._peers[dest] = _Peer(dest)
-        correlation_id = self._sent(dest, api_key, api_version, body)
-        deadline_us = self.node.world.now_us + timeout_us
         peer.calls.append((correlation_id, deadline_us, done, context))
-        if peer.timer is None or deadline_us < peer.timer_us:
+        if deadline_us < peer.timer_us:
             self._arm(peer, deadline_us)
 
     def _arm(self, peer: _Peer, deadline_us: int) -> None:
@@ -97,14 +99,13 @@ class RpcClient:
 
     def send_only(self, dest: str, api_key: int, api_version: int, body: Any) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
-        self._sent(dest, api_key, api_version, body)
+        self._send(self.node, dest, api_key, api_version, body)
 
-    def _sent(self, dest: str, api_key: int, api_version: int, body: Any) -> int:
+    def _send(self, node: Node, dest: str, api_key: int, api_version: int, body: Any) -> int:
         self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
-        node = self.node
         if node.messages:
             node.emit(
-                events.REQUEST_SENT, api=api_name(api_key), version=api_version, correlation=correlation_id,
+                events.REQUEST_SENT, api=API_NAMES[api_key], version=api_version, correlation=correlation_id,
                 to=dest, connection=self.connection,
             )  # fmt: skip
         node.send(dest, Request(self.connection, api_key, api_version, correlation_id, self.client_id, body))
@@ -120,16 +121,16 @@ class RpcClient:
         peer = self._peers.get(source)
         if peer is None:
             return False
-        calls = peer.calls
-        if calls and calls[0][0] == response.correlation_id:
-            _, _, done, context = calls.popleft()
+        calls, correlation_id = peer.calls, response.correlation_id
+        if calls and calls[0][0] == correlation_id:
+            call = calls.popleft()
         else:
-            found = [place for place, call in enumerate(calls) if call[0] == response.correlation_id]
+            found = [place for place, call in enumerate(calls) if call[0] == correlation_id]
             if not found:
                 return False
-            _, _, done, context = calls[found[0]]
+            call = calls[found[0]]
             del calls[found[0]]
-        done(context, response.body)
+        call[2](call[3], response.body)
         return True
 
     def peer_down(self, peer_name: str) -> None:
@@ -144,7 +145,7 @@ class RpcClient:
 
     def _check_timeout(self, peer: _Peer) -> None:
         """A request is overdue: the connection is given up. Otherwise wait for the oldest one."""
-        peer.timer = None
+        peer.timer, peer.timer_us = None, NEVER_US
         if not peer.calls:
             return
         oldest = min(deadline_us for _, deadline_us, _, _ in peer.calls)

@@ -26,7 +26,7 @@ def fetch(broker: Broker, context: RequestContext) -> None:
     elif version >= FIRST_FETCH and context.body.replica_state.replica_id < 0:
         broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context))
     else:
-        broker.replicas.fetching.fetch(context.body, version, respond, context)
+        broker.replicas.fetching.fetch(context.body, version, context.pipeline.respond, context)
 
 
 def _fetched(state: tuple[Broker, RequestContext], response: Any) -> None:
