@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARK = "made-by-brokerlab"
-NEEDS_MORE = {"test": "test", "bench": "test", "replay": "spark", "sweep": "spark"}
+NEEDS_MORE = {"test": ("test", "spark"), "bench": ("test", "spark"), "replay": ("spark",), "sweep": ("spark",)}
 PIP_VERSION = "26.0"
 PIP_SHA256 = "98436feffb9e31bc9339cf369fd55d3331b1580b6a6f1173bacacddcf9c34754"
 
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 def groups_of(command: list[str]) -> list[str]:
     """The lock files whose packages a command needs."""
-    return ["run", *(NEEDS_MORE[word] for word in command[:1] if word in NEEDS_MORE)]
+    return ["run", *(group for word in command[:1] for group in NEEDS_MORE.get(word, ()))]
 
 
 def prepare(checkout: Path, environment: Path, groups: list[str]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import have_modules
+from tests.conftest import have_modules, missing
 
 if have_modules("pyspark", "pyarrow", "numba"):
     from lab.analytics import session
@@ -18,13 +22,31 @@ else:
 
 
 @pytest.fixture(scope="session")
-def spark():
+def kafka_jars() -> str:
+    """The value of `spark.jars` for Spark's own Kafka source; empty where Maven or its script is missing."""
+    script = Path(os.environ.get("BROKERLAB_ORACLE", Path(__file__).resolve().parents[3] / "shared" / "oracle" / "oracle.py"))
+    if not (script.exists() and shutil.which("mvn")):
+        return ""
+    told = subprocess.run([sys.executable, str(script), "spark-jars"], capture_output=True, text=True, check=False)
+    return told.stdout.strip() if told.returncode == 0 else ""
+
+
+@pytest.fixture(scope="session")
+def spark(kafka_jars):
     try:
-        started = session.start("brokerlab tests", "local[2]")
+        started = session.start("brokerlab tests", "local[2]", settings={"spark.jars": kafka_jars} if kafka_jars else None)
     except AnalyticsError as error:
-        pytest.skip(str(error))
+        missing(f"what Spark needs ({error})")
     yield started
     session.stop(started)
+
+
+@pytest.fixture
+def with_kafka(spark, kafka_jars):
+    """The session, with Spark's own Kafka source in it."""
+    if not kafka_jars:
+        missing("spark-sql-kafka-0-10 (Maven, and the script that fetches it)")
+    return spark
 
 
 @pytest.fixture(scope="session")
