@@ -29,9 +29,9 @@ UNDEFINED_OFFSET = -1
 
 
 class LeaderEpochCache:
-    """Invariants: epochs go strictly up, start offsets go strictly up."""
+    """Invariants: epochs go strictly up, start offsets go strictly up; `latest_epoch` -1 = nothing has been written."""
 
-    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts")
+    __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch")
 
     def __init__(self, storage: Storage, path: str, log_end_offset: Callable[[], int]) -> None:
         """`log_end_offset` is a bound method of the log."""
@@ -40,6 +40,7 @@ class LeaderEpochCache:
         self._log_end_offset = log_end_offset
         self._epochs: list[int] = []
         self._starts: list[int] = []
+        self.latest_epoch = UNDEFINED_EPOCH
         for epoch, start in checkpoints.read_epochs(storage, path):
             self._put(epoch, start)
 
@@ -47,11 +48,6 @@ class LeaderEpochCache:
     def entries(self) -> list[tuple[int, int]]:
         """[(epoch, start offset)] from the oldest."""
         return list(zip(self._epochs, self._starts, strict=True))
-
-    @property
-    def latest_epoch(self) -> int:
-        """-1 when nothing has been written."""
-        return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     def moved_to(self, path: str) -> None:
         """The partition's directory has got another name."""
@@ -73,6 +69,7 @@ class LeaderEpochCache:
             self._starts.pop()
         self._epochs.append(epoch)
         self._starts.append(start_offset)
+        self.latest_epoch = epoch
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """(largest epoch known here that is not above `epoch`, its end offset): the table above."""
@@ -126,4 +123,5 @@ class LeaderEpochCache:
         self._write()
 
     def _write(self) -> None:
+        self.latest_epoch = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
         checkpoints.write_epochs(self._storage, self._path, self.entries)

@@ -75,20 +75,20 @@ class DelayedOperation(TimerTask):
 
 
 class DelayedOperationPurgatory:
-    """Operations of one kind in one broker, by the keys that they watch.
+    """Operations of one kind in one broker, by the keys that they watch (`watchers`, never an empty one).
 
     `in_order`: operations under one key can only complete in the order in which they were parked (an
     append waits for its offset), so a check stops at the first one that still waits for this key.
     """
 
-    __slots__ = ("node", "name", "timer", "in_order", "_watchers", "_due")
+    __slots__ = ("node", "name", "timer", "in_order", "watchers", "_due")
 
     def __init__(self, node: Node, name: str, in_order: bool = False) -> None:
         self.node = node
         self.name = name
         self.timer = WheelTimer(node)
         self.in_order = in_order
-        self._watchers: dict[Hashable, dict[DelayedOperation, None]] = {}
+        self.watchers: dict[Hashable, dict[DelayedOperation, None]] = {}
         self._due: dict[Hashable, None] = {}
 
     @property
@@ -99,7 +99,7 @@ class DelayedOperationPurgatory:
     @property
     def watched(self) -> int:
         """Operations over all watcher lists; one that watches three keys counts three times."""
-        return sum(map(len, self._watchers.values()))
+        return sum(map(len, self.watchers.values()))
 
     def try_complete_else_watch(
         self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: int
@@ -112,14 +112,14 @@ class DelayedOperationPurgatory:
 
     def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: int) -> None:
         """Park an operation that is known not to be complete."""
-        node, all_watchers = self.node, self._watchers
+        node, everyone = self.node, self.watchers
         operation.purgatory = self
         operation.keys = [*keys]
         operation.parked_us = node.world.now_us
         for key in operation.keys:
-            watchers = all_watchers.get(key)
+            watchers = everyone.get(key)
             if watchers is None:
-                all_watchers[key] = {operation: None}
+                everyone[key] = {operation: None}
             else:
                 watchers[operation] = None
         self.timer.add(operation, timeout_ms)
@@ -130,11 +130,11 @@ class DelayedOperationPurgatory:
 
     def check_and_complete(self, key: Hashable) -> int:
         """Something happened to `key`: try the operations that watch it; how many are complete now."""
-        watchers = self._watchers.get(key)
-        if not watchers:
+        watchers = self.watchers.get(key)
+        if watchers is None:
             return 0
         complete = 0
-        for operation in list(watchers):
+        for operation in [*watchers]:
             if operation.completed:
                 continue
             if operation.try_complete():
@@ -147,7 +147,7 @@ class DelayedOperationPurgatory:
 
     def check_soon(self, key: Hashable) -> None:
         """As `check_and_complete`, once for all calls of this instant."""
-        if key in self._watchers:
+        if key in self.watchers:
             due = self._due
             if not due:
                 self.node.soon(self._check_due)
@@ -160,18 +160,20 @@ class DelayedOperationPurgatory:
 
     def is_watched(self, key: Hashable) -> bool:
         """Whether anything waits for `key`."""
-        return key in self._watchers
+        return key in self.watchers
 
     def leave(self, operation: DelayedOperation) -> None:
         """A completed operation leaves the timer and every watcher list."""
         self.timer.cancel(operation)
-        all_watchers = self._watchers
+        everyone = self.watchers
         for key in operation.keys:
-            watchers = all_watchers.get(key)
-            if watchers is not None and operation in watchers:
+            watchers = everyone.get(key)
+            if watchers is None or operation not in watchers:
+                continue
+            if len(watchers) == 1:
+                del everyone[key]
+            else:
                 del watchers[operation]
-                if not watchers:
-                    del all_watchers[key]
 
     def report_expired(self, operation: DelayedOperation) -> None:
         """The journal's line about an operation whose time was over."""

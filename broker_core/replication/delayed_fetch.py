@@ -58,25 +58,29 @@ class DelayedFetch(DelayedOperation):
 
     def look(self, update: bool) -> bool:
         """Read what there is, in a session only what may have news; True when that completes the fetch (A to H)."""
-        params, reader, full = self.params, self.reader, self.full
+        params, reader, full, session = self.params, self.reader, self.full, self.session
         remaining, size, urgent = params.max_bytes, 0, False
         hard = params.version <= 2
         readings: list[Reading] = []
-        candidates = self.positions if full or self.session is None else [*self.session.dirty]
-        for position in candidates:
-            if not full and reader.follower_has_all(position, params, update):
-                position.settle()
-                continue
-            reading = reader.read(position, params, remaining, size == 0 and not hard, update)
-            if reading.size:
-                size += reading.size
-                remaining = max(0, remaining - reading.size)
+        for position in self.positions if full or session is None else [*session.dirty]:
+            reading: Reading | None
+            if position.replica is not None and not full:
+                reading = reader.follow(position, params, remaining, size == 0 and not hard, update)
+                if reading is None:
+                    continue
+            else:
+                reading = reader.read(position, params, remaining, size == 0 and not hard, update)
+                if not full and not reading.news:
+                    position.settle()
+                    continue
+            readings.append(reading)
             if reading.urgent:
                 urgent = True
-            if full or reading.news:
-                readings.append(reading)
-            elif position.session is not None:
-                position.settle()
+            if reading.size:
+                size += reading.size
+                remaining -= reading.size
+                if remaining < 0:
+                    remaining = 0
         self.readings = readings
         return urgent or size >= params.min_bytes
 

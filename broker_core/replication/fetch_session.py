@@ -75,11 +75,11 @@ class FetchPosition:
 
     def touch(self) -> None:
         """There may be something new to say about it."""
-        session, replica = self.session, self.replica
+        session = self.session
         if session is not None and self not in session.dirty:
             session.dirty[self] = None
-            if replica is not None:
-                replica.freeze()
+            if self.replica is not None:
+                self.replica.freeze()
 
     def settle(self) -> None:
         """It has nothing to say: not dirty any more, unless

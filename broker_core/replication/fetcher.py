@@ -134,11 +134,16 @@ class Fetcher:
         if faults is not None:
             faults.take_debt()
         if self.session.answered(response):
+            states = self.states
             for topic in response.responses:
                 name = topic.topic or self._name(topic.topic_id)
                 for data in topic.partitions:
-                    state = self.states.get((name, data.partition_index))
-                    if state is not None and state.sent and state.phase == FETCHING:
+                    state = states.get((name, data.partition_index))
+                    if state is None or not state.sent or state.phase != FETCHING:
+                        continue
+                    if data.error_code or data.diverging_epoch.end_offset >= 0:
+                        self._refused(state, data)
+                    else:
                         self._take(state, data)
         self.in_flight = False
         if faults is not None and (debt_us := faults.take_debt()):  # our own disk is slow
@@ -158,7 +163,7 @@ class Fetcher:
         return ""
 
     # -- the answer -------------------------------------------------------------------------
-    def _take(self, state: FollowerState, data: Any) -> None:
+    def _refused(self, state: FollowerState, data: Any) -> None:
         error = data.error_code
         if error == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._enter(state, SEARCHING)
@@ -166,14 +171,13 @@ class Fetcher:
             self._enter(state, FENCED)
         elif error:
             self._delay(state)
-        elif data.diverging_epoch.end_offset >= 0:
-            self._diverged(state, data)
         else:
-            self._append(state, data)
+            self._diverged(state, data)
 
-    def _append(self, state: FollowerState, data: Any) -> None:
+    def _take(self, state: FollowerState, data: Any) -> None:
         """Records, then the marks: a high watermark is never taken over before its records."""
         partition = state.partition
+        log = partition.log
         try:
             records = _read(data.records) if data.records else None
         except StorageError:  # of the leader's disk, which knows it by now
@@ -182,12 +186,16 @@ class Fetcher:
         try:
             if records is not None:
                 partition.append_as_follower(records)
-                log = partition.log
                 state.fetch_offset = log.log_end_offset
                 state.last_fetched_epoch = log.leader_epochs.latest_epoch
                 self.session.put(state)
-            state.lag = max(0, data.high_watermark - state.fetch_offset)
-            self._take_marks(state, data.high_watermark, data.log_start_offset)
+            high_watermark = data.high_watermark
+            state.lag = high_watermark - state.fetch_offset if high_watermark > state.fetch_offset else 0
+            if high_watermark != log.high_watermark:
+                partition.move_high_watermark(high_watermark)
+            if log.log_start_offset < data.log_start_offset <= log.high_watermark:
+                log.delete_records_before(data.log_start_offset, "leader")
+                self.session.put(state)
         except (LogError, RecordsError):
             self._delay(state)
         except StorageError as error:
@@ -197,15 +205,6 @@ class Fetcher:
         """Our own disk: the host gives the whole directory up."""
         self.remove(state.key)
         self.host.storage_failed(state.partition, error)
-
-    def _take_marks(self, state: FollowerState, high_watermark: int, log_start_offset: int) -> None:
-        partition = state.partition
-        log = partition.log
-        if high_watermark != log.high_watermark:
-            partition.move_high_watermark(high_watermark)
-        if log.log_start_offset < log_start_offset <= log.high_watermark:
-            log.delete_records_before(log_start_offset, "leader")
-            self.session.put(state)
 
     def _diverged(self, state: FollowerState, data: Any) -> None:
         """The leader's log of some epoch ends before ours: cut first, marks come with the next answer."""

@@ -69,13 +69,20 @@ class FetcherSession:
         for state in states.values():
             state.sent = True
             partition = state.partition
-            topic = topics.get(partition.topic)
-            if topic is None:
-                topic = topics[partition.topic] = m.FetchRequest.FetchTopic(
-                    topic=partition.topic, topic_id=partition.topic_id, partitions=[]
-                )
-            topic.partitions.append(_fetch_partition(state, max_bytes))
-        return list(topics.values()), self._forgotten_topics() if self.forgotten else []
+            asked = m.FetchRequest.FetchPartition(
+                partition=partition.index,
+                current_leader_epoch=state.leader_epoch,
+                fetch_offset=state.fetch_offset,
+                last_fetched_epoch=state.last_fetched_epoch,
+                log_start_offset=partition.log.log_start_offset,
+                partition_max_bytes=max_bytes,
+            )
+            name = partition.topic
+            if name in topics:
+                topics[name].partitions.append(asked)
+            else:
+                topics[name] = m.FetchRequest.FetchTopic(topic=name, topic_id=partition.topic_id, partitions=[asked])
+        return [*topics.values()], self._forgotten_topics() if self.forgotten else []
 
     def _forgotten_topics(self) -> list[Any]:
         topics: dict[str, Any] = {}
@@ -106,14 +113,3 @@ class FetcherSession:
         """The next request is full; it closes the session with this id."""
         self.id = session_id
         self.epoch = FULL_EPOCH
-
-
-def _fetch_partition(state: FollowerState, max_bytes: int) -> Any:
-    return m.FetchRequest.FetchPartition(
-        partition=state.partition.index,
-        current_leader_epoch=state.leader_epoch,
-        fetch_offset=state.fetch_offset,
-        last_fetched_epoch=state.last_fetched_epoch,
-        log_start_offset=state.partition.log.log_start_offset,
-        partition_max_bytes=max_bytes,
-    )

@@ -118,19 +118,20 @@ class Fetching:
             position = reading.position
             size += reading.size
             key = position.topic or position.topic_id
-            answer = topics.get(key)
-            if answer is None:
-                answer = topics[key] = m.FetchResponse.FetchableTopicResponse(
-                    topic=position.topic, topic_id=position.topic_id, partitions=[]
+            data = self._partition_data(reading, fetch.params)
+            if key in topics:
+                topics[key].partitions.append(data)
+            else:
+                topics[key] = m.FetchResponse.FetchableTopicResponse(
+                    topic=position.topic, topic_id=position.topic_id, partitions=[data]
                 )
-            answer.partitions.append(self._partition_data(reading, fetch.params))
             if session is not None:
                 self._said(session, reading)
-        if fetch.params.is_follower:
+        if fetch.params.replica_id >= 0:
             self.meters.replication_bytes_out += size
         else:
             self.meters.bytes_out += size
-        response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=list(topics.values()))
+        response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=[*topics.values()])
         fetch.done(fetch.context, response)
 
     def _said(self, session: FetchSession, reading: Reading) -> None:
@@ -138,24 +139,26 @@ class Fetching:
 
         After an error or a divergence the marks are said again: the reader has not taken them over.
         """
-        position, urgent = reading.position, reading.urgent
-        position.sent_high_watermark = -1 if urgent else reading.high_watermark
+        position, dirty = reading.position, session.dirty
+        position.sent_high_watermark = -1 if reading.urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
-        if reading.size or urgent:
-            if len(session.dirty) > 1:
-                session.dirty.pop(position, None)
-            session.dirty[position] = None
+        if reading.size or reading.urgent:
+            if len(dirty) > 1:
+                dirty.pop(position, None)
+            dirty[position] = None
         else:
             position.settle()
 
     def _partition_data(self, reading: Reading, params: FetchParams) -> Any:
+        error = reading.error
+        plain = not error and params.isolation != READ_COMMITTED
         data = m.FetchResponse.PartitionData(
             partition_index=reading.position.index,
-            error_code=reading.error,
+            error_code=error,
             high_watermark=reading.high_watermark,
             last_stable_offset=reading.last_stable_offset,
             log_start_offset=reading.log_start_offset,
-            aborted_transactions=self._aborted(reading, params),
+            aborted_transactions=None if plain else self._aborted(reading, params),
             preferred_read_replica=reading.preferred_replica,
             records=reading.slices,
             diverging_epoch=self._no_divergence,
@@ -166,7 +169,7 @@ class Fetching:
             data.diverging_epoch = m.FetchResponse.EpochEndOffset(
                 epoch=reading.diverging[0], end_offset=reading.diverging[1]
             )
-        if reading.error and params.version >= LEADER_HINT_VERSION:
+        if error and params.version >= LEADER_HINT_VERSION:
             self._hint(data, reading.position)
         return data
 

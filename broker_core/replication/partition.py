@@ -230,7 +230,8 @@ class Partition:
         else:
             self._appended(info, LEADER)
             self._wake(self.follower_positions)
-            host.fetch_purgatory.check_soon(self)
+            if self in host.fetch_purgatory.watchers:
+                host.fetch_purgatory.check_soon(self)
             self.maybe_increment_high_watermark()
         return info
 
@@ -261,13 +262,16 @@ class Partition:
         mark that runs ahead of it would keep it out for ever.
         """
         log, isr = self.log, self.isr
+        high_watermark = log.high_watermark
         new = leader_end = log.log_end_offset
         for replica in self.remote.values():
             if replica.log_end_offset < new and (
                 replica.broker_id in isr.maximal or self._waits_to_join(replica, leader_end)
             ):
                 new = replica.log_end_offset
-        if new <= log.high_watermark or self.role != LEADER or len(isr.committed) < self.min_isr:
+                if new <= high_watermark:
+                    return False
+        if new <= high_watermark or self.role != LEADER or len(isr.committed) < self.min_isr:
             return False
         self.move_high_watermark(new)
         return True
@@ -287,11 +291,12 @@ class Partition:
         node = host.node
         if node.messages:
             node.emit(events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=after)
-        for position in self.follower_positions:
-            position.touch()
         if self.consumer_positions:
             self._wake(self.consumer_positions)
-        host.fetch_purgatory.check_soon(self)
+        if self in host.fetch_purgatory.watchers:
+            host.fetch_purgatory.check_soon(self)
+        for position in self.follower_positions:
+            position.touch()
         if self.role == LEADER:
             host.produce_purgatory.check_soon(self)
 
@@ -327,8 +332,8 @@ class Partition:
             raise ReplicaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "fetch of an earlier start of the follower")
         before, start_before = replica.log_end_offset, replica.log_start_offset
         replica.broker_epoch = broker_epoch
-        replica.fetched(offset, log_start_offset, self.host.node.world.now_us // 1000, self.log.log_end_offset)
         replica.session = clock
+        replica.fetched(offset, log_start_offset, self.host.node.world.now_us // 1000, self.log.log_end_offset)
         if replica.broker_id not in self.isr.maximal:
             self.host.maybe_expand_isr(self, replica)
         if offset != before:
@@ -354,7 +359,8 @@ class Partition:
 
     def _wake(self, positions: dict[FetchPosition, None]) -> None:
         """These have something new to read: once per session and instant its parked fetch looks."""
-        check_soon = self.host.fetch_purgatory.check_soon
+        purgatory = self.host.fetch_purgatory
         for position in positions:
             position.touch()
-            check_soon(position.session)
+            if position.session in purgatory.watchers:
+                purgatory.check_soon(position.session)

@@ -33,7 +33,7 @@ from broker_core.kernel.errors import StorageError
 from broker_core.log.errors import LogError
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.fetch_session import NIL, FetchPosition
-from broker_core.replication.partition import Partition, PartitionHost
+from broker_core.replication.partition import LEADER, Partition, PartitionHost
 from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -71,39 +71,40 @@ class FetchParams:
 
 
 class Reading:
-    """What one partition has to say to one reader. Offsets are -1 when there is an error."""
+    """What one partition has to say to one reader. Offsets are -1 when there is an error.
+
+    * urgent: an error, a divergence or another replica: worth an answer at once, whatever `min_bytes` says
+    """
 
     __slots__ = (
         "position", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices", "size",
-        "diverging", "preferred_replica",
+        "diverging", "preferred_replica", "urgent",
     )  # fmt: skip
 
-    def __init__(self, position: FetchPosition) -> None:
+    def __init__(
+        self, position: FetchPosition, high_watermark: int = -1, last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+    ) -> None:  # fmt: skip
         self.position = position
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
         self.error = ErrorCode.NONE
-        self.high_watermark = -1
-        self.last_stable_offset = -1
-        self.log_start_offset = -1
         self.slices: list[Any] = []
         self.size = 0
         self.diverging: tuple[int, int] | None = None
         self.preferred_replica = -1
-
-    @property
-    def urgent(self) -> bool:
-        """Whether it is worth an answer at once, whatever `min_bytes` says."""
-        return self.error != 0 or self.diverging is not None or self.preferred_replica >= 0
+        self.urgent = False
 
     @property
     def news(self) -> bool:
         """Whether an incremental answer has to contain this partition."""
-        if self.size:
-            return True
         position = self.position
         return (
-            self.high_watermark != position.sent_high_watermark
-            or self.log_start_offset != position.sent_log_start
+            self.size > 0
             or self.urgent
+            or self.high_watermark != position.sent_high_watermark
+            or self.log_start_offset != position.sent_log_start
         )
 
 
@@ -145,38 +146,59 @@ class Reader:
             self._read(reading, partition, params, limit, min_one)
             if update and replica is not None:
                 self._note_follower(reading, partition, replica, params)
-        except (ReplicaError, LogError) as error:
-            self._fail(reading, error_code(error), params)
-        except StorageError as error:
-            self._fail(reading, ErrorCode.KAFKA_STORAGE_ERROR, params)
-            self.host.storage_failed(self.partitions.get((position.topic, position.index)), error)
+            reading.urgent = reading.diverging is not None or reading.preferred_replica >= 0
+        except (ReplicaError, LogError, StorageError) as error:
+            self._failed(reading, params, error)
         return reading
 
-    def follower_has_all(self, position: FetchPosition, params: FetchParams, update: bool) -> bool:
-        """The usual case, the short way: a follower of the right epoch that stands at the log's end.
+    def follow(
+        self, position: FetchPosition, params: FetchParams, limit: int, min_one: bool, update: bool
+    ) -> Reading | None:
+        """As `read`, for a position that its session has read as a follower before; None: nothing to say.
 
-        True when `read` would find neither records nor marks that were not told; its position is noted.
+        The way of every record to every follower, so the usual case stands here in one piece: this broker
+        leads in the epoch that the follower knows, and the follower's log is a part of its own. All else is
+        left to `read`.
         """
-        partition, replica = position.partition, position.replica
-        if partition is None or replica is None or replica.broker_id != params.replica_id:
-            return False
+        partition, replica, session = position.partition, position.replica, position.session
+        assert partition is not None and replica is not None and session is not None
         log = partition.log
+        offset, end, start = position.fetch_offset, log.log_end_offset, log.log_start_offset
         if (
-            position.fetch_offset != log.log_end_offset
+            partition.role != LEADER
             or position.leader_epoch != partition.leader_epoch
             or position.last_fetched_epoch != log.leader_epochs.latest_epoch
-            or position.sent_high_watermark != log.high_watermark
-            or position.sent_log_start != log.log_start_offset
-            or partition.remote.get(replica.broker_id) is not replica
-            or not partition.is_leader
+            or offset > end
+            or offset < start
+            or partition.remote.get(params.replica_id) is not replica
             or params.broker_epoch < replica.broker_epoch
         ):
-            return False
+            reading = self.read(position, params, limit, min_one, update)
+            if reading.news:
+                return reading
+            position.settle()
+            return None
+        high_watermark = log.high_watermark
+        told = position.sent_high_watermark == high_watermark and position.sent_log_start == start
+        found = None
+        if offset < end and (limit > 0 or min_one):
+            try:
+                found = log.read(offset, min(limit, position.max_bytes), end, min_one)
+            except (LogError, StorageError) as error:
+                reading = Reading(position)
+                self._failed(reading, params, error)
+                return reading
         if update:
-            partition.follower_fetched(
-                replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
-            )
-        return True
+            partition.follower_fetched(replica, offset, position.log_start_offset, params.broker_epoch, session)
+        if told and (found is None or not found.size):
+            if offset == end and high_watermark == log.high_watermark and replica.broker_id in partition.isr.committed:
+                session.dirty.pop(position, None)
+            return None
+        stable = log.last_stable_offset if log.producers.transactions else high_watermark
+        reading = Reading(position, high_watermark, stable, start)
+        if found is not None:
+            reading.slices, reading.size = found.slices, found.size
+        return reading
 
     def _find(self, position: FetchPosition, params: FetchParams) -> tuple[Partition, Replica | None]:
         """The partition if it may be read here. Raises ReplicaError."""
@@ -248,14 +270,19 @@ class Reader:
                 replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
             )
 
-    def _fail(self, reading: Reading, error: ErrorCode, params: FetchParams) -> None:
+    def _failed(self, reading: Reading, params: FetchParams, error: Exception) -> None:
+        """The answer is an error; a disk that fails is given up."""
         position = reading.position
-        reading.error = error
+        partition = self.partitions.get((position.topic, position.index))
+        reading.error = ErrorCode.KAFKA_STORAGE_ERROR if isinstance(error, StorageError) else error_code(error)
+        reading.urgent = True
         reading.high_watermark = reading.last_stable_offset = reading.log_start_offset = -1
         reading.slices, reading.size, reading.diverging = [], 0, None
-        fenced = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        partition = self.partitions.get((position.topic, position.index))
-        if reading.error in fenced and partition is not None:
+        if isinstance(error, StorageError):
+            self.host.storage_failed(partition, error)
+        elif partition is not None and reading.error in (
+            ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ):  # fmt: skip
             self.host.node.emit(
                 events.REPLICA_FENCED, topic=position.topic, partition=position.index, epoch=position.leader_epoch,
                 current=partition.leader_epoch,
