@@ -67,10 +67,11 @@ export class Forks {
       this.app.notice(this.app.words.t("refused", { error: answer.error ?? "?" }));
       return;
     }
-    const since = await this.#since(left, right);
+    const facts = await Promise.all([left, right].map((run) => this.#facts(run)));
+    const since = this.#since(facts);
     const [one, other] = await Promise.all([this.#story(left, since.seq), this.#story(right, since.seq)]);
     const found = difference(answer.runs[left], answer.runs[right]);
-    this.compared = { left: answer.runs[left], right: answer.runs[right], found, since, stories: [one, other], receipts: [null, null] };
+    this.compared = { left: answer.runs[left], right: answer.runs[right], found, since, facts, stories: [one, other], receipts: [null, null] };
     this.app.set({});
     for (const [index, run] of [left, right].entries()) this.#receipt(run, index, this.compared);
   }
@@ -84,12 +85,16 @@ export class Forks {
     this.app.set({});
   }
 
+  /** What is known of a run; of one that was opened, what is known of the one that it is. */
+  async #facts(run) {
+    const facts = await api(`/runs/${run}`).catch(() => ({}));
+    return facts.kind === "opened" ? { ...(await api(`/runs/${facts.parent}`).catch(() => ({}))), run: facts.parent } : { ...facts, run };
+  }
+
   /** Where two branches part: the later of them has been forked there from the other, or from the same one. */
-  async #since(left, right) {
-    const facts = await Promise.all([left, right].map((run) => api(`/runs/${run}`).catch(() => ({}))));
-    const [one, other] = facts;
-    if (other.parent === left) return { seq: other.forked_at_seq ?? 0, t: other.forked_at_us ?? 0 };
-    if (one.parent === right) return { seq: one.forked_at_seq ?? 0, t: one.forked_at_us ?? 0 };
+  #since([one, other]) {
+    if (other.parent === one.run) return { seq: other.forked_at_seq ?? 0, t: other.forked_at_us ?? 0 };
+    if (one.parent === other.run) return { seq: one.forked_at_seq ?? 0, t: one.forked_at_us ?? 0 };
     if (one.parent && one.parent === other.parent) return { seq: Math.min(one.forked_at_seq ?? 0, other.forked_at_seq ?? 0), t: Math.min(one.forked_at_us ?? 0, other.forked_at_us ?? 0) };
     return { seq: 0, t: 0 };
   }

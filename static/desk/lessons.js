@@ -1,14 +1,16 @@
 /**
- * Scenarios: predict, run, look at the moment, try the other setting.
+ * Scenarios: choose a setting, predict, run, look at the moment, try the other course, compare.
  *
- *     list -> one (its text, a prediction) -> running (a job of the server's) -> done (receipt, verdict)
+ *     list -> one (its text, its variants, a prediction) -> running (a job of the server's) -> done (receipt, verdict)
+ *                                                                 -> the fork of that run (a job, too) -> compared
  *
  * A run is executed by a process of its own; when it has ended it is opened as a branch, so that it can
- * be walked through and forked.
+ * be walked through and forked. Its other course is executed in the same way, and opened where the two part.
  */
 import { api } from "../net/api.js";
 
-const ASK_EVERY_MS = 350;
+const ASK_EVERY_MS = 250;
+const LARGEST = 1_000_000;
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 export class Lessons {
@@ -16,12 +18,13 @@ export class Lessons {
     Object.assign(this, { app, desk });
     this.all = null; // what the server lists
     this.one = null; // {name, title, text, document, yaml, own}
+    this.variant = ""; // the setting that it is run with
     this.chosen = null; // index of the prediction
     this.job = null;
-    this.done = {}; // name -> {facts, run, chosen} of what was run here
+    this.done = {}; // "name/variant" -> {facts, recorded, run, chosen, other: {facts, recorded, run}}
     this.error = null;
-    this.refused = null; // why the link that the page was opened with is none
-    for (const name of ["load", "pick", "back", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "exportYaml", "copyLink"]) this[name] = this[name].bind(this);
+    this.refused = null; // why a link or a file is no scenario
+    for (const name of ["load", "pick", "back", "choose", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "compare", "exportYaml", "copyLink", "shareRun", "readFile"]) this[name] = this[name].bind(this);
   }
 
   async load() {
@@ -35,22 +38,49 @@ export class Lessons {
   }
 
   back() {
-    Object.assign(this, { one: null, error: null });
+    Object.assign(this, { one: null, error: null, link: null });
     this.app.set({});
   }
 
   async pick(name) {
-    Object.assign(this, { one: null, error: null, refused: null, chosen: this.done[name]?.chosen ?? null });
+    Object.assign(this, { one: null, error: null, refused: null, link: null });
     try {
-      this.one = await api(`/scenarios/${name}`);
+      this.#take(await api(`/scenarios/${name}`));
     } catch (error) {
       this.error = error.message;
     }
     this.app.set({});
   }
 
+  #take(one) {
+    this.one = one;
+    this.choose(one.variant || this.variants[0]?.name || "");
+  }
+
+  /** The settings that it can be run with: [{name, title}]. */
+  get variants() {
+    return Object.entries(this.one?.document.variants ?? {}).map(([name, one]) => ({ name, title: one?.title ?? {} }));
+  }
+
+  /** Another setting is another question. */
+  choose(variant) {
+    this.variant = variant;
+    this.chosen = this.result?.chosen ?? null;
+    Object.assign(this, { error: null, link: null });
+    this.app.set({});
+  }
+
+  get #key() {
+    return `${this.one.name}/${this.variant}`;
+  }
+
   get result() {
-    return this.one ? this.done[this.one.name] ?? null : null;
+    return this.one ? this.done[this.#key] ?? null : null;
+  }
+
+  /** Whether any of a scenario's settings was run in this page. */
+  wasRun(name) {
+    return Object.keys(this.done).some((key) => key.startsWith(`${name}/`));
   }
 
   get running() {
@@ -69,30 +99,37 @@ export class Lessons {
 
   /** Run it as a job, then open what it has left. */
   async run() {
-    const { one, chosen } = this;
+    const { one, chosen, variant } = this;
+    const key = this.#key;
+    const options = variant ? { variant } : {};
+    const asked = one.own ? ["/scenarios/run", { ...one.own, ...options }] : [`/scenarios/${one.name}/run`, options];
+    const found = await this.#work(...asked);
+    if (found) {
+      this.done[key] = { ...found, run: null, chosen, other: null };
+      await this.openRun();
+    }
+    this.app.set({});
+  }
+
+  /** A job until it has ended: {recorded, facts} of the run that it leaves, or null when it failed. */
+  async #work(path, body) {
+    Object.assign(this, { error: null, link: null });
+    let found = null;
     try {
-      const asked = one.own ? ["/scenarios/run", one.own] : [`/scenarios/${one.name}/run`, {}];
-      this.job = await api(...asked);
+      this.job = await api(path, body);
       this.app.set({});
       while (this.running) {
         await pause(ASK_EVERY_MS);
         this.job = await api(`/jobs/${this.job.id}`);
         this.app.set({});
       }
-      if (this.job.state === "done") {
-        const facts = await api(`/runs/${this.job.run}`);
-        this.done[one.name] = { facts, recorded: this.job.run, run: null, chosen };
-        this.job = null;
-        await this.openRun();
-      } else {
-        this.error = this.job.error?.title ?? this.app.words.t(`job.${this.job.state}`);
-        this.job = null;
-      }
+      if (this.job.state === "done") found = { recorded: this.job.run, facts: await api(`/runs/${this.job.run}`) };
+      else this.error = this.job.error?.title ?? this.app.words.t(`job.${this.job.state}`);
     } catch (error) {
       this.error = error.message;
-      this.job = null;
     }
-    this.app.set({});
+    this.job = null;
+    return found;
   }
 
   async cancel() {
@@ -103,41 +140,73 @@ export class Lessons {
     }
   }
 
-  /** The branch that the run is open as; opened (again) when it is not. */
-  async openRun() {
-    const { result } = this;
-    if (!result) return false;
-    if (!result.run || !this.desk.view(result.run)) {
-      const answer = await this.desk.openRun(result.recorded);
+  // -- branches -------------------------------------------------------------------------------
+  /** The branch that a finished run is open as; opened (again) when it is not. True when it is looked at. */
+  async #open(ended) {
+    if (!ended) return false;
+    if (!ended.run || !this.desk.view(ended.run)) {
+      await this.#makeRoom();
+      const answer = await this.desk.openRun(ended.recorded);
       if (!answer) return false;
-      result.run = answer.run;
+      ended.run = answer.run;
       this.app.clock.goLive();
-    } else await this.desk.look(result.run);
+      await this.desk.list();
+    } else await this.desk.look(ended.run);
     return true;
+  }
+
+  /** Branches of other lessons are closed: a lab keeps a dozen open, and any of them can be opened again. */
+  async #makeRoom() {
+    const mine = this.one ? this.#key : null;
+    for (const [key, one] of Object.entries(this.done)) {
+      if (key === mine) continue;
+      for (const ended of [one, one.other]) if (ended?.run && this.desk.view(ended.run)) await this.desk.closeRun(ended.run);
+    }
+  }
+
+  openRun() {
+    return this.#open(this.result);
+  }
+
+  #chooseTopic(document) {
+    const topic = document.topics?.[0]?.name;
+    if (topic) this.app.choose(topic, document.moment?.where?.partition ?? "0");
   }
 
   /** The moment that mattered. */
   async showMoment() {
-    const moment = this.result?.facts.moment;
-    if (!moment || !(await this.openRun())) return;
-    const topic = this.one.document.topics?.[0]?.name;
-    if (topic) this.app.choose(topic, this.one.document.moment?.where?.partition ?? "0");
-    await this.desk.goToSeq(moment.seq, this.one.document.moment.event);
+    const { facts } = this.result ?? {};
+    if (!facts?.moment || !(await this.openRun())) return;
+    this.#chooseTopic(facts.scenario);
+    await this.desk.goToSeq(facts.moment.seq, facts.scenario.moment.event);
   }
 
-  /** Fork right before the step that the scenario names, with its other steps, and let it go on. */
+  /** Go on otherwise from where the scenario's fork begins, to the end; then look at the point where the two part. */
   async tryOther() {
-    const { one, result } = this;
-    const { fork } = one.document;
-    const step = result?.facts.steps?.[fork.before ?? 0];
-    if (!step || !(await this.openRun())) return;
-    const question = { what: "fork", seq: step.seq - 1, t: step.t_us, steps: fork.steps, began_us: result.facts.began_us ?? 0 };
-    const answer = await this.desk.busy("fork.making", { t: step.t_us }, question);
-    if (!answer) return;
-    result.other = answer.run;
-    await this.desk.look(answer.run);
-    await this.desk.list();
-    await this.app.command({ do: "time", speed: "play" });
+    const { result } = this;
+    if (!result) return;
+    const found = await this.#work(`/runs/${result.recorded}/fork`, {});
+    if (found) {
+      result.other = { ...found, run: null };
+      await this.showParting();
+    }
+    this.app.set({});
+  }
+
+  /** The other course, at the last event that it has in common with the run. */
+  async showParting() {
+    const { result } = this;
+    if (!result?.other || !(await this.#open(result.other))) return;
+    const { facts } = result.other;
+    this.#chooseTopic(facts.scenario);
+    await this.desk.goToSeq(facts.forked_at_seq);
+  }
+
+  /** The run and its other course, side by side, each as it has ended. */
+  async compare() {
+    const { result } = this;
+    if (!(await this.#open(result)) || !(await this.#open(result.other))) return;
+    await this.desk.forks.compare(result.other.run, result.run);
   }
 
   // -- what I just did ------------------------------------------------------------------------
@@ -160,20 +229,51 @@ export class Lessons {
 
   async copyLink(button) {
     const found = await this.#export();
-    if (!found) return;
-    this.link = `${location.origin}/#scenario=${found.link}`;
+    if (found) await this.#shared(found.link, button);
+  }
+
+  /** The lesson as it was run, with the setting that was chosen, as a link. */
+  async shareRun(button) {
+    try {
+      const { link } = await api("/scenarios/link", { document: this.result.facts.scenario });
+      await this.#shared(link, button);
+    } catch (error) {
+      this.app.notice(error.message);
+    }
+  }
+
+  async #shared(link, button) {
+    this.link = `${location.origin}/#scenario=${link}`;
     this.app.set({});
     await this.app.copy(this.link, button, "export.link").catch(() => {}); // without a clipboard it can be taken from the field
   }
 
+  // -- a link, a file -------------------------------------------------------------------------
   /** A page that was opened with a link: check what it holds and offer to run it. */
   async visit(hash) {
     const link = /^#scenario=(.+)$/.exec(hash)?.[1];
     if (!link) return;
     this.desk.show("scenarios");
-    const found = await this.desk.ask({ what: "receive", link });
-    if (found.ok) this.one = { ...found, own: { document: found.document } };
-    else this.refused = found;
+    await this.#receive("/scenarios/link/read", { link }, "link");
+  }
+
+  /** A YAML file from this computer. */
+  async readFile(file) {
+    if (!file) return;
+    Object.assign(this, { one: null, refused: null });
+    if (file.size > LARGEST) this.refused = { what: "file", file: file.name, error: this.app.words.t("link.large") };
+    else await this.#receive("/scenarios/validate", { yaml: await file.text() }, "file", file.name);
+    this.app.set({});
+  }
+
+  async #receive(path, body, what, file = null) {
+    try {
+      const found = await api(path, body);
+      this.#take({ ...found, document: found.document, own: { document: found.document } });
+    } catch (error) {
+      const text = error.code ? this.app.words.t(`link.${error.code}`) : error.message;
+      this.refused = { what, file, line: error.line, error: text };
+    }
     this.app.set({});
   }
 }

@@ -1,8 +1,8 @@
 /** REST from the page: JSON in, JSON out; what is refused is thrown with the reason that the server gives. */
 export class Refusal extends Error {
-  constructor(status, title, place = null) {
-    super(place ? `${place}: ${title}` : title);
-    Object.assign(this, { status, place });
+  constructor(status, text, { place = null, code = null, line = null } = {}) {
+    super(place ? `${place}: ${text}` : text);
+    Object.assign(this, { status, place, code, line });
   }
 }
 
@@ -14,7 +14,7 @@ async function answerOf(response) {
   } catch {
     found = { title: text.slice(0, 200) };
   }
-  if (!response.ok) throw new Refusal(response.status, found?.detail ?? found?.title ?? response.statusText, found?.place ?? null);
+  if (!response.ok) throw new Refusal(response.status, found?.detail ?? found?.title ?? response.statusText, found ?? {});
   return found;
 }
 

@@ -5,7 +5,8 @@ import { byNumber } from "../model/names.js";
 import { GLYPHS } from "../model/story.js";
 import { segments } from "./levers.js";
 import { h } from "./patch.js";
-import { receiptTable } from "./receipt.js";
+import { receiptTable, verdict } from "./receipt.js";
+import { variantOf } from "./scenarios.js";
 import { sentence } from "./story.js";
 
 function row(view, name, label, options) {
@@ -82,6 +83,16 @@ function chooser(view, side) {
     h("select", { value: desk.forks.pair[side] ?? "", onchange: change }, desk.runs.open.map((one) => h("option", { key: one.run, value: one.run }, one.run))));
 }
 
+/** What a run has kept, under its name and the setting that it was run with. */
+function receiptOf(receipt, run, facts, words) {
+  const variant = variantOf(facts, words);
+  return h("div", { key: run, "data-receipt-of": run }, h("h3", {}, words.t("compare.receipt", { run })),
+    variant && h("p", { class: "hint" }, variant),
+    receipt?.error ? h("p", { class: "none" }, receipt.error)
+      : receipt ? [verdict(receipt, words), receiptTable(receipt, words)]
+        : h("p", { class: "empty" }, words.t("receipt.loading")));
+}
+
 export function compareDialog(view) {
   const { words, desk } = view;
   const { compared, pair } = desk.forks;
@@ -95,11 +106,11 @@ export function compareDialog(view) {
   const columns = ["leader", "leader_epoch", "isr", "leo", "hw", "hash"];
   return [
     ...head,
+    h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => receiptOf(receipt, pair[side], compared.facts[side], words))),
     h("p", { key: "sum", class: `verdict ${found.differing ? "warn" : "good"}` }, found.differing ? `≠ ${words.t("compare.differing", { n: found.differing, of: found.partitions.length })}` : `= ${words.t("compare.same")}`),
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" }, h("table", { class: "partitions small compare" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
       h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
-    h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => h("div", { key: side }, h("h3", {}, words.t("compare.receipt", { run: pair[side] })), receipt?.error ? h("p", { class: "none" }, receipt.error) : receipt ? receiptTable(receipt, words) : h("p", { class: "empty" }, words.t("receipt.loading"))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
     h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),

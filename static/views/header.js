@@ -31,9 +31,12 @@ export function mode({ clock, online, words }) {
   return h("span", { key, class: `mode ${key.slice(5)}` }, h("b", { "aria-hidden": "true" }, sign), words.t(key));
 }
 
-/** What holds for the whole run: a preset that is not Kafka's defaults, with the timeouts that it shortens. */
+/** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away. */
 export function banners({ state, words }) {
-  if (state.cluster.preset !== "teaching") return [];
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
-  return [h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`)))];
+  const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
+  return [
+    state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),
+    off.length > 0 && h("p", { key: "protections", class: "banner", "data-off": off.join(" ") }, h("span", {}, `⚠ ${words.t("banner.protections", { names: off.join(", ") })}`)),
+  ];
 }

@@ -32,7 +32,9 @@ function openEntry(view, one) {
 
 function title(one, words, all) {
   const name = all?.find((known) => known.name === one.name);
-  return name?.title?.[words.language] ?? one.name ?? words.t(`runs.kind.${one.kind ?? "live"}`);
+  const shown = name?.title?.[words.language] ?? one.name ?? words.t(`runs.kind.${one.kind ?? "live"}`);
+  const variant = one.variant && (one.variant_title?.[words.language] ?? one.variant);
+  return variant ? `${shown} · ${variant}` : shown;
 }
 
 function finishedEntry(view, one) {

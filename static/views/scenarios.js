@@ -1,4 +1,6 @@
-/** Scenarios: the list; one with its text, its prediction, its run; what came out and what to do with it. */
+/** Scenarios: the list; one with its text, settings, prediction, run; what came out, and the other course beside it. */
+import { seconds } from "../i18n/format.js";
+import { judged } from "../model/judgement.js";
 import { h } from "./patch.js";
 import { receiptTable, verdict } from "./receipt.js";
 import { working } from "./runs.js";
@@ -8,17 +10,34 @@ export const told = (texts, words) => texts?.[words.language] ?? texts?.en ?? ""
 
 function list(view) {
   const { words, desk } = view;
-  const { all, error, done, refused } = desk.lessons;
+  const { all, error, refused } = desk.lessons;
   if (error) return [h("p", { key: "error", class: "none", role: "alert" }, error)];
-  if (!all) return [h("p", { key: "wait", class: "empty", role: "status" }, words.t("scenarios.loading"))];
+  if (!all && !refused) return [h("p", { key: "wait", class: "empty", role: "status" }, words.t("scenarios.loading"))];
   return [
-    refused && h("p", { key: "refused", class: "verdict bad", role: "alert" }, "✕ ", words.t("link.damaged", { error: refused.code ? words.t(refused.code) : refused.error ?? "" })),
+    refused && h("p", { key: "refused", class: "verdict bad", role: "alert" }, "✕ ", refusal(refused, words)),
     h("p", { key: "hint", class: "hint" }, words.t("scenarios.hint")),
-    h("ol", { key: "list", class: "scenarios" }, all.map((one) => h("li", { key: one.name },
+    fileChooser(view),
+    h("ol", { key: "list", class: "scenarios" }, (all ?? []).map((one) => h("li", { key: one.name },
       h("button", { type: "button", class: "card-button", "data-scenario": one.name, onclick: () => desk.lessons.pick(one.name) },
         h("b", {}, told(one.title, words) || one.name),
-        h("span", { class: "hint" }, done[one.name] ? `✓ ${words.t("scenarios.done")}` : firstSentence(told(one.text, words))))))),
+        h("span", { class: "hint" }, desk.lessons.wasRun(one.name) ? `✓ ${words.t("scenarios.done")}` : firstSentence(told(one.text, words))))))),
   ];
+}
+
+/** Why a link or a file is no scenario: with the file's line, where it is a file. */
+function refusal({ what, file, line, error }, words) {
+  if (what === "link") return words.t("link.damaged", { error });
+  return words.t("file.refused", { place: line ? `${file}:${line}` : file, error });
+}
+
+/** A file of one's own: a button that opens the browser's dialog. */
+function fileChooser({ words, desk }) {
+  const take = (event) => {
+    const { target } = event;
+    desk.lessons.readFile(target.files[0]).then(() => { target.value = ""; });
+  };
+  return h("div", { key: "file", class: "run-acts" }, h("label", { class: "file-button" }, h("span", {}, words.t("file.open")),
+    h("input", { type: "file", accept: ".yaml,.yml,application/yaml", class: "unseen", "data-file": "scenario", onchange: take })));
 }
 
 /** Up to the first full stop, for the list. */
@@ -42,6 +61,17 @@ function prediction(view) {
     }));
 }
 
+/** The settings that it can be run with. */
+function variants(view) {
+  const { words, desk } = view;
+  const { variants: all, variant, running, choose } = desk.lessons;
+  if (all.length < 2) return null;
+  return h("fieldset", { key: "variants", class: "predict", disabled: running },
+    h("legend", {}, words.t("variant.choose")),
+    all.map(({ name, title }) => h("label", { key: name, class: `choice${variant === name ? " chosen" : ""}` },
+      h("input", { type: "radio", name: "variant", "data-variant": name, checked: variant === name, onchange: () => choose(name) }), h("span", {}, told(title, words) || name))));
+}
+
 function jobProgress(view) {
   const { words, desk } = view;
   const { job } = desk.lessons;
@@ -52,26 +82,75 @@ function jobProgress(view) {
     h("span", { class: "number" }, `${percent} %`), h("button", { type: "button", onclick: desk.lessons.cancel }, words.t("cancel")));
 }
 
+/** What a run was run with, as its own document says. */
+export function variantOf(facts, words) {
+  const name = facts?.variant;
+  return name ? told(facts.scenario?.variants?.[name]?.title, words) || name : "";
+}
+
+function unmet(facts, words) {
+  const lines = [...(facts.unmet ?? []), ...(facts.notes ?? [])];
+  if (!lines.length) return null;
+  return h("ul", { class: "hint", "data-unmet": lines.length }, lines.map((text) => h("li", { key: text }, `▲ ${judged(text, words)}`)));
+}
+
+/** The verdict and the five figures of a run that has ended. */
+function ending(ended, words) {
+  const receipt = { ...ended.facts.receipt, finished: true };
+  return [verdict(receipt, words), receiptTable(receipt, words), unmet(ended.facts, words)];
+}
+
+function guess(result, words) {
+  const { prediction, scenario } = result.facts;
+  if (prediction === null || prediction === undefined || result.chosen === null) return null;
+  const right = prediction === result.chosen;
+  return h("p", { class: `verdict ${right ? "good" : "warn"}`, "data-guess": right ? "right" : "wrong" },
+    right ? `✓ ${words.t("predict.right")}` : `▲ ${words.t("predict.wrong", { answer: told(scenario.predict.choices[prediction].text, words) })}`);
+}
+
 function outcome(view) {
   const { words, desk } = view;
-  const { one, result } = desk.lessons;
+  const { lessons } = desk;
+  const { result } = lessons;
   if (!result) return null;
   const { facts } = result;
-  const receipt = { ...facts.receipt, finished: true };
-  const guessed = facts.prediction === null || facts.prediction === undefined || result.chosen === null ? null : facts.prediction === result.chosen;
-  const { fork } = one.document;
+  const lesson = facts.scenario;
+  const busy = desk.work !== null || lessons.running;
+  const variant = variantOf(facts, words);
   return h("section", { key: "outcome", class: "outcome", "aria-label": words.t("scenarios.outcome") },
-    guessed !== null && h("p", { class: `verdict ${guessed ? "good" : "warn"}`, "data-guess": guessed ? "right" : "wrong" }, guessed ? `✓ ${words.t("predict.right")}` : `▲ ${words.t("predict.wrong", { answer: told(one.document.predict.choices[facts.prediction].text, words) })}`),
-    verdict(receipt, words), receiptTable(receipt, words),
-    one.document.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), told(one.document.see, words)),
-    one.document.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), told(one.document.why, words)),
-    one.document.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source", { source: one.document.why.source.join(", ") })),
-    facts.passed === false && h("ul", { class: "hint" }, (facts.unmet ?? []).map((text) => h("li", { key: text }, `▲ ${text}`))),
+    variant && h("p", { class: "hint", "data-ran": facts.variant }, words.t("variant.ran", { variant })),
+    guess(result, words), ending(result, words),
+    lesson.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), told(lesson.see, words)),
+    lesson.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), told(lesson.why, words)),
+    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source", { source: lesson.why.source.join(", ") })),
     h("div", { class: "run-acts" },
-      facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", onclick: desk.lessons.showMoment }, words.t("scenarios.moment")),
-      h("button", { type: "button", "data-lesson": "open", onclick: desk.lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),
-      fork && facts.steps && h("button", { type: "button", "data-lesson": "fork", disabled: desk.work !== null, onclick: desk.lessons.tryOther }, words.t("scenarios.other", { title: told(fork.title, words) })),
-      result.other && desk.view(result.other) && h("button", { type: "button", "data-lesson": "compare", onclick: () => desk.forks.compare(result.other, result.run) }, words.t("compare.title"))));
+      facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment }, words.t("scenarios.moment")),
+      h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),
+      h("button", { type: "button", "data-lesson": "link", onclick: (event) => lessons.shareRun(event.currentTarget) }, words.t("export.link"))),
+    lessons.link && h("p", { key: "link" }, h("input", { class: "link", readonly: true, value: lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select() })),
+    otherCourse(view, busy));
+}
+
+/** What would have come of it otherwise: offered, and when it was tried, its receipt beside the first one. */
+function otherCourse(view, busy) {
+  const { words, desk } = view;
+  const { lessons } = desk;
+  const { result } = lessons;
+  const { fork } = result.facts.scenario;
+  if (!fork) return null;
+  const title = told(fork.title, words);
+  const { other } = result;
+  if (!other) {
+    return h("div", { key: "other", class: "run-acts" },
+      h("button", { type: "button", "data-lesson": "fork", disabled: busy, onclick: lessons.tryOther }, words.t("scenarios.other", { title })));
+  }
+  return h("section", { key: "other", class: "outcome", "data-other": other.recorded, "aria-label": title },
+    h("h4", {}, words.t("fork.course", { title })),
+    h("p", { class: "hint" }, words.t("fork.parted", { run: other.run ?? other.recorded, parent: result.run ?? result.recorded, t: seconds(other.facts.forked_at_us) })),
+    ending(other, words),
+    h("div", { class: "run-acts" },
+      h("button", { type: "button", class: "main", "data-lesson": "compare", disabled: busy, onclick: lessons.compare }, words.t("compare.title")),
+      h("button", { type: "button", "data-lesson": "parting", disabled: busy, onclick: lessons.showParting }, words.t("fork.show"))));
 }
 
 function one(view) {
@@ -83,8 +162,9 @@ function one(view) {
     h("h3", { key: "title", class: "lesson-title" }, told(found.title, words) || found.name),
     found.own && h("p", { key: "own", class: "verdict" }, words.t("link.checked", { name: found.name, n: found.steps })),
     h("p", { key: "text", class: "lesson" }, told(found.text, words)),
+    variants(view),
     prediction(view),
-    error && h("p", { key: "error", class: "none", role: "alert" }, error),
+    error && h("p", { key: "error", class: "none", role: "alert" }, judged(error, words)),
     !running && h("div", { key: "run", class: "run-acts" },
       h("button", { type: "button", class: result ? "" : "main", "data-lesson": "run", disabled: !ready || desk.work !== null, onclick: run }, words.t(result ? "scenarios.again" : "scenarios.run")),
       needs && h("span", { class: "hint" }, words.t("predict.first"))),

@@ -4,6 +4,7 @@
  * One row is a replica, one cell an offset; cells of one partition stand at the same place on every
  * broker, so what one replica lacks is a hole in its row.
  */
+import { FILTERS } from "../i18n/format.js";
 import { byNumber } from "../model/names.js";
 import { lag, shortCrc } from "../model/figures.js";
 import { boxOf, layout, way } from "../draw/layout.js";
@@ -101,6 +102,13 @@ function replicaRow(view, box, number, index, tall) {
     print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: base }, print.differs ? `≠ ${print.text}` : print.text));
 }
 
+/** What its disks do not do: {short, whole}, or null while they work. */
+function diskText(broker, words) {
+  if (!broker.disk?.length) return null;
+  const whole = FILTERS.disks(broker.disk, words.words);
+  return { short: broker.disk.length > 1 ? words.t("disk.faults", { n: broker.disk.length }) : FILTERS.disks([{ kind: broker.disk[0].kind }], words.words), whole };
+}
+
 function stateText(broker, words) {
   if (broker.state === "stopped") return `× ${words.t(`state.${broker.how ?? "stopped"}`)}`;
   if (broker.state === "paused") return `❚❚ ${words.t("state.paused")}`;
@@ -120,14 +128,16 @@ function brokerCard(view, box) {
   const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
   const isController = state.cluster.controller === Number(box.id);
   const note = stateText(broker, words);
+  const disk = diskText(broker, words);
   return h("g", { key: box.id, class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}` },
     h("rect", { class: "card", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
     broker.state !== "running" && h("rect", { class: "hatch", fill: broker.state === "paused" ? "url(#dots)" : "url(#hatch)", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
     h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
-      note && h("tspan", { class: "broker-state", dx: 5 }, note)),
+      note && h("tspan", { class: "broker-state", dx: 5 }, note),
+      disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
     hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
-    pipelineStrip(view, box, box.x + (note ? 190 : 84), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    pipelineStrip(view, box, box.x + 84 + (note ? 106 : 0) + (disk ? 120 : 0), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));

@@ -75,7 +75,7 @@ async def scenarios(request: HttpRequest) -> HttpResponse:
 async def validate(request: HttpRequest, document: schemas.Document) -> HttpResponse:
     """422 names the place of what is wrong, in YAML also the line, and says what was expected."""
     found = await asyncio.to_thread(checked, document)
-    return answer({"valid": True, "scenario": found.name, **described(found)})
+    return answer({"valid": True, "scenario": found.name, **described(found), "document": found.document})
 
 
 @router.post("/scenarios/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario of one's own")

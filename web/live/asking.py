@@ -3,11 +3,10 @@
 | what | with | answer |
 |---|---|---|
 | history | seq | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it, `last`: seq of the last one |
-| fork | seq, commands or steps of a scenario | `run`: a new branch, paused right behind event `seq` of this run |
+| fork | seq, commands | `run`: a new branch, paused right behind event `seq` of this run |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
 | export | name | `yaml` and `link`: what was done in a run of the lab's directory |
-| receive | link | a scenario that came as a link, checked; `code` says why one is refused |
 | inspect | of, name | `t`, `found`: one object looked at closely (`lab.clusters.inspect`) |
 | outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
 
@@ -26,13 +25,10 @@ import orjson
 
 from broker_core.kernel.errors import CommandError
 from lab.branch import BranchError
-from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError, read_facts
-from lab.scenarios.steps import Step, read_steps
-from web.live.driving import drive
 from web.live.hub import Hub
 from web.live.outline import outline
-from web.live.sharing import NotShared, exported, received
+from web.live.sharing import NotShared, exported
 
 Tell = Callable[[float], Awaitable[None]]
 TELL_SECONDS = 0.15
@@ -92,7 +88,7 @@ async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -
     commands = message.get("commands") or []
     if not isinstance(commands, list) or len(commands) > COMMANDS or not all(isinstance(one, dict) for one in commands):
         raise Refused(f"commands: expected a list of at most {COMMANDS} commands")
-    seq, steps = _whole(message, "seq"), _steps(message)
+    seq = _whole(message, "seq")
     work = _Progress(max(1, message.get("t") or parent.clock()["t"]))
     name = await work.follow(lab.fork(parent.run_id, seq=seq, progress=work.reached), tell)
     branch, refused = lab.branch(name), []
@@ -100,20 +96,7 @@ async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -
         result = await asyncio.wrap_future(branch.submit(command))
         if not result.get("ok"):
             refused.append({"command": command, "error": result.get("error", "refused")})
-    if steps:
-        drive(branch, steps, message.get("began_us") or 0)
     return json.dumps({**branch.view(), "refused": refused})
-
-
-def _steps(message: dict[str, Any]) -> list[Step]:
-    """Steps that follow once the branch goes on."""
-    try:
-        steps = read_steps(message.get("steps") or [], ("steps",), follow=True)
-    except SpecError as error:
-        raise Refused(f"{shown(error.place)}: {error.reason}") from None
-    if len(steps) > COMMANDS:
-        raise Refused(f"steps: expected at most {COMMANDS}")
-    return steps
 
 
 async def open_run(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
@@ -164,10 +147,6 @@ async def share(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) 
     return await exported(lab.data / "runs" / name)
 
 
-async def receive(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
-    return await received(str(message.get("link")))
-
-
 class _Progress:
     """How far a re-execution has come, from the world's thread to one viewer, a few times a second."""
 
@@ -190,5 +169,5 @@ class _Progress:
 
 KINDS: dict[str, Callable[[Hub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
     "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
-    "inspect": inspect, "export": share, "receive": receive,
+    "inspect": inspect, "export": share,
 }  # fmt: skip
