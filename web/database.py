@@ -33,6 +33,14 @@ def migrate() -> None:
     stamp.write_text(wanted)
 
 
+def shown() -> str:
+    """The database as a message names it: no password."""
+    found = settings.DATABASES["default"]
+    if found["ENGINE"] == SQLITE:
+        return f"the database {found['NAME']}"
+    return f"the database {found['NAME']} on {found['HOST'] or 'this machine'}:{found['PORT'] or 5432}"
+
+
 def _migrate(failed: list[Exception]) -> None:
     from django.core.management import call_command
     from django.db import connections

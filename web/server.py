@@ -7,6 +7,8 @@ sleeping browser would cost unbounded memory.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import ipaddress
 import os
 import signal
 import socket
@@ -22,6 +24,10 @@ from web.live.lab import Lab
 
 class PortTaken(OSError):
     """Something else listens on the page's port."""
+
+
+class CannotServe(Exception):
+    """What stands around the lab is not as it must be: database, Redis, disk. One line."""
 
 
 class LabServer(uvicorn.Server):
@@ -50,7 +56,7 @@ class LabServer(uvicorn.Server):
         """Listen, offer the lab to other web processes if there is a Redis, then tell the caller the page's address."""
         await super().startup(sockets)
         if self.started:
-            self.lab_host = offer()
+            self.lab_host = offer(self.url)
         if self.started and self._when_started is not None:
             self._when_started(self.url)
 
@@ -61,10 +67,10 @@ class LabServer(uvicorn.Server):
 
 
 def _end_spark() -> None:
-    """The worker process of replays, if there was one, ends with the server."""
-    from web.api.spark import replays
+    """Spark's worker process, if there was one, ends with the server."""
+    from web.api.spark import spark
 
-    replays.stop()
+    spark.stop()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -81,16 +87,66 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def prepare() -> None:
-    """Set Django up and bring database and hashed files up to date; quick when nothing has changed."""
+    """Set Django up and bring database and hashed files up to date; quick when nothing has changed. CannotServe."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
     import django
+    from django.core.exceptions import ImproperlyConfigured
 
-    django.setup()
-    from web.database import migrate
+    try:
+        django.setup()
+        _check_redis()
+        _bring_up_to_date()
+    except ImproperlyConfigured as error:
+        reason = str(error).partition(chr(10))[0]
+        hint = "; pip install -r requirements/scale.txt" if "psycopg" in reason else ""
+        raise CannotServe(f"the database cannot be used: {reason}{hint}") from None
+    except ValueError as error:  # of DATABASE_URL
+        raise CannotServe(str(error)) from None
+    except OSError as error:
+        raise CannotServe(f"the page's files cannot be written: {error.strerror or error}") from None
+
+
+def _check_redis() -> None:
+    from django.conf import settings
+
+    if settings.REDIS_URL and importlib.util.find_spec("channels_redis") is None:
+        raise CannotServe("REDIS_URL is set, but channels-redis is not there; pip install -r requirements/scale.txt")
+
+
+def _bring_up_to_date() -> None:
+    from django.db import Error as DatabaseError
+
+    from web.database import migrate, shown
     from web.files import collect
 
     collect()
-    migrate()
+    try:
+        migrate()
+    except DatabaseError as error:
+        reason = str(error).strip().partition(chr(10))[0]
+        raise CannotServe(f"{shown()} cannot be used: {reason}") from None
+
+
+def invitations(listener: socket.socket) -> list[str]:
+    """Links for people on other machines; none when only this machine can reach the page."""
+    host, port = listener.getsockname()[:2]
+    if ipaddress.ip_address(host).is_loopback:
+        return []
+    from web.access import class_token, token
+
+    name = outer_address() if ipaddress.ip_address(host).is_unspecified else host
+    page = f"http://{f'[{name}]' if ':' in name else name}:{port}/?token="
+    return [f"From elsewhere: {page}{token()}", f"For a class, to look only: {page}{class_token()}"]
+
+
+def outer_address() -> str:
+    """This machine's address as its network sees it. Nothing is sent for that."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def remote_lab() -> Lab:
@@ -103,7 +159,7 @@ def remote_lab() -> Lab:
     return RemoteLab(settings.LAB_NAME)
 
 
-def offer() -> Any:
+def offer(address: str) -> Any:
     """Let other web processes show this process's lab."""
     from channels.layers import get_channel_layer
     from django.conf import settings
@@ -112,7 +168,7 @@ def offer() -> Any:
     from web.live.hub import hub
 
     if settings.REDIS_URL and settings.HOSTS_LAB:
-        host = LabHost(hub.lab, get_channel_layer("processes"), settings.LAB_NAME)
+        host = LabHost(hub.lab, get_channel_layer("processes"), settings.LAB_NAME, settings.ADDRESS or address)
         host.start()
         return host
     return None

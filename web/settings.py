@@ -9,6 +9,7 @@
 | BROKERLAB_TOKEN | what is asked of those who are not on this machine | drawn, in `web/token` |
 | BROKERLAB_CLASS_TOKEN | the same for those who may look only | drawn, in `web/token-class` |
 | BROKERLAB_LAB | name of the lab, in REST's addresses and in Redis | `lab` |
+| BROKERLAB_ADDRESS | this process's address as callers of the others are told it | where it listens |
 | BROKERLAB_LAB_HOST | `remote`: another process hosts the lab, by REDIS_URL; this one has viewers | this process |
 
 The secret key is drawn once for each data directory and stays there.
@@ -67,6 +68,7 @@ def _channel_layers(url: str | None) -> dict[str, Any]:
 
 LAB_NAME = os.environ.get("BROKERLAB_LAB", "lab")
 HOSTS_LAB = os.environ.get("BROKERLAB_LAB_HOST", "") != "remote"
+ADDRESS = os.environ.get("BROKERLAB_ADDRESS", "")
 REDIS_URL = os.environ.get("REDIS_URL")
 
 SECRET_KEY = _secret_key(DATA_DIR)

@@ -19,5 +19,7 @@ def claimable(directory: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise CommandError(f"another Brokerlab runs in {directory}; stop it or choose another with --data") from None
+    except FileExistsError:
+        raise CommandError(f"{directory} is a file; --data names a directory") from None
     except OSError as error:
         raise CommandError(f"cannot write to {directory}: {os.strerror(error.errno or 0)}") from None

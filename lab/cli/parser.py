@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from lab.cli.errors import CommandError
 
@@ -42,9 +42,17 @@ def refuse(error: CommandError, *, as_json: bool) -> int:
     return error.code
 
 
+class Parser(argparse.ArgumentParser):
+    """A mistake is told in one line; all options are what --help is for."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit code 2."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists what is possible\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands with their options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="brokerlab", description="A Kafka cluster that a person can take apart.",
         epilog="brokerlab COMMAND --help tells more.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -72,24 +80,41 @@ def _json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
 
 
+def _whole(text: str, what: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+
 def _port(text: str) -> int:
-    number = int(text)
+    number = _whole(text, "a port (0 to 65535)")
     if not 0 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{number} is not a port (0 to 65535)")
     return number
 
 
 def _brokers(text: str) -> int:
-    number = int(text)
+    number = _whole(text, "a number of brokers (1 to 9)")
     if not 1 <= number <= 9:
         raise argparse.ArgumentTypeError(f"{number} brokers: 1 to 9 are possible")
     return number
 
 
+def _seed(text: str) -> int:
+    number = _whole(text, "a seed (0, 1, 2, ...)")
+    if not 0 <= number < 1 << 62:
+        raise argparse.ArgumentTypeError(f"{number} is not a seed (0, 1, 2, ...)")
+    return number
+
+
 def _speed(text: str) -> float:
     """A speed: `1`, `0.1`, `1/1000`."""
-    above, _, below = text.partition("/")
-    number = float(above) / float(below or 1)
+    above, slash, below = text.partition("/")
+    try:
+        number = float(above) / (float(below) if slash else 1)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 1, 0.1 and 1/1000 are") from None
     if not 0.001 <= number <= 1:
         raise argparse.ArgumentTypeError(f"speed {text}: 1 to 1/1000 are possible")
     return number
@@ -100,7 +125,13 @@ def _up(commands: Any) -> None:
               epilog="Brokers have the ids 1, 2, 3, ... and listen on the Kafka port, +1, +2, ... of the loopback."
                      " Ctrl-C stops; what was written is there at the next start.")
     up.add_argument("--port", type=_port, default=8000, help="port of the page (default: %(default)s)")
+    up.add_argument("--host", metavar="ADDRESS", default="127.0.0.1",
+                    help="address that the page listens on; 0.0.0.0 lets other machines in, with a token"
+                         " (default: %(default)s)")
     up.add_argument("--kafka-port", type=_port, default=9092, help="port of the first broker (default: %(default)s)")
+    up.add_argument("--kafka-host", metavar="ADDRESS", default="127.0.0.1",
+                    help="address that the brokers listen on and tell their clients; nobody is asked for a password"
+                         " there (default: %(default)s)")
     up.add_argument("--brokers", type=_brokers, default=3, metavar="N", help="how many brokers (default: %(default)s)")
     up.add_argument("--controller", choices=["zookeeper", "kraft"], default="zookeeper",
                     help="which kind of controller (default: %(default)s)")
@@ -111,7 +142,7 @@ def _up(commands: Any) -> None:
                     help="a Kafka broker setting for all brokers, or ID:KEY=VALUE for one; may be repeated")
     up.add_argument("--preset", choices=["default", "teaching"], default="default",
                     help="default: Kafka's own timeouts; teaching: shorter ones, told on the page")
-    up.add_argument("--seed", type=int, metavar="N", help="seed of the world's random streams (default: drawn)")
+    up.add_argument("--seed", type=_seed, metavar="N", help="seed of the world's random streams (default: drawn)")
     up.add_argument("--no-web", action="store_true", help="brokers only, no page")
 
 
@@ -126,7 +157,7 @@ def _run(commands: Any) -> None:
                "Run a scenario and print the receipt: what was acked, read, lost.",
                epilog="Exit code: 0 expectations met, 1 not met, 2 invalid scenario.")
     run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
-    run.add_argument("--seed", type=int, metavar="N", help="another seed than the file's")
+    run.add_argument("--seed", type=_seed, metavar="N", help="another seed than the file's")
     run.add_argument("--variant", metavar="NAME", help="another of its settings; fork: its other course")
     run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
     run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")

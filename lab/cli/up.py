@@ -7,6 +7,7 @@ that comes early waits instead of being refused; Django is imported only when th
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import importlib
 import os
@@ -15,7 +16,6 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +29,7 @@ from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import LabError, LiveLab
 
 HOST = "127.0.0.1"
+EVERYWHERE = ("0.0.0.0", "::", "")
 STOP_TIMEOUT_S = 30.0
 # Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
 REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
@@ -41,18 +42,21 @@ class Stop(BaseException):
 
 def up(arguments: argparse.Namespace) -> int:
     """Start, print the addresses, serve until a signal, stop cleanly."""
+    if arguments.kafka_host in EVERYWHERE:
+        raise CommandError("--kafka-host: clients are told this address; name one that they can reach", 2)
     if arguments.controller == "kraft":
         raise CommandError("--controller kraft is not there yet; --controller zookeeper is")
     data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
     spec = make_spec(arguments)
     claimable(data)
-    listener = None if arguments.no_web else bind("page", HOST, arguments.port, "--port")
+    listener = None if arguments.no_web else bind("page", arguments.host, arguments.port, "--port", "--host")
     for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
-        bind(f"broker {broker.id}", HOST, arguments.kafka_port + index, "--kafka-port").close()
+        port = arguments.kafka_port + index
+        bind(f"broker {broker.id}", arguments.kafka_host, port, "--kafka-port", "--kafka-host").close()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        _serve(LiveLab(spec, data, HOST, arguments.speed), listener)
+        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener)
     except Stop:
         pass
     finally:
@@ -68,7 +72,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     copies = str(min(3, arguments.brokers))
     common = {**dict.fromkeys(REPLICATED, copies), **common}
     cluster = {"brokers": brokers, "controller": arguments.controller, "preset": arguments.preset, "settings": common,
-               "host": HOST, "port": arguments.kafka_port}
+               "host": arguments.kafka_host, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
     try:
         return run_from_dict({"cluster": cluster, "seed": seed, "epoch_ms": time.time_ns() // 1_000_000})
@@ -82,15 +86,20 @@ def _broker(number: int, settings: Overrides) -> dict[str, Any]:
     return {"id": int(settings.get("broker.id", settings.get("node.id", number))), "settings": others}
 
 
-def bind(who: str, host: str, port: int, option: str) -> socket.socket:
-    """A socket bound to the port; one clear line when that is taken."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def bind(who: str, host: str, port: int, option: str, address_option: str) -> socket.socket:
+    """A socket bound to the port; one clear line when that cannot be."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+    except OverflowError:
+        found.close()
+        raise CommandError(f"{who}: there is no port {port}; choose a smaller one with {option}", 2) from None
     except OSError as error:
         found.close()
-        reason = "is taken" if error.errno == 98 or "in use" in str(error) else f"cannot be used ({error.strerror})"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise CommandError(f"{who}: {host} is no address of this machine; name one with {address_option}") from None
+        reason = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
         raise CommandError(f"{who}: port {port} {reason}; choose another one with {option}") from None
     return found
 
@@ -124,8 +133,13 @@ def _serve(lab: LiveLab, listener: socket.socket | None) -> None:
 def _serve_page(lab: LiveLab, listener: socket.socket) -> None:
     """Load the web only now and let it run in this thread until a signal, or until the brokers end."""
     os.environ["BROKERLAB_DATA"] = str(lab.data)
-    build: Callable[..., Any] = importlib.import_module("web.server").build
-    server = build(lab, listener)
+    web = importlib.import_module("web.server")
+    try:
+        server = web.build(lab, listener)
+    except web.CannotServe as error:
+        raise CommandError(str(error)) from None
+    for line in web.invitations(listener):
+        print(line, flush=True)
     gc.enable()
     threading.Thread(target=_end_with, args=(lab, server), daemon=True).start()
     server.run(sockets=[listener])
@@ -139,7 +153,7 @@ def _end_with(lab: LiveLab, server: Any) -> None:
 def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None) -> None:
     """Addresses first, then how to attach and how to stop."""
     host, port = brokers[0]
-    lines = [] if listener is None else [f"Page: http://{HOST}:{listener.getsockname()[1]}/"]
+    lines = [] if listener is None else [f"Page: {page_address(listener)}"]
     lines += [
         f"Kafka: {','.join(f'{host}:{port}' for host, port in brokers)}",
         f"Attach: kcat -b {host}:{port} -t orders -P    (-C reads; any Kafka client will do)",
@@ -149,3 +163,10 @@ def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.sock
         lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
     lines.append("Stop: Ctrl-C; what was written is there at the next start")
     print("\n".join(lines), flush=True)
+
+
+def page_address(listener: socket.socket) -> str:
+    """Where a browser on this machine finds the page."""
+    host, port = listener.getsockname()[:2]
+    host = HOST if host in EVERYWHERE else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

@@ -205,7 +205,8 @@ async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Of
 )
 async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpResponse:
     """A new branch, paused right behind event `seq` (or at `t_us`) of an open run; the old one stays. The
-    `commands` are carried out in it at that moment; `{"do": "time", "speed": "play"}` lets it go on."""
+    `commands` are carried out in it at that moment; `{"do": "time", "speed": "play"}` lets it go on. When one of
+    them is refused the branch is closed again."""
     found = hosted(lab_named(lab))
     if fork.seq is not None and fork.t_us is not None:
         raise Problem(422, "expected seq or t_us, found both", "t_us")
@@ -219,7 +220,11 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpRespon
     seq = parent.clock()["seq"] if fork.seq is None and fork.t_us is None else fork.seq
     name = await asked(found.fork(parent.run_id, seq=seq, t_us=fork.t_us), FORK_S)
     branch = found.branch(name)
-    results = (await obey_all(branch, fork.commands))["results"] if fork.commands else []
+    try:
+        results = (await obey_all(branch, fork.commands))["results"] if fork.commands else []
+    except Problem:
+        await asked(found.close_branch(name))
+        raise
     return answer({**branch.view(), "results": results}, 201)
 
 

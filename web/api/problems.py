@@ -41,7 +41,9 @@ _log = logging.getLogger("brokerlab.api")
 class Problem(Exception):
     """What a request is refused with. `kind`: the end of its type; by status and place when not given."""
 
-    def __init__(self, status: int, detail: str, place: str | None = None, kind: str | None = None, **more: Any) -> None:
+    def __init__(
+        self, status: int, detail: str, place: str | None = None, kind: str | None = None, **more: Any
+    ) -> None:  # fmt: skip
         super().__init__(detail)
         self.status = status
         self.detail = detail

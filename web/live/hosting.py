@@ -15,14 +15,16 @@ from concurrent.futures import Future
 from typing import Any
 
 from web.live import wire_names as names
+from web.live.forwarding import answered
 from web.live.lab import Batch
+from web.live.watch import received
 
 BACKLOG = 200
-AT_ONCE = 64
+AT_ONCE = 256
 RETRY_S = 1.0
 BRANCH_CALLS = ("snapshot", "submit", "events_since", "history", "inspect")
 LAB_CALLS = ("fork", "open_run", "close_branch")
-THAT_MAY_OPEN = (*LAB_CALLS, "question")
+THAT_MAY_OPEN = (*LAB_CALLS, "question", "http")
 _log = logging.getLogger("brokerlab.hosting")
 
 
@@ -95,8 +97,9 @@ class Publication:
 class LabHost:
     """Offers the lab of this process to others."""
 
-    def __init__(self, lab: Any, layer: Any, name: str) -> None:
+    def __init__(self, lab: Any, layer: Any, name: str, address: str = "") -> None:
         self.lab = lab
+        self.address = address
         self.layer = layer
         self.name = name
         self.nonce = secrets.token_hex(8)
@@ -125,13 +128,7 @@ class LabHost:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self) -> None:
-        while True:
-            try:
-                call = await self.layer.receive(names.calls(self.name))
-            except Exception as error:
-                _log.warning("calls cannot be received: %s", error)
-                await asyncio.sleep(RETRY_S)
-                continue
+        async for call in received(self.layer, names.calls(self.name)):
             if time.time() - call["at"] < names.STALE_S and len(self._tasks) < AT_ONCE:
                 self._keep(asyncio.create_task(self._answer(call)))
 
@@ -154,6 +151,8 @@ class LabHost:
             return await _result(getattr(self.branch(run), what)(*arguments))
         if what == "question":
             return await _question(*arguments)
+        if what == "http":
+            return await answered(arguments[0], self.address)
         if what in LAB_CALLS:
             return await _result(getattr(self.lab, what)(*arguments))
         raise ValueError(f"there is no call {what}")

@@ -77,17 +77,17 @@ class RemoteLab:
 
     def question(self, run_id: str, message: dict[str, Any]) -> Future[Any]:
         """The acknowledgement of any question of a viewer's (`asking`), as the host gives it."""
-        return self.call("question", None, run_id, message)
+        return self.call("question", None, run_id, message, patience_s=names.SLOW_PATIENCE_S)
 
     def fork(
         self, run_id: str, seq: int | None = None, t_us: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Future[Any]:  # fmt: skip
         """As a lab's own; its progress is not told from one process to another."""
-        return self.call("fork", None, run_id, seq, t_us)
+        return self.call("fork", None, run_id, seq, t_us, patience_s=names.SLOW_PATIENCE_S)
 
     def open_run(self, name: str, progress: Callable[[int], None] | None = None) -> Future[Any]:
-        return self.call("open_run", None, name)
+        return self.call("open_run", None, name, patience_s=names.SLOW_PATIENCE_S)
 
     def close_branch(self, run_id: str) -> Future[Any]:
         return self.call("close_branch", None, run_id)
@@ -127,14 +127,18 @@ class RemoteLab:
         return self.branches[run]
 
     # -- calls ------------------------------------------------------------------------------
-    def call(self, what: str, run: str | None, *arguments: Any) -> Future[Any]:
+    def call(
+        self, what: str, run: str | None, *arguments: Any, patience_s: float = names.PATIENCE_S
+    ) -> Future[Any]:  # fmt: skip
         """Ask the host; LabUnreachable when it does not answer in time."""
         self._start()
         answer: Future[Any] = Future()
-        self.keep(self._call(answer, what, run, arguments))
+        self.keep(self._call(answer, what, run, arguments, patience_s))
         return answer
 
-    async def _call(self, answer: Future[Any], what: str, run: str | None, arguments: tuple[Any, ...]) -> None:
+    async def _call(
+        self, answer: Future[Any], what: str, run: str | None, arguments: tuple[Any, ...], patience_s: float
+    ) -> None:  # fmt: skip
         watch = self._watches.get(run)
         if watch is not None and what != "watch":
             await asyncio.wait([asyncio.ensure_future(watch.ready.wait())], timeout=names.PATIENCE_S)
@@ -148,9 +152,8 @@ class RemoteLab:
         except Exception as error:
             await asyncio.sleep(RETRY_S)
             self._settle(number, error=f"the lab cannot be asked: {error}", unreachable=True)
-        patience = names.SLOW_PATIENCE_S if what in ("fork", "open_run", "question") else names.PATIENCE_S
         assert self._loop is not None
-        self._loop.call_later(patience, self._give_up, number)
+        self._loop.call_later(patience_s, self._give_up, number)
 
     def _give_up(self, number: int) -> None:
         self._settle(number, error="the process that hosts the lab does not answer", unreachable=True)
@@ -163,6 +166,11 @@ class RemoteLab:
             answer.set_exception(LabUnreachable(error) if unreachable else BranchError(error))
             return
         answer.set_result(tuple(value) if isinstance(value, list) else value)
+
+    def _lost_all(self, reason: str) -> None:
+        """What was asked is gone with the server that had it."""
+        for number in list(self._pending):
+            self._settle(number, error=f"the lab cannot be asked: {reason}", unreachable=True)
 
     def note_time(self, answer: Future[Any]) -> None:
         """A command has changed the live run's speed: heartbeats say so at once."""
@@ -195,7 +203,7 @@ class RemoteLab:
     async def _receive_answers(self) -> None:
         channel = await self._layer.new_channel(names.OWN)
         self._own.set_result(channel)
-        async for message in received(self._layer, channel):
+        async for message in received(self._layer, channel, self._lost_all):
             if "facts" in message:
                 self.told(message["facts"])
             self._settle(message["n"], message.get("value"), message.get("error"))

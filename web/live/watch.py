@@ -36,15 +36,25 @@ class RemoteBatch:
     count: int
 
 
-async def received(layer: Any, channel: str) -> AsyncIterator[dict[str, Any]]:
-    """Messages of a channel; a server that is away is waited for."""
+async def received(
+    layer: Any, channel: str, lost: Callable[[str], None] | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Messages of a channel; a server that is away is waited for. One line when it goes, one when it is back."""
+    away = False
     while True:
         try:
             message = await layer.receive(channel)
         except Exception as error:
-            _log.warning("%s cannot be received from: %s", channel, error)
+            if not away:
+                _log.warning("Redis is away (%s); waiting for it", error)
+            away = True
+            if lost is not None:
+                lost(f"Redis is away: {error}")
             await asyncio.sleep(RETRY_S)
             continue
+        if away:
+            _log.warning("Redis is back")
+        away = False
         yield message
 
 

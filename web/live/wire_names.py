@@ -14,7 +14,7 @@ from __future__ import annotations
 
 STALE_S = 8.0
 PATIENCE_S = 10.0
-SLOW_PATIENCE_S = 120.0
+SLOW_PATIENCE_S = 130.0
 RENEW_S = 2.0
 LEASE_S = 10.0
 LIVE = "live"

@@ -30,6 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     except server.PortTaken as error:
         print(f"web.viewers: {error.args[1]}", file=sys.stderr)
         return 1
+    except server.CannotServe as error:
+        print(f"web.viewers: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
