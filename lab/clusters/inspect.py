@@ -9,6 +9,7 @@
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
 | config | topic:orders, broker:2 | every setting with value, default and source |
 | metrics | | Kafka's metric names -> broker -> value |
+| flights | | the messages under way between the processes, the first to arrive first (`lab.checkers.flights`) |
 | lights | | what each invariant says, in both languages |
 
 Belief. The coordination tree is the truth of the cluster. The controller remembers what it has read, a broker what
@@ -24,6 +25,7 @@ from typing import Any
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from lab.checkers.bytes import NothingThere, look_up
+from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
 from lab.clusters.metrics import metrics
@@ -230,8 +232,12 @@ def _lights(world: World, name: str) -> dict[str, Any]:
     return dict(described())
 
 
+def _flights(world: World, name: str) -> dict[str, Any]:
+    return {"flights": flights(world)}
+
+
 KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
     "partition": partition, "broker": broker, "group": group, "files": files, "config": inspect_config.config,
     "bytes": _bytes,
-    "metrics": _metrics, "lights": _lights,
+    "metrics": _metrics, "lights": _lights, "flights": _flights,
 }  # fmt: skip
