@@ -78,15 +78,21 @@ class LivePump:
         return self.world.now_us if self.paused or self.loop is None else max(self.world.now_us, self._due_us())
 
     def _catch_up(self) -> bool:
-        """Run what is due by now, at most one pass; True when the world is up to date."""
+        """Run what is due by now, at most one pass; True when the world is up to date.
+
+        Time in which nothing was to happen passes at once. Being late for a call by more than `STALL_US` means that
+        the machine slept: that time has not been for the world.
+        """
         world = self.world
         due = self._due_us()
-        behind = due - world.now_us
-        if behind > STALL_US * max(1.0, self.speed):
-            self._base_us -= behind - PASS_US
-            due = world.now_us + PASS_US
-        limit = world.now_us + int(PASS_US * max(1.0, self.speed))
-        world.run_until(min(due, limit))
+        following = world.next_time_us()
+        first = due if following is None else max(world.now_us, min(due, following))
+        late = due - first
+        if late > STALL_US * max(1.0, self.speed):
+            self._base_us -= late - PASS_US
+            due = first + PASS_US
+        limit = first + int(PASS_US * max(1.0, self.speed))
+        world.run_until(max(world.now_us, min(due, limit)))
         return due <= limit
 
     def _wake(self) -> None:

@@ -172,3 +172,19 @@ def test_a_recording_beyond_its_limit_says_so(tmp_path: Path) -> None:
     recorder.end(world)
     assert recorder.bounded_at_us == 0
     assert not execute_recording(echo_world()[0], tmp_path / "i")
+
+
+@pytest.mark.parametrize(("next_call_s", "now_s"), [(60, 9), (7, 7.1), (1, 1.1)], ids=["idle", "one pass", "machine slept"])
+def test_idle_time_passes_at_once_and_a_sleep_of_the_machine_is_not_for_the_world(next_call_s: int, now_s: float) -> None:
+    async def scene() -> None:
+        world, _ = echo_world()
+        pump = LivePump(world, None, lambda: None)
+        pump.start(asyncio.get_running_loop())
+        echo = world.nodes[ECHO]
+        echo.after(next_call_s * 1_000_000 - world.now_us, echo.emit, events.LISTENING)
+        pump._base_wall -= 9  # nine seconds go by
+        pump.take([])
+        assert world.now_us == pytest.approx(now_s * 1_000_000, abs=60_000)
+        pump.stop()
+
+    asyncio.run(scene())
