@@ -22,7 +22,7 @@ SMALL = 4 * 1024
 class MemoryFile:
     """A file of a `MemoryStorage`: chunks of bytes in order of position."""
 
-    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "_block_start", "faults")
+    __slots__ = ("path", "size", "flushed", "_starts", "_chunks", "_block", "_used", "faults")
 
     def __init__(self, path: str, content: bytes = b"", flushed: int | None = None) -> None:
         self.path = path
@@ -32,7 +32,6 @@ class MemoryFile:
         self._chunks: list[memoryview] = [memoryview(content)] if content else []
         self._block: bytearray | None = None
         self._used = 0
-        self._block_start = 0
         self.faults: DiskFaults | None = None
 
     def __reduce__(self) -> tuple[type[MemoryFile], tuple[str, bytes, int]]:
@@ -41,32 +40,30 @@ class MemoryFile:
     def append(self, buffers: Sequence[Buffer]) -> int:
         if self.faults is not None:
             self.faults.check(self.path, "append")
-        position = self.size
+        position = end = self.size
         for buffer in buffers:
             size = len(buffer)
-            if size >= SMALL:
+            if size < SMALL:
+                block, used = self._block, self._used
+                if block is None or used + size > BLOCK:
+                    block, used = self._begin_block(end), 0
+                self._used = used + size
+                block[used : self._used] = buffer
+            else:
                 self._block = None
-                self._add(memoryview(buffer).toreadonly())
-            elif size:
-                self._append_small(buffer, size)
-            self.size += size
+                self._starts.append(end)
+                self._chunks.append(memoryview(buffer).toreadonly())
+            end += size
+        self.size = end
         if self.faults is not None:
             self.faults.placed(self, position)
         return position
 
-    def _append_small(self, buffer: Buffer, size: int) -> None:
-        block = self._block
-        if block is None or self._used + size > BLOCK:
-            block = self._block = bytearray(BLOCK)
-            self._used = 0
-            self._block_start = self.size
-            self._add(memoryview(block).toreadonly())
-        block[self._used : self._used + size] = buffer
-        self._used += size
-
-    def _add(self, chunk: memoryview) -> None:
-        self._starts.append(self.size)
-        self._chunks.append(chunk)
+    def _begin_block(self, position: int) -> bytearray:
+        block = self._block = bytearray(BLOCK)
+        self._starts.append(position)
+        self._chunks.append(memoryview(block).toreadonly())
+        return block
 
     def read(self, position: int, size: int) -> memoryview:
         if self.faults is not None:

@@ -30,12 +30,12 @@ ENTRY_SIZE = 8
 class OffsetIndex:
     """Invariants: relative offsets go strictly up, positions go up; memory equals file once loaded."""
 
-    __slots__ = ("base_offset", "file", "max_entries", "_offsets", "_positions")
+    __slots__ = ("base_offset", "file", "full_bytes", "_offsets", "_positions")
 
     def __init__(self, file: File, base_offset: int, max_bytes: int) -> None:
         self.file = file
         self.base_offset = base_offset
-        self.max_entries = max_bytes // ENTRY_SIZE
+        self.full_bytes = max_bytes // ENTRY_SIZE * ENTRY_SIZE
         self._offsets: array[int] | None = None
         self._positions: array[int] = array("I")
 
@@ -44,7 +44,7 @@ class OffsetIndex:
 
     @property
     def is_full(self) -> bool:
-        return self.file.size // ENTRY_SIZE >= self.max_entries
+        return self.file.size >= self.full_bytes
 
     def append(self, offset: int, position: int) -> None:
         """Note that the batch ending with `offset` begins at `position`."""

@@ -39,7 +39,18 @@ from broker_core.log.segment import LogRead, LogSegment
 from broker_core.log.stamping import check_copies, stamp
 from broker_core.records.batch import decode_records
 from broker_core.records.control import end_transaction_marker
-from broker_core.records.header import CONTROL, BatchHeader, iterate_batches
+from broker_core.records.header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    CONTROL,
+    CRC,
+    LAST_DELTA,
+    LEADER_EPOCH,
+    MAX_TIMESTAMP,
+    PRODUCER_ID,
+    BatchHeader,
+    iterate_batches,
+)
 from broker_core.records.record import Record
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
 
@@ -186,7 +197,7 @@ class PartitionLog:
         buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
         headers, size = check_copies(buffers, self.log_end_offset)
         for header in headers:
-            if header.leader_epoch > self.leader_epochs.latest_epoch:
+            if header[LEADER_EPOCH] > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
         return self._append(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
 
@@ -194,23 +205,29 @@ class PartitionLog:
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
     ) -> AppendInfo:
         """The part that leader and follower share."""
-        count, first, last = len(headers), headers[0].base_offset, headers[-1]
-        last_offset = last.base_offset + last.last_offset_delta
-        max_timestamp = last.max_timestamp if count == 1 else max([header.max_timestamp for header in headers])
-        segment = self._maybe_roll(size, max_timestamp, first, last_offset, now_ms)
+        count, first, last = len(headers), headers[0][BASE_OFFSET], headers[-1]
+        last_offset = last[BASE_OFFSET] + last[LAST_DELTA]
+        max_timestamp = last[MAX_TIMESTAMP] if count == 1 else max([header.max_timestamp for header in headers])
+        segment, config = self.segments[-1], self._config
+        wait = config.segment_ms
+        if config.segment_jitter_ms:
+            wait -= self._jitter(segment.base_offset)
+        reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
+        if reason is not None:
+            segment = self.roll(now_ms, reason, first)
         segment.append(headers, buffers)
         for header in headers:
-            if header.producer_id >= 0:
+            if header[PRODUCER_ID] >= 0:
                 self._update_producers(header, buffers)
-        self.log_end_offset = self.producers.map_end_offset = last_offset + 1
-        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+        self.log_end_offset = self.producers.map_end_offset = end = last_offset + 1
+        if end - self.recovery_point >= config.flush_messages:
             self.flush(now_ms)
         return _new(AppendInfo, (
-            first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last.crc,
+            first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last[CRC],
         ))  # fmt: skip
 
     def _has_producers(self, headers: Sequence[BatchHeader]) -> bool:
-        return headers[0].producer_id >= 0 or (
+        return headers[0][PRODUCER_ID] >= 0 or (
             len(headers) > 1 and any(header.producer_id >= 0 for header in headers)
         )
 
@@ -221,7 +238,7 @@ class PartitionLog:
         return self.producers.check(headers, origin == CLIENT)
 
     def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
-        if not header.attributes & CONTROL:
+        if not header[ATTRIBUTES] & CONTROL:
             self.producers.update(header)
             return
         found = self.active.locate(header.base_offset)
@@ -236,16 +253,6 @@ class PartitionLog:
         return AppendInfo(batch.first_offset, batch.last_offset, time, time, start, 0, 0, True, 0)
 
     # --- segments ----------------------------------------------------------------------------
-
-    def _maybe_roll(
-        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
-    ) -> LogSegment:
-        segment, config = self.segments[-1], self._config
-        wait = config.segment_ms
-        if config.segment_jitter_ms:
-            wait -= self._jitter(segment.base_offset)
-        reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
-        return segment if reason is None else self.roll(now_ms, reason, first_offset)
 
     def _jitter(self, base_offset: int) -> int:
         """Spreads the rolls of many partitions; the same for a segment in every run."""
@@ -305,6 +312,9 @@ class PartitionLog:
         if offset > self.log_end_offset or offset < self.log_start_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
         if offset < max_offset:
+            if offset >= self._bases[-1]:
+                found = self.segments[-1].read(offset, max_bytes, max_offset, min_one)
+                return found or LogRead([], 0, offset)
             for place in range(self.segment_of(offset), len(self.segments)):
                 found = self.segments[place].read(offset, max_bytes, max_offset, min_one)
                 if found is not None:

@@ -30,7 +30,18 @@ from broker_core.log.errors import (
     TransactionCoordinatorFenced,
 )
 from broker_core.records.control import ABORT, COMMIT, end_transaction_marker
-from broker_core.records.header import CONTROL, TRANSACTIONAL, BatchHeader
+from broker_core.records.header import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_SEQUENCE,
+    CONTROL,
+    LAST_DELTA,
+    MAX_TIMESTAMP,
+    PRODUCER_EPOCH,
+    PRODUCER_ID,
+    TRANSACTIONAL,
+    BatchHeader,
+)
 from broker_core.records.record import Record
 
 BATCHES_KEPT = 5
@@ -81,22 +92,13 @@ class ProducerEntry:
 
     def duplicate_of(self, header: BatchHeader) -> ProducedBatch | None:
         """The remembered batch with the same epoch and sequences."""
-        if header.producer_epoch != self.epoch:
+        if header[PRODUCER_EPOCH] != self.epoch:
             return None
-        last, delta = header.last_sequence, header.last_offset_delta
+        last, delta = header.last_sequence, header[LAST_DELTA]
         for batch in self.batches:
-            if batch.last_sequence == last and batch.offset_delta == delta:
+            if batch[0] == last and batch[2] == delta:
                 return batch
         return None
-
-    def add(self, epoch: int, batch: ProducedBatch) -> None:
-        if epoch != self.epoch:
-            self.epoch = epoch
-            self.batches.clear()
-        self.batches.append(batch)
-        if len(self.batches) > BATCHES_KEPT:
-            del self.batches[0]
-        self.last_timestamp = batch.timestamp
 
 
 class ProducerStateTable:
@@ -116,6 +118,8 @@ class ProducerStateTable:
 
         Raises OutOfOrderSequence, InvalidProducerEpoch, DuplicateSequence.
         """
+        if len(headers) == 1 and client and self._continues(headers[0]):
+            return None
         duplicate: ProducedBatch | None = None
         pending: dict[int, tuple[int, int]] = {}
         for header in headers:
@@ -133,6 +137,14 @@ class ProducerStateTable:
         if duplicate is not None and pending:
             raise DuplicateSequence("some batches of the append have been appended before, others not")
         return duplicate
+
+    def _continues(self, header: BatchHeader) -> bool:
+        """The usual case: the next batch of a producer that is known, outside of a transaction."""
+        entry = self.entries.get(header[PRODUCER_ID])
+        if entry is None or not entry.batches or entry.transaction_start is not None:
+            return False
+        following = (entry.batches[-1][0] + 1) & LARGEST_SEQUENCE
+        return header[PRODUCER_EPOCH] == entry.epoch and header[BASE_SEQUENCE] == following != 0
 
     def _check_sequence(
         self, entry: ProducerEntry | None, header: BatchHeader, client: bool, pending: dict[int, tuple[int, int]]
@@ -163,21 +175,29 @@ class ProducerStateTable:
 
     def update(self, header: BatchHeader, markers: list[Record] | None = None) -> None:
         """Take in an appended batch (with its final offsets); `markers` are a control batch's records."""
-        if header.producer_id >= 0:
-            if header.attributes & CONTROL:
+        if header[PRODUCER_ID] >= 0:
+            if header[ATTRIBUTES] & CONTROL:
                 self._end_transaction(header, markers or [])
             else:
                 self._add(header)
-        self.map_end_offset = header.base_offset + header.last_offset_delta + 1
+        self.map_end_offset = header[BASE_OFFSET] + header[LAST_DELTA] + 1
 
     def _add(self, header: BatchHeader) -> None:
-        entry = self.entries.get(header.producer_id)
+        entry = self.entries.get(header[PRODUCER_ID])
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerEntry(header.producer_id)
-        delta = header.last_offset_delta
-        batch = _new(ProducedBatch, (header.last_sequence, header.base_offset + delta, delta, header.max_timestamp))
-        entry.add(header.producer_epoch, batch)
-        if header.attributes & TRANSACTIONAL and entry.transaction_start is None:
+        delta, sequence = header[LAST_DELTA], header[BASE_SEQUENCE]
+        last_sequence = (sequence + delta) & LARGEST_SEQUENCE if sequence >= 0 else NO_SEQUENCE
+        batch = _new(ProducedBatch, (last_sequence, header[BASE_OFFSET] + delta, delta, header[MAX_TIMESTAMP]))
+        batches = entry.batches
+        if header[PRODUCER_EPOCH] != entry.epoch:
+            entry.epoch = header.producer_epoch
+            batches.clear()
+        batches.append(batch)
+        if len(batches) > BATCHES_KEPT:
+            del batches[0]
+        entry.last_timestamp = header[MAX_TIMESTAMP]
+        if header[ATTRIBUTES] & TRANSACTIONAL and entry.transaction_start is None:
             self.transactions = True
             entry.transaction_start = header.base_offset
 

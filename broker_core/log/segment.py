@@ -31,13 +31,23 @@ from broker_core.log.tail import Tail
 from broker_core.log.time_index import TimeIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import Batch, BatchHeader, ensure_valid
+from broker_core.records.header import (
+    BASE_OFFSET,
+    LAST_DELTA,
+    LENGTH,
+    LOG_OVERHEAD,
+    MAX_TIMESTAMP,
+    Batch,
+    BatchHeader,
+    ensure_valid,
+)
 from broker_core.records.record import Record
 
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 DELETED = ".deleted"
 LARGEST_RELATIVE_OFFSET = 0x7FFFFFFF
 NO_TIMESTAMP = -1
+_new = tuple.__new__
 
 
 class LogRead(NamedTuple):
@@ -94,27 +104,26 @@ class LogSegment:
         position = self.log.append(buffers)
         try:
             for header in headers:
-                self._note(header, position)
-                end = position + header.batch_length + 12
-                self.tail.add(header.base_offset + header.last_offset_delta, position, end)
+                last_offset, end = header[BASE_OFFSET] + header[LAST_DELTA], position + header[LENGTH] + LOG_OVERHEAD
+                self._note(header[MAX_TIMESTAMP], last_offset, position, end)
+                self.tail.add(last_offset, position, end)
                 position = end
         except StorageError:
             self._undo(size_before, since_before, stamp_before, headers[0].base_offset)
             raise
 
-    def _note(self, header: BatchHeader, position: int) -> None:
-        """Take a batch at `position` into the indexes and the times."""
-        timestamp = header.max_timestamp
+    def _note(self, timestamp: int, last_offset: int, position: int, end: int) -> None:
+        """Take a batch that lies from `position` to `end` into the indexes and the times."""
         if position == 0:
             self.first_timestamp = timestamp
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
-            self.max_timestamp_offset = header.base_offset + header.last_offset_delta
+            self.max_timestamp_offset = last_offset
         if self._since_index > self.index_interval_bytes:
-            self.index.append(header.base_offset + header.last_offset_delta, position)
+            self.index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
             self._since_index = 0
-        self._since_index += header.batch_length + 12
+        self._since_index += end - position
 
     def _undo(self, size: int, since: int, stamp: tuple[int, int], offset: int) -> None:
         self.tail.clear()
@@ -129,6 +138,7 @@ class LogSegment:
     ) -> str | None:
         """Why a payload of `size` bytes needs a new segment; None when it goes in here."""
         occupied, first = self.log.size, self.first_timestamp
+        index, time_index = self.index, self.time_index
         if occupied > segment_bytes - size:
             return "size"
         if first is not None and first >= 0:
@@ -136,7 +146,7 @@ class LogSegment:
                 return "time"
         elif occupied and self._waited(max_timestamp, now_ms) > segment_ms:
             return "time"
-        if self.index.is_full or self.time_index.is_full:
+        if index.file.size >= index.full_bytes or time_index.file.size >= time_index.full_bytes:
             return "index full"
         if last_offset - self.base_offset > LARGEST_RELATIVE_OFFSET:
             return "offset overflow"
@@ -158,15 +168,13 @@ class LogSegment:
 
     def read(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> LogRead | None:
         """Whole batches from the one that holds `offset`, all below `max_offset`; None when there are none here."""
-        slot = self.tail.batch_of(offset)
-        if slot is not None:
-            found = self.tail.range_from(slot, max_bytes, max_offset, min_one)
-        else:
-            found = self._scan_range(offset, max_bytes, max_offset, min_one)
+        found = self.tail.find(offset, max_bytes, max_offset, min_one)
         if found is None:
+            found = self._scan_range(offset, max_bytes, max_offset, min_one)
+        if found is None or not found[1]:
             return None
         position, size, next_offset = found
-        return LogRead([self.log.slice(position, size)], size, next_offset)
+        return _new(LogRead, ([self.log.slice(position, size)], size, next_offset))
 
     def _scan_range(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> tuple[int, int, int] | None:
         """(position, size, next offset), by index and scan."""
@@ -233,7 +241,8 @@ class LogSegment:
             for batch in batches_from(self.log, 0, self.log.size):
                 ensure_valid(batch)
                 self._check_order(batch.header, least)
-                self._note(batch.header, batch.position)
+                header, position = batch.header, batch.position
+                self._note(header.max_timestamp, header.last_offset, position, position + header.size)
                 visit(batch)
                 good = batch.position + batch.header.size
                 least = batch.header.next_offset

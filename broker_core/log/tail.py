@@ -30,23 +30,24 @@ class Tail:
         if len(ends) > 2 * KEPT:
             del self.last_offsets[:KEPT], self.positions[:KEPT], self.ends[:KEPT]
 
-    def batch_of(self, offset: int) -> int | None:
-        """Index of the batch that holds `offset`: one whose predecessor is remembered, too (or it begins the file)."""
-        slot = bisect_left(self.last_offsets, offset)
-        if slot == len(self.ends) or (slot == 0 and self.positions[0] != 0):
-            return None
-        return slot
+    def find(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> tuple[int, int, int] | None:
+        """(position, size, next offset) of whole batches from the one that holds `offset`, below `max_offset`.
 
-    def range_from(self, slot: int, max_bytes: int, max_offset: int, min_one: bool) -> tuple[int, int, int] | None:
-        """(position, size, next offset) of whole batches from `slot`, below `max_offset`."""
+        None: that batch is not remembered together with its predecessor (unless it begins the file). Size 0:
+        it is not to be had with these limits.
+        """
+        last_offsets, ends = self.last_offsets, self.ends
+        slot = bisect_left(last_offsets, offset)
+        if slot == len(ends) or (slot == 0 and self.positions[0] != 0):
+            return None
         start = self.positions[slot]
-        stop = bisect_left(self.last_offsets, max_offset, slot)
-        fitting = bisect_right(self.ends, start + max_bytes, slot, stop)
+        stop = bisect_left(last_offsets, max_offset, slot)
+        fitting = bisect_right(ends, start + max_bytes, slot, stop)
         if fitting == slot:
             if not min_one or stop == slot:
-                return None
+                return start, 0, offset
             fitting = slot + 1
-        return start, self.ends[fitting - 1] - start, self.last_offsets[fitting - 1] + 1
+        return start, ends[fitting - 1] - start, last_offsets[fitting - 1] + 1
 
     def clear(self) -> None:
         self.last_offsets.clear()

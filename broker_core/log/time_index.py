@@ -27,12 +27,12 @@ ENTRY_SIZE = 12
 class TimeIndex:
     """Invariants: timestamps go strictly up, offsets go up."""
 
-    __slots__ = ("base_offset", "file", "max_entries", "_entries")
+    __slots__ = ("base_offset", "file", "full_bytes", "_entries")
 
     def __init__(self, file: File, base_offset: int, max_bytes: int) -> None:
         self.file = file
         self.base_offset = base_offset
-        self.max_entries = max_bytes // ENTRY_SIZE
+        self.full_bytes = (max_bytes // ENTRY_SIZE - 1) * ENTRY_SIZE
         self._entries: list[tuple[int, int]] | None = None
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class TimeIndex:
     @property
     def is_full(self) -> bool:
         """One entry stays free for the segment's end."""
-        return self.file.size // ENTRY_SIZE >= self.max_entries - 1
+        return self.file.size >= self.full_bytes
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Add (timestamp, offset) unless the last entry is as late already."""

@@ -21,7 +21,7 @@ from broker_core.kernel.storage import Buffer
 from broker_core.records import header as h
 from broker_core.records.compression import DEFAULT_BOUND, compress, decompress
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError
-from broker_core.records.header import HEADER_SIZE, Batch, BatchHeader, read_header
+from broker_core.records.header import HEADER_SIZE, LEADER_EPOCH_AT, Batch, BatchHeader, read_header
 from broker_core.records.record import NewRecord, Record, decode_body, encode_records, walk
 from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint
 
@@ -142,7 +142,7 @@ def check_record_lengths(batch: Batch, bound: int = DEFAULT_BOUND) -> None:
 def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
     """Write base offset and leader epoch in place. The CRC does not cover them."""
     _OFFSET.pack_into(batch, 0, base_offset)
-    _INT32.pack_into(batch, h.LEADER_EPOCH_AT, leader_epoch)
+    _INT32.pack_into(batch, LEADER_EPOCH_AT, leader_epoch)
 
 
 def assign_append_time(batch: bytearray | memoryview, now_ms: int) -> int:
