@@ -206,35 +206,45 @@ class Branch:
         """Rows behind `seq` as JSON text, None when they are no longer in memory."""
         return self.ask(self.feed.since, seq)
 
-    def history(self, seq: int) -> Future[dict[str, Any]]:
+    def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
         """The keyframe at or before `seq` and the rows behind it, up to the next keyframe:
-        {"seq", "t", "snap": JSON text, "ev": JSON text of rows with absolute times, "last": seq of the last row}."""
-        return self.ask(self._history, seq)
+        {"seq", "t", "snap": JSON text, "ev": JSON text of rows with absolute times, "last": seq of the last row,
+        "whole"}. At most `HISTORY_ROWS` come at once: while not `whole`, ask for those behind `after` = `last`."""
+        return self.ask(self._history, seq, after)
 
-    def _history(self, seq: int) -> dict[str, Any]:
+    def _history(self, seq: int, after: int) -> dict[str, Any]:
         if not self.keyframes:
             self.keep_keyframe()
         index = max(0, bisect_right([frame.seq for frame in self.keyframes], seq) - 1)
         frame = self.keyframes[index]
         following = self.keyframes[index + 1].offset if index + 1 < len(self.keyframes) else None
         self.files.flush(self.world)
-        rows = read_rows(self.files, frame.offset, following)
-        last = rows[-1][0] if rows else frame.seq
-        return {"seq": frame.seq, "t": frame.t_us, "snap": frame.text, "ev": rows_text(rows, 0), "last": last}
+        rows, whole = read_rows(self.files, frame.offset, following, after)
+        last = rows[-1][0] if rows else max(frame.seq, after)
+        snap = frame.text if after <= frame.seq else "null"
+        return {"seq": frame.seq, "t": frame.t_us, "snap": snap, "ev": rows_text(rows, 0), "last": last, "whole": whole}
 
 
-def read_rows(files: RunDirectory, start: int, end: int | None) -> list[Row]:
-    """Rows of the journal file between two offsets, at most `HISTORY_ROWS`."""
+def read_rows(files: RunDirectory, start: int, end: int | None, after: int = 0) -> tuple[list[Row], bool]:
+    """Rows of the journal file between two offsets, those behind event `after`; whether these are all.
+
+    About `HISTORY_ROWS` at most: the rows of one event stay together, so that `after` can go on behind them.
+    """
     rows: list[Row] = []
     with open(files.path / JOURNAL, "rb") as file:
         file.seek(start)
         position = start
         for line in file:
-            position += len(line)
-            rows.append(tuple(orjson.loads(line)))
-            if len(rows) >= HISTORY_ROWS or (end is not None and position >= end):
+            if end is not None and position >= end:
                 break
-    return rows
+            position += len(line)
+            if after and int(line[1 : line.index(b",")]) <= after:
+                continue
+            row: Row = tuple(orjson.loads(line))
+            if len(rows) >= HISTORY_ROWS and row[0] != rows[-1][0]:
+                return rows, False
+            rows.append(row)
+    return rows, True
 
 
 def settle(answer: Future[T], function: Callable[..., T], arguments: tuple[Any, ...]) -> None:

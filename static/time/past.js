@@ -3,7 +3,8 @@
  *
  * The server keeps the state every few seconds (a keyframe). One answer is a keyframe and the events
  * behind it; what is known already is cut off, the rest goes before everything else in the history
- * and in the story.
+ * and in the story. Where more happened between two keyframes than one answer carries, it is asked for
+ * page by page: `whole` is false, and the next page is what stands behind `last`.
  *
  *     keyframe 40   events 41 ... 97 | 98 ...           asked for 97, the history begins at 98
  */
@@ -84,8 +85,18 @@ export class Past {
       this.complete = true; // nothing is kept from before
       return;
     }
+    const rows = [...found.ev];
+    for (let page = found; page.whole === false && page.last < wanted && page.ev.length; ) {
+      page = await this.ask({ what: "history", seq: wanted, after: page.last });
+      if (run !== this.run) return;
+      if (!page.ok) {
+        this.complete = true; // a gap would make every state behind it wrong
+        return;
+      }
+      for (const row of page.ev) rows.push(row);
+    }
     this.floor = found.seq;
-    const events = found.ev.map((row) => eventOf(row, 0)).filter((event) => event.seq < first && event.seq > found.seq);
+    const events = rows.map((row) => eventOf(row, 0)).filter((event) => event.seq < first && event.seq > found.seq);
     if (!events.length) return; // sequences have holes: the keyframe stands right before what is known
     this.history.prepend(found.snap.state, events);
     this.story.prepend(events, this.history.begin);

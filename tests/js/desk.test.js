@@ -16,17 +16,19 @@ const all = (count) => [topic, ...Array.from({ length: count }, (_, index) => ma
 const row = ({ seq, t, code, node, cause, params }) => [seq, t, code, node, cause, params];
 
 /** A server that keeps a keyframe every `every` events and answers as the real one does. */
-function server(events, every) {
+function server(events, every, page = Infinity) {
   const asked = [];
   const frames = [];
   for (let index = 0; index < events.length; index += every) frames.push(index);
-  const ask = async ({ seq }) => {
+  const ask = async ({ seq, after = 0 }) => {
     asked.push(seq);
     const seqOf = (index) => (index ? events[index - 1].seq : 0);
     let at = 0;
     while (at + 1 < frames.length && seqOf(frames[at + 1]) <= seq) at += 1;
-    const ev = events.slice(frames[at], frames[at + 1] ?? events.length);
-    return { ok: true, seq: seqOf(frames[at]), t: 0, last: ev.at(-1)?.seq ?? 0, snap: { state: reduce(EMPTY, events.slice(0, frames[at])) }, ev: ev.map(row) };
+    const rest = events.slice(frames[at], frames[at + 1] ?? events.length).filter((event) => event.seq > after);
+    const ev = rest.slice(0, page);
+    const snap = after ? null : { state: reduce(EMPTY, events.slice(0, frames[at])) };
+    return { ok: true, seq: seqOf(frames[at]), t: 0, last: ev.at(-1)?.seq ?? after, whole: ev.length === rest.length, snap, ev: ev.map(row) };
   };
   return { ask, asked };
 }
@@ -50,6 +52,29 @@ test("what was before the page is loaded piece by piece, and every state of it i
   assert.equal(history.at(history.positionOf(10)).t, 1000);
   assert.deepEqual(history.at(5).seq, events[704].seq);
   assert.ok(asked.length <= 10, `asked ${asked.length} times`);
+});
+
+test("more between two keyframes than one answer carries is loaded page by page, without a gap", async () => {
+  const events = all(900);
+  const { history, story } = visited(events, 700);
+  const { ask, asked } = server(events, 600, 64);
+  const past = new Past(history, story, ask);
+  await past.reach(() => false);
+  assert.equal(past.complete, true);
+  assert.equal(history.begin, -700);
+  for (const position of [-700, -640, -500, -100, -3, 0]) assert.deepEqual(history.stateAt(position), reduce(EMPTY, events.slice(0, position + 700)), `position ${position}`);
+  assert.ok(asked.length >= 700 / 64 && asked.length < 20, `asked ${asked.length} times`);
+});
+
+test("a page that does not come leaves the past as it is", async () => {
+  const events = all(900);
+  const { history, story } = visited(events, 700);
+  const { ask } = server(events, 600, 64);
+  let left = 3;
+  const past = new Past(history, story, (question) => (left-- > 0 ? ask(question) : { ok: false, error: "no" }));
+  await past.reach(() => false);
+  assert.equal(past.complete, true);
+  assert.deepEqual(history.stateAt(history.begin + 1), reduce(EMPTY, events.slice(0, history.begin + 701)));
 });
 
 test("only as much is loaded as somebody wants to see", async () => {

@@ -81,6 +81,28 @@ def test_a_fork_begins_before_the_kill_and_goes_on_without_it(lab: LiveLab, tmp_
     assert state(reopened)["brokers"][str(other)]["state"] == "stopped"
 
 
+def test_a_long_stretch_between_two_keyframes_comes_page_by_page(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    main = lab.main
+    done(main, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 3})
+    wait_for_leader(main, "orders")
+    done(main, {"do": "time", "speed": "pause"})
+    end = main.world.seq
+    whole = main.history(0).result(10)
+    frame = json.loads(whole["snap"])
+    rows = json.loads(whole["ev"])
+    assert whole["whole"] and whole["last"] == rows[-1][0] and len(rows) > 40 and frame["state"]["brokers"]
+    monkeypatch.setattr("lab.branch.HISTORY_ROWS", 10)
+    page, paged = main.history(0).result(10), []
+    while True:
+        paged += json.loads(page["ev"])
+        if page["whole"]:
+            break
+        assert 10 <= len(json.loads(page["ev"])) < len(rows)
+        page = main.history(0, page["last"]).result(10)
+        assert page["snap"] == "null"
+    assert paged == rows and paged[-1][0] <= end
+
+
 def test_the_live_run_is_executed_again_after_a_restart_on_its_own_disks(lab: LiveLab, tmp_path: Path) -> None:
     done(lab.main, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
     wait_for_leader(lab.main, "orders")

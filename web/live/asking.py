@@ -2,12 +2,14 @@
 
 | what | with | answer |
 |---|---|---|
-| history | seq | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it, `last`: seq of the last one |
+| history | seq, after | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it (behind `after`), \
+`last`: seq of the last one, `whole`: false when rows up to the next keyframe are left |
 | fork | seq, commands | `run`: a new branch, paused right behind event `seq` of this run |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
 | export | name | `yaml` and `link`: what was done in a run of the lab's directory |
 | inspect | of, name | `t`, `found`: one object looked at closely (`lab.clusters.inspect`) |
+| message | seq, from, to, api, version, correlation, answer | one message as bytes with its fields (`lab.recall`) |
 | outline | names | `runs`: for each name its partitions with marks and a hash of their contents |
 
 A fork and an opened run take a while: `progress` says which share of the run has been executed again.
@@ -17,15 +19,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from broker_core.kernel.errors import CommandError
 from lab.branch import BranchError
+from lab.checkers.flights import NoMessage, look, wanted_of
 from lab.experiments.directory import DirectoryError, read_facts
+from lab.recall import recall
 from web.live.hub import Hub
 from web.live.outline import outline
 from web.live.sharing import NotShared, exported
@@ -33,6 +37,7 @@ from web.live.sharing import NotShared, exported
 Tell = Callable[[float], Awaitable[None]]
 TELL_SECONDS = 0.15
 COMMANDS = 100
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -49,7 +54,7 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
         if ask is None:
             raise Refused(f"unknown question {message.get('what')!r}, expected one of {', '.join(KINDS)}")
         found = await ask(main, looked_at, message, tell)
-    except (BranchError, CommandError, DirectoryError, Refused) as error:
+    except (BranchError, CommandError, DirectoryError, NoMessage, Refused) as error:
         return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
     except NotShared as error:
         refusal = {"ok": False, "error": str(error), "code": error.code, "place": error.place}
@@ -70,8 +75,9 @@ def _branch(main: Hub, looked_at: Hub) -> Any:
 
 async def history(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
     """Texts are put together, not read and written again: they can be long."""
-    found = await asyncio.wrap_future(_branch(main, looked_at).history(_whole(message, "seq")))
-    facts = json.dumps({"seq": found["seq"], "t": found["t"], "last": found["last"]})
+    after = _whole(message, "after") if "after" in message else 0
+    found = await asyncio.wrap_future(_branch(main, looked_at).history(_whole(message, "seq"), after))
+    facts = json.dumps({key: found[key] for key in ("seq", "t", "last", "whole")})
     return f'{facts[:-1]},"snap":{found["snap"]},"ev":{found["ev"]}}}'
 
 
@@ -136,6 +142,17 @@ async def inspect(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell
     return orjson.dumps(await asyncio.wrap_future(question), option=orjson.OPT_NON_STR_KEYS).decode()
 
 
+async def one_message(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """Under way now, or found by executing the run again beside the lab's own thread."""
+    branch, wanted = _branch(main, looked_at), wanted_of(message)
+    found = await asyncio.wrap_future(branch.ask(look, branch.world, wanted))
+    if found is None:
+        await asyncio.wrap_future(branch.ask(branch.files.flush, branch.world))
+        work = _Progress(max(1, message.get("t") or branch.clock()["t"]))
+        found = await work.follow(asyncio.to_thread(recall, branch.files.path, wanted, work.reached), tell)
+    return orjson.dumps(found).decode()
+
+
 async def share(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
     """Of an open run as far as it has come."""
     lab, name = _hosted(main), str(message.get("name"))
@@ -157,9 +174,9 @@ class _Progress:
     def reached(self, now_us: int) -> None:
         self.now_us = now_us
 
-    async def follow(self, future: Future[str], tell: Tell) -> str:
-        """The future's result; its progress is told meanwhile."""
-        wrapped = asyncio.wrap_future(future)
+    async def follow(self, work: Future[T] | Coroutine[Any, Any, T], tell: Tell) -> T:
+        """The result; its progress is told meanwhile."""
+        wrapped = asyncio.wrap_future(work) if isinstance(work, Future) else asyncio.ensure_future(work)
         while True:
             done, _ = await asyncio.wait([wrapped], timeout=TELL_SECONDS)
             if done:
@@ -169,5 +186,5 @@ class _Progress:
 
 KINDS: dict[str, Callable[[Hub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
     "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
-    "inspect": inspect, "export": share,
+    "inspect": inspect, "export": share, "message": one_message,
 }  # fmt: skip

@@ -69,8 +69,8 @@ class RemoteLab:
     def events_since(self, seq: int, run: str | None = None) -> Future[Any]:
         return self.call("events_since", run, seq)
 
-    def history(self, seq: int, run: str | None = None) -> Future[Any]:
-        return self.call("history", run, seq)
+    def history(self, seq: int, after: int = 0, run: str | None = None) -> Future[Any]:
+        return self.call("history", run, seq, after)
 
     def inspect(self, what: str, name: str, run: str | None = None) -> Future[Any]:
         return self.call("inspect", run, what, name)
@@ -256,8 +256,8 @@ class RemoteBranch:
     def events_since(self, seq: int) -> Future[Any]:
         return self.lab.events_since(seq, self.run)
 
-    def history(self, seq: int) -> Future[Any]:
-        return self.lab.history(seq, self.run)
+    def history(self, seq: int, after: int = 0) -> Future[Any]:
+        return self.lab.history(seq, after, self.run)
 
     def inspect(self, what: str, name: str) -> Future[Any]:
         return self.lab.inspect(what, name, self.run)
