@@ -72,9 +72,9 @@ class RequestContext:
         self.client_id = client_id
         self.body = body
         self.received_us = received_us
-        self.taken_us = -1
+        self.taken_us = received_us
         self.handled_us = -1
-        self.disk_until_us = -1
+        self.disk_until_us = 0
         self.answered = False
         self.size = size
 

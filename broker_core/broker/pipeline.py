@@ -125,14 +125,11 @@ class RequestPipeline:
             self._arrived(connection, request)
             return
         connection.muted = True
-        connection.client_id = request.client_id
-        now = self.node.world.now_us
-        context = RequestContext(
-            self, connection, request.api_key, request.api_version, request.correlation_id, request.client_id,
-            request.body, now, 0,
-        )  # fmt: skip
-        context.taken_us = now
-        self._serve(context)
+        connection.client_id = client_id = request.client_id
+        self._serve(RequestContext(
+            self, connection, request.api_key, request.api_version, request.correlation_id, client_id, request.body,
+            self.node.world.now_us, 0,
+        ))  # fmt: skip
 
     def _arrived(self, connection: Connection, item: Any) -> None:
         if connection.muted:
@@ -187,7 +184,6 @@ class RequestPipeline:
     # -- request queue and handler threads --------------------------------------------------
     def _enqueue(self, context: RequestContext) -> None:
         if not (self.costs.io_us or self.busy_io):
-            context.taken_us = context.received_us
             self._serve(context)
             return
         if len(self.request_queue) >= self.config["queued.max.requests"]:
@@ -283,7 +279,9 @@ class RequestPipeline:
         if context.answered:
             return
         context.answered = True
-        if wait_us := self._disk_wait_us(context):
+        if not context.disk_until_us and self.node.storage.faults is None and not self.costs.network_us:
+            self._send(context, response, self.node.world.now_us)
+        elif wait_us := self._disk_wait_us(context):
             self.node.after(wait_us, self._ready, context, response)
         else:
             self._ready(context, response)
@@ -318,8 +316,9 @@ class RequestPipeline:
         if totals is None:
             totals = self.totals[key] = ApiTotals()
         totals.requests += 1
-        if node.world.now_us != context.received_us:
-            totals.add(context, ready_us, node.world.now_us)
+        now_us = node.world.now_us
+        if now_us != context.received_us:
+            totals.add(context, ready_us, now_us)
         if node.details:
             self._report_stages(context, ready_us)
         if node.messages:
@@ -331,9 +330,8 @@ class RequestPipeline:
         if connection.number >= 0:
             node.write(connection.number, encode_response(key, context.api_version, correlation, response))
         else:
-            if self.through_codec:
-                response = self._recoded(context, response)
-            node.send(connection.source, Response(connection.name, correlation, response))
+            answer = self._recoded(context, response) if self.through_codec else response
+            node.send(connection.source, Response(connection.name, correlation, answer))
         if connection.waiting:
             node.soon(self._next, connection)
         else:
