@@ -9,7 +9,7 @@ variants:
     title: {en: Every record is flushed, ko: ...}
     topics: [{name: orders, configs: {flush.messages: 1}}]            # joins the topic of this name
     expect: {receipt.lost: 0}
-    fork: {title: ..., steps: [...]}                                  # another way to go on; null: none
+    fork: {title: ..., steps: [...], expect: ...}                     # another way to go on; null: none
 ```
 Mappings are merged key by key, and `null` takes a key away (RFC 7396). In lists of things that have a `name`
 the one of the same name is merged, a new one is added; any other list replaces the old one.
@@ -52,6 +52,8 @@ def applied(document: dict[str, Any], variant: str) -> dict[str, Any]:
         return _forked_as(document, rest)
     own = document["variants"][variant] or {}
     change = {key: value for key, value in own.items() if key != "title"}
+    if "steps" in (change.get("fork") or {}):
+        rest["fork"] = {"before": rest.get("fork", {}).get("before", 0)}  # another course, not a change of the old one
     return {**merged(rest, change), "variant": variant, "variants": _titled(variant, own.get("title"))}
 
 
