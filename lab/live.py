@@ -38,7 +38,7 @@ from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import RunSpec, run_from_dict
-from lab.experiments.directory import INPUTS, DirectoryError, RunDirectory, next_run, read_facts, start_storage
+from lab.experiments.directory import INPUTS, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage
 from lab.feed import Subscriber
 from lab.reexecution import Reexecution
 
@@ -79,6 +79,7 @@ class LiveLab:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
+        self._unwanted = False
         self._ready: Future[Addresses] = Future()
 
     # -- life -------------------------------------------------------------------------------
@@ -94,7 +95,9 @@ class LiveLab:
 
     def stop(self, timeout_s: float = 30.0) -> None:
         """Stop all brokers as a controlled shutdown does, and close the run."""
+        self._unwanted = True
         if self._thread is None:
+            self._release()
             return
         if self._loop is not None and not self.stopped.is_set():
             try:
@@ -140,6 +143,8 @@ class LiveLab:
         sys.setswitchinterval(0.0005)
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
+        if self._unwanted:  # stopped before it has begun
+            return
         self._build()
         self.main.pump.start(self._loop)
         await self._until_listening()
@@ -152,7 +157,10 @@ class LiveLab:
     def _build(self) -> None:
         caches = DiskCaches()
         self._storages: dict[str, DiskStorage] = {}
-        files = RunDirectory(next_run(self.data / "runs"))
+        runs = self.data / "runs"
+        for path in shed(runs):
+            _log.warning("%s can be looked at, but not be executed again: made room for new runs", path)
+        files = RunDirectory(next_run(runs))
         start = files.keep_start([self.data / name for name in self.spec.node_names()])
         for name in self.spec.node_names():
             self._storages[name] = DiskStorage(self.data / name, caches)
@@ -177,9 +185,11 @@ class LiveLab:
     async def _until_listening(self) -> None:
         deadline = time.monotonic() + 25
         missing = list(self.spec.ports())
-        while missing and time.monotonic() < deadline:
+        while missing and time.monotonic() < deadline and not self._unwanted:
             await asyncio.sleep(0.005)
             missing = [name for name in self.spec.ports() if name not in self.server.listening]
+        if self._unwanted:
+            return
         if missing:
             self._ready.set_exception(LabError(f"{', '.join(missing)} did not come up"))
             return
@@ -298,7 +308,7 @@ class LiveLab:
             raise BranchError(f"{MAX_BRANCHES} runs are open; close one first")
         facts = read_facts(source)
         if facts.get("start") is False:
-            raise BranchError(f"run {source.name} began with disks that were too large to keep")
+            raise BranchError(f"the disks that run {source.name} began with are not kept")
         spec = run_from_dict(facts["spec"])
         world = build_world(spec, partial(start_storage, source))
         files = RunDirectory(self.data / "runs" / run_id)

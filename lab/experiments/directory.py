@@ -9,7 +9,8 @@
 | start/NODE | the disks as the run found them, when they were not empty |
 | broker-N, zookeeper-1 | the disks as a simulated run left them |
 
-Spec, start and inputs are enough to execute the run again: its journal comes out byte for byte.
+Spec, start and inputs are enough to execute the run again: its journal comes out byte for byte. They are large, so
+when the runs of a lab take more than `RUNS_LIMIT`, the oldest give them up (`shed`): they can still be looked at.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from broker_core.kernel.world import World
 RUN, JOURNAL, OPERATIONS, INPUTS, START = "run.json", "journal.jsonl", "operations.jsonl", "inputs.bin", "start"
 FORMAT = 1
 START_LIMIT = 1024 * 1024 * 1024
+RUNS_LIMIT = 4 * START_LIMIT
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2
 
 
@@ -40,6 +42,38 @@ def next_run(parent: Path) -> Path:
     """The directory of the next run: 0001, 0002, ..."""
     taken = [int(path.name) for path in parent.glob("[0-9]*") if path.name.isdigit()] if parent.is_dir() else []
     return parent / f"{max(taken, default=0) + 1:04d}"
+
+
+def shed(parent: Path, limit: int = RUNS_LIMIT) -> list[Path]:
+    """Remove start and inputs of the oldest ended live runs until all runs take at most `limit` bytes."""
+    runs = sorted(path for path in parent.glob("[0-9]*") if (path / RUN).is_file())
+    sizes = {path: _size(path) for path in runs}
+    total, found = sum(sizes.values()), []
+    for path in runs:
+        if total <= limit:
+            break
+        try:
+            facts = read_facts(path)
+        except DirectoryError:
+            continue
+        if facts.get("kind") != "live" or facts.get("start") is False:
+            continue
+        _write_facts(path, {**facts, "start": False})
+        shutil.rmtree(path / START, ignore_errors=True)
+        (path / INPUTS).unlink(missing_ok=True)
+        total -= sizes[path] - _size(path)
+        found.append(path)
+    return found
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
+def _write_facts(path: Path, facts: dict[str, Any]) -> None:
+    temporary = path / (RUN + ".tmp")
+    temporary.write_bytes(orjson.dumps(facts, option=_OPTIONS))
+    temporary.replace(path / RUN)
 
 
 class RunDirectory:
@@ -63,8 +97,7 @@ class RunDirectory:
         filled = [disk for disk in disks if disk.is_dir() and any(disk.iterdir())]
         if not filled:
             return None
-        size = sum(file.stat().st_size for disk in filled for file in disk.rglob("*") if file.is_file())
-        if size > START_LIMIT:
+        if sum(map(_size, filled)) > START_LIMIT:
             return False
         for disk in filled:
             shutil.copytree(disk, self.path / START / disk.name)
@@ -89,9 +122,7 @@ class RunDirectory:
         """Put facts into run.json; later ones join or replace earlier ones."""
         base = {"format": FORMAT, "python": ".".join(platform.python_version_tuple()[:2])}
         self.facts = {**base, **self.facts, **facts}
-        temporary = self.path / (RUN + ".tmp")
-        temporary.write_bytes(orjson.dumps(self.facts, option=_OPTIONS))
-        temporary.replace(self.path / RUN)
+        _write_facts(self.path, self.facts)
 
     def flush(self, world: World) -> None:
         """What is known so far is in the files."""

@@ -61,7 +61,7 @@ def execute_again(path: Path) -> World:
     """The world of a run, built anew and not yet run. Raises DirectoryError."""
     facts = read_facts(path)
     if facts.get("start") is False:
-        raise DirectoryError(f"{path}: the disks that the run began with were too large to keep")
+        raise DirectoryError(f"{path}: the disks that the run began with are not kept: too large, or old")
     try:
         spec = run_from_dict(facts["spec"])
     except (KeyError, SpecError) as error:

@@ -13,7 +13,7 @@ import pytest
 
 from broker_core.drivers.files import DiskStorage
 from lab.experiments import commands
-from lab.experiments.directory import DirectoryError, read_facts
+from lab.experiments.directory import DirectoryError, RunDirectory, read_facts, shed
 from lab.experiments.run import RunError, RunResult, run_scenario
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
@@ -119,6 +119,22 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(DirectoryError, match="damaged"):
         verify(tmp_path)
+
+
+def test_old_live_runs_give_up_what_makes_them_large_and_say_so(tmp_path: Path) -> None:
+    for number, kind in ((1, "simulated"), (2, "live"), (3, "live"), (4, "live")):
+        run = RunDirectory(tmp_path / f"{number:04d}")
+        run.describe(kind=kind, start=True)
+        (run.path / "start" / "broker-1").mkdir(parents=True)
+        (run.path / "start" / "broker-1" / "file").write_bytes(bytes(1000))
+        (run.path / "journal.jsonl").write_bytes(bytes(100))
+    (tmp_path / "notes").mkdir()
+    assert shed(tmp_path, 10_000) == []
+    assert shed(tmp_path, 3_000) == [tmp_path / "0002", tmp_path / "0003"]
+    assert read_facts(tmp_path / "0002")["start"] is False and (tmp_path / "0002" / "journal.jsonl").exists()
+    with pytest.raises(DirectoryError, match="not kept"):
+        verify(tmp_path / "0003")
+    assert shed(tmp_path, 1) == [tmp_path / "0004"] and (tmp_path / "0001" / "start").is_dir()
 
 
 def test_run_json_says_what_the_run_was(small: RunResult) -> None:
