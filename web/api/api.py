@@ -16,7 +16,7 @@ from ninja.errors import HttpError
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
-from web.api import jobs, labs, problems, reference, replays, runs, scenarios
+from web.api import jobs, labs, problems, reference, replays, rolling, runs, scenarios, spark_setup, sweeps
 from web.api.docs import operations
 
 DEEPEST = 64
@@ -24,8 +24,9 @@ TEXTS = {
     "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML, "/report": replays.HTML,
 }  # fmt: skip
 WORDS = {
-    "labs": "The lab of this process", "runs": "What runs have left", "replays": "Replay with Spark",
-    "scenarios": "Scenarios", "jobs": "Background work", "reference": "To look up",
+    "labs": "The lab of this process", "runs": "What runs have left",
+    "spark": "Spark: replays, sweeps, rolling figures", "scenarios": "Scenarios", "jobs": "Background work",
+    "reference": "To look up",
 }  # fmt: skip
 
 
@@ -93,5 +94,6 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-for router in (labs.router, runs.router, replays.router, scenarios.router, jobs.router, reference.router):
+for router in (labs.router, runs.router, replays.router, sweeps.router, rolling.router, spark_setup.router,
+               scenarios.router, jobs.router, reference.router):  # fmt: skip
     api.add_router("", router)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from web.api import schemas
+from web.api import schemas, spark_schemas
 from web.api.asking import answer, flushed, run_directory
-from web.api.models import ENDED
+from web.api.models import DONE, ENDED
 from web.api.problems import Problem
-from web.api.spark import Replay, check_installed, check_queries
-from web.api.spark import replays as table
+from web.api.spark import Work, check_installed, new_id, spark
 
-router = Router(tags=["replays"])
+router = Router(tags=["spark"])
 Problems = schemas.Problem
 HTML = "text/html; charset=utf-8"
 REPORT_RULES = (
@@ -24,12 +27,73 @@ REPORT_RULES = (
 """The report's plots and styles stand in it; it has no script, and may load nothing."""
 
 
+@dataclass(slots=True)
+class Replay(Work):
+    """One run that Spark is asked about."""
+
+    run: str = ""
+    out: Path = Path()
+    steps: dict[str, Any] = field(default_factory=dict)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: Path, home: Path, queries: Sequence[str]) -> Replay:
+        """A replay of the run at `path`, which writes below `home`."""
+        name = new_id()
+        request = {"do": "replay", "paths": [str(path)], "queries": list(queries), "out": str(home / name)}
+        return cls(name, request, run=path.name, out=home / name)
+
+    def view(self) -> dict[str, Any]:
+        total = self.steps.get("total", 0)
+        share = self.steps["done"] / total if total else 0.0
+        return {
+            **Work.view(self), "run": self.run, "progress": 1.0 if self.state == DONE else round(share, 3),
+            "step": self.steps.get("what", ""), "answers": [told(one) for one in self.answers],
+            "report": f"/api/replays/{self.id}/report" if self.state == DONE else None,
+        }  # fmt: skip
+
+    def anew(self) -> None:
+        self.steps = {}
+        self.answers = []
+
+    def found(self, event: dict[str, Any]) -> None:
+        facts = {name: value for name, value in event.items() if name not in ("event", "id")}
+        if event["event"] == "progress":
+            self.steps = facts
+        elif event["event"] == "answer":
+            self.answers.append(facts)
+
+
+def told(found: dict[str, Any]) -> dict[str, Any]:
+    """An answer with the words and the plot of its question."""
+    from lab.analytics.queries import QUERIES
+
+    query = QUERIES.get(found["query"])
+    if query is None:
+        return found
+    chart = query.chart
+    return {
+        **found, "title": dict(zip(("en", "ko"), query.title)), "reading": dict(zip(("en", "ko"), query.reading)),
+        "doc": query.doc, "chart": chart and {"kind": chart[0], "labels": chart[1], "values": chart[2]},
+    }  # fmt: skip
+
+
+def check_queries(names: Sequence[str]) -> None:
+    """422 for a question that nobody knows."""
+    from lab.analytics.queries import QUERIES
+
+    for index, name in enumerate(names):
+        if name not in QUERIES:
+            raise Problem(422, f"there is no query {name}; there are {', '.join(QUERIES)}", f"query[{index}]")
+
+
 @router.post(
     "/runs/{run}/replay",
-    response={202: schemas.ReplayView, **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503, 504), Problems)},
+    response={202: spark_schemas.ReplayView,
+              **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503, 504), Problems)},
     summary="Ask Spark about a run",
-)
-async def start(request: HttpRequest, run: str, asked_for: schemas.ReplayRequest) -> HttpResponse:
+)  # fmt: skip
+async def start(request: HttpRequest, run: str, asked_for: spark_schemas.ReplayRequest) -> HttpResponse:
     """What was lost, how long nothing could be written, and why: all queries, or those that `query` names. The
     answer comes at once; ask `GET /api/replays/{id}` until its state is done. Spark starts with the first one.
     501 says how to install it where it is missing."""
@@ -37,21 +101,30 @@ async def start(request: HttpRequest, run: str, asked_for: schemas.ReplayRequest
     await asyncio.to_thread(check_queries, asked_for.query)
     await asyncio.to_thread(check_installed)
     await flushed(run)
-    row = await asyncio.to_thread(table.start, path, path.parent.parent / "replays", asked_for.query)
+    row = Replay.of(path, path.parent.parent / "replays", asked_for.query)
+    await asyncio.to_thread(spark.start, row)
     response = answer(row.view(), 202)
     response["Location"] = f"/api/replays/{row.id}"
     return response
 
 
-@router.get("/replays/{replay}", response={200: schemas.ReplayView, 404: Problems}, summary="A replay")
+@router.get("/replays", response={200: spark_schemas.Replays}, summary="Replays, newest first")
+async def replays(request: HttpRequest) -> HttpResponse:
+    """Of this process, without their answers."""
+    views = [{name: value for name, value in row.view().items() if name != "answers"} for row in spark.all(Replay)]
+    return answer({"replays": views})
+
+
+@router.get("/replays/{replay}", response={200: spark_schemas.ReplayView, 404: Problems}, summary="A replay")
 async def replay(request: HttpRequest, replay: str) -> HttpResponse:
-    """State, progress by step and by Spark's stages, and the tables that have been found so far."""
+    """State, progress by step and by Spark's stages, and the tables that have been found so far. When the worker
+    has died, `restarts` and `died` say so, and it begins anew."""
     return answer(_found(replay).view())
 
 
 @router.delete(
     "/replays/{replay}",
-    response={202: schemas.ReplayView, **dict.fromkeys((403, 404, 409), Problems)},
+    response={202: spark_schemas.ReplayView, **dict.fromkeys((403, 404, 409), Problems)},
     summary="Cancel a replay",
 )
 async def cancel(request: HttpRequest, replay: str) -> HttpResponse:
@@ -59,7 +132,7 @@ async def cancel(request: HttpRequest, replay: str) -> HttpResponse:
     row = _found(replay)
     if row.state in ENDED:
         raise Problem(409, f"replay {replay} has ended: {row.state}", "replay")
-    await asyncio.to_thread(table.cancel, row)
+    await asyncio.to_thread(spark.cancel, row)
     return answer(row.view(), 202)
 
 
@@ -73,15 +146,20 @@ async def report(request: HttpRequest, replay: str) -> HttpResponse:
     row = _found(replay)
     if row.state not in ENDED:
         raise Problem(409, f"replay {replay} is not done yet: {row.state}", "replay")
+    return await page(row.out / "report.html", f"replay {replay} has left no report: {row.state}", "replay")
+
+
+async def page(path: Path, absent: str, place: str) -> HttpResponse:
+    """A report that Spark's worker has written; 404 when there is none."""
     try:
-        page = await asyncio.to_thread(row.report.read_bytes)
+        content = await asyncio.to_thread(path.read_bytes)
     except OSError:
-        raise Problem(404, f"replay {replay} has left no report: {row.state}", "replay") from None
-    return HttpResponse(page, content_type=HTML, headers={"Content-Security-Policy": REPORT_RULES})
+        raise Problem(404, absent, place) from None
+    return HttpResponse(content, content_type=HTML, headers={"Content-Security-Policy": REPORT_RULES})
 
 
 def _found(number: str) -> Replay:
-    row = table.get(number)
+    row = spark.get(Replay, number)
     if row is None:
         raise Problem(404, f"there is no replay {number}", "replay")
     return row

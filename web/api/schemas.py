@@ -242,25 +242,3 @@ class Page(Schema):
 
     items: list[Thing]
     total: int
-
-
-class ReplayRequest(BaseModel):
-    """Which questions Spark answers; all of them without `query`."""
-
-    model_config = ConfigDict(extra="forbid")
-    query: Annotated[list[str], Field(max_length=50)] = []
-
-
-class ReplayView(Schema):
-    """A replay. `state`: queued, running, done, failed or cancelled."""
-
-    id: str
-    run: str
-    state: str
-    error: str | None
-    session_s: float | None
-    progress: float
-    step: str
-    stages: list[Thing]
-    answers: list[Thing]
-    report: str | None

@@ -1,0 +1,224 @@
+"""Sweeps over REST: a grid of settings times seeds, whole worlds inside Spark's tasks; and each run of it again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import Field
+
+from web.api import schemas, spark_schemas
+from web.api.asking import answer, runs_directory
+from web.api.models import DONE, ENDED
+from web.api.problems import Problem
+from web.api.replays import page
+from web.api.scenarios import shipped
+from web.api.spark import Work, check_installed, new_id, spark
+from web.api.work import jobs
+
+router = Router(tags=["spark"])
+Problems = schemas.Problem
+MOST_CELLS, MOST_SEEDS, MOST_RUNS = 100, 1000, 10_000
+FIGURES = ("acked", "read", "lost", "duplicated", "reordered", "runs_with_loss")
+NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, "max_gap_s": None, "worst_seed": None}
+
+
+@dataclass(slots=True)
+class Sweep(Work):
+    """One sweep. `documents`: the scenario of each cell, with its values in it."""
+
+    scenario: str = ""
+    out: Path = Path()
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seeds: list[int] = field(default_factory=list)
+    counts: dict[str, Any] = field(default_factory=dict)
+    runs: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    cells: dict[str, dict[str, Any]] = field(default_factory=dict)
+    opened: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def view(self) -> dict[str, Any]:
+        done, seconds = self.counts.get("done", 0), self.counts.get("seconds", 0.0)
+        return {
+            **Work.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds), "done": done,
+            "bad": self.counts.get("failed", 0), "total": len(self.values) * len(self.seeds),
+            "runs_a_minute": round(60 * done / seconds, 1) if seconds else 0.0,
+            "cells": [{"cell": name, "values": values, **NO_RUN, **self.cells.get(name, {})}
+                      for name, values in self.values.items()],
+            "report": f"/api/sweeps/{self.id}/report" if self.state == DONE else None,
+        }  # fmt: skip
+
+    def anew(self) -> None:
+        self.counts = {}
+        self.runs.clear()
+        self.cells.clear()
+
+    def found(self, event: dict[str, Any]) -> None:
+        if event["event"] != "runs":
+            return
+        self.counts = {name: event[name] for name in ("done", "failed", "total", "seconds")}
+        self.cells = {one["cell"]: one for one in event["cells"]}
+        for row in event["rows"]:
+            self.runs[row["cell"], row["seed"]] = row
+
+
+def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
+    """The sweep of a request, everything in it checked; Problem says what is wrong and where."""
+    from lab.analytics import grid
+    from lab.analytics.errors import AnalyticsError
+
+    shipped(asked_for.scenario)
+    seeds = _seeds(asked_for.seeds)
+    keys = {key: list(dict.fromkeys(_written(value) for value in values)) for key, values in asked_for.grid.items()}
+    count = 1
+    for values in keys.values():
+        count *= len(values)
+    if count > MOST_CELLS or count * len(seeds) > MOST_RUNS:
+        raise Problem(422, f"{count:,} cells with {len(seeds):,} seeds are too many: {MOST_CELLS} cells and "
+                           f"{MOST_RUNS:,} runs are the most", "grid")  # fmt: skip
+    try:
+        cells = grid.cells(asked_for.scenario, keys)
+    except AnalyticsError as error:
+        raise Problem(422, str(error).removeprefix("--grid "), "grid") from None
+    name = new_id()
+    request = {"do": "sweep", "scenario": asked_for.scenario, "seeds": asked_for.seeds, "out": str(home / name),
+               "grid": [f"{key}={','.join(values)}" for key, values in keys.items()]}  # fmt: skip
+    return Sweep(
+        name, request, scenario=asked_for.scenario, out=home / name, keys=keys, seeds=seeds,
+        values={cell.name: cell.values for cell in cells}, documents={cell.name: cell.document for cell in cells},
+    )  # fmt: skip
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _seeds(text: str) -> list[int]:
+    """Seeds of a text, counted before they are made."""
+    from lab.analytics import grid
+    from lab.analytics.errors import AnalyticsError
+
+    try:
+        ends = [[int(end) for end in part.split("..")] for part in text.split(",")]
+        count = sum(max(0, part[-1] - part[0]) + 1 for part in ends)
+        if count > MOST_SEEDS or any(end >= 1 << 62 for part in ends for end in part):
+            raise Problem(422, f"{count:,} seeds are too many: {MOST_SEEDS:,} are the most", "seeds")
+        return grid.parse_seeds(text)
+    except (AnalyticsError, ValueError):
+        raise Problem(422, f"{text}: expected seeds, as 1..500 or 3,7,9", "seeds") from None
+
+
+@router.post(
+    "/sweeps",
+    response={202: spark_schemas.SweepView, **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503), Problems)},
+    summary="Run a scenario over a grid of settings and seeds",
+)
+async def start(request: HttpRequest, asked_for: spark_schemas.SweepRequest) -> HttpResponse:
+    """Each combination of values (a cell) with each seed is a whole simulated cluster, inside Spark's tasks. The
+    answer comes at once; ask `GET /api/sweeps/{id}` for progress and table. A key of the grid goes where its
+    setting belongs: producers (`acks`), brokers and topics (`min_insync_replicas`), or a place of the scenario."""
+    home = runs_directory().parent / "sweeps"
+    row = await asyncio.to_thread(planned, asked_for, home)
+    await asyncio.to_thread(check_installed)
+    await asyncio.to_thread(spark.start, row)
+    response = answer(row.view(), 202)
+    response["Location"] = f"/api/sweeps/{row.id}"
+    return response
+
+
+@router.get("/sweeps", response={200: spark_schemas.Sweeps}, summary="Sweeps, newest first")
+async def sweeps(request: HttpRequest) -> HttpResponse:
+    """Of this process."""
+    return answer({"sweeps": [row.view() for row in spark.all(Sweep)]})
+
+
+@router.get("/sweeps/{sweep}", response={200: spark_schemas.SweepView, 404: Problems}, summary="A sweep")
+async def sweep(request: HttpRequest, sweep: str) -> HttpResponse:
+    """Runs done and failed (`bad`), runs a minute, and for each cell the sums of the runs that have ended."""
+    return answer(_found(sweep).view())
+
+
+@router.delete(
+    "/sweeps/{sweep}",
+    response={202: spark_schemas.SweepView, **dict.fromkeys((403, 404, 409), Problems)},
+    summary="Cancel a sweep",
+)
+async def cancel(request: HttpRequest, sweep: str) -> HttpResponse:
+    """Spark is told; runs that have ended stay in the table."""
+    row = _found(sweep)
+    if row.state in ENDED:
+        raise Problem(409, f"sweep {sweep} has ended: {row.state}", "sweep")
+    await asyncio.to_thread(spark.cancel, row)
+    return answer(row.view(), 202)
+
+
+@router.get(
+    "/sweeps/{sweep}/runs",
+    response={200: spark_schemas.SweepRuns, **dict.fromkeys((404, 422), Problems)},
+    summary="Runs of a sweep with their receipts",
+)
+async def runs(
+    request: HttpRequest, sweep: str, cell: str = "", limit: Annotated[int, Field(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
+) -> HttpResponse:  # fmt: skip
+    """Those that lost most first. `command` repeats a run from the shell."""
+    row = _found(sweep)
+    found = sorted((one for one in list(row.runs.values()) if cell in ("", one["cell"])), key=_worst_first)
+    return answer({"runs": found[offset : offset + limit], "total": len(found)})
+
+
+def _worst_first(row: dict[str, Any]) -> tuple[bool, int, int, int, float, int]:
+    gap = -(row["write_gap_s"] or 0.0)
+    if row["error"] is not None:
+        return True, 0, 0, 0, gap, row["seed"]
+    return False, -row["lost"], -row["duplicated"], -row["reordered"], gap, row["seed"]
+
+
+@router.post(
+    "/sweeps/{sweep}/runs",
+    response={202: schemas.JobView, **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503), Problems)},
+    summary="Execute one run of a sweep again, to look at it",
+)
+async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun) -> HttpResponse:
+    """From the cell's scenario and the seed, so it comes out the same. A job; when it is done, `run` names its
+    directory, which `POST /api/labs/{lab}/runs/{run}/open` opens. Asking again for the same gives the same job."""
+    row = _found(sweep)
+    document = row.documents.get(wanted.cell)
+    if document is None:
+        raise Problem(404, f"there is no cell {wanted.cell}", "cell")
+    if wanted.seed not in row.seeds:
+        raise Problem(404, f"there is no seed {wanted.seed} in sweep {sweep}", "seed")
+    known = await jobs.get(row.opened.get((wanted.cell, wanted.seed), ""))
+    if known is None or (known.state in ENDED and known.state != DONE):
+        name = f"{row.scenario} {wanted.cell}"[:200]
+        asked_for = {"do": "scenario", "name": row.scenario, "document": document, "seed": wanted.seed}
+        known = await jobs.start(asked_for, runs_directory(), name=name, seed=wanted.seed, live=False)
+        row.opened[wanted.cell, wanted.seed] = known.id
+    response = answer(known.view(), 202)
+    response["Location"] = f"/api/jobs/{known.id}"
+    return response
+
+
+@router.get(
+    "/sweeps/{sweep}/report",
+    response={200: schemas.Thing, **dict.fromkeys((404, 409), Problems)},
+    summary="The report of a sweep, with heat maps",
+)
+async def report(request: HttpRequest, sweep: str) -> HttpResponse:
+    """One HTML page in English and Korean that needs no script and loads nothing."""
+    row = _found(sweep)
+    if row.state not in ENDED:
+        raise Problem(409, f"sweep {sweep} is not done yet: {row.state}", "sweep")
+    return await page(row.out / "sweep.html", f"sweep {sweep} has left no report: {row.state}", "sweep")
+
+
+def _found(number: str) -> Sweep:
+    row = spark.get(Sweep, number)
+    if row is None:
+        raise Problem(404, f"there is no sweep {number}", "sweep")
+    return row
