@@ -30,7 +30,8 @@ from broker_core.purgatory.operations import DelayedOperation
 from broker_core.replication.fetch_session import FetchPosition, FetchSession
 from broker_core.replication.reading import FetchParams, Reader, Reading
 
-FetchDone = Callable[["DelayedFetch", list[Reading]], None]
+Readings = list[tuple[FetchPosition, Reading]]
+FetchDone = Callable[["DelayedFetch", Readings], None]
 
 
 class DelayedFetch(DelayedOperation):
@@ -54,14 +55,14 @@ class DelayedFetch(DelayedOperation):
         self.answer = answer
         self.done = done
         self.context = context
-        self.readings: list[Reading] | None = None
+        self.readings: Readings | None = None
 
     def look(self, update: bool) -> bool:
         """Read what there is, in a session only what may have news; True when that completes the fetch (A to H)."""
         params, reader, full, session = self.params, self.reader, self.full, self.session
         remaining, size, urgent = params.max_bytes, 0, False
         hard = params.version <= 2
-        readings: list[Reading] = []
+        readings: Readings = []
         for position in self.positions if full or session is None else [*session.dirty]:
             reading: Reading | None
             if position.replica is not None and not full:
@@ -70,10 +71,10 @@ class DelayedFetch(DelayedOperation):
                     continue
             else:
                 reading = reader.read(position, params, remaining, size == 0 and not hard, update)
-                if not full and not reading.news:
+                if not full and not reading.is_news_to(position):
                     position.settle()
                     continue
-            readings.append(reading)
+            readings.append((position, reading))
             if reading.urgent:
                 urgent = True
             if reading.size:

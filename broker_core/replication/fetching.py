@@ -14,7 +14,7 @@ from typing import Any
 
 from broker_core.kernel.node import Node
 from broker_core.purgatory.operations import DelayedOperationPurgatory
-from broker_core.replication.delayed_fetch import DelayedFetch
+from broker_core.replication.delayed_fetch import DelayedFetch, Readings
 from broker_core.replication.fetch_session import (
     FINAL_EPOCH,
     NIL,
@@ -106,7 +106,7 @@ class Fetching:
         self.purgatory.watch(fetch, keys, params.max_wait_ms)
 
     # -- the response -----------------------------------------------------------------------
-    def answer(self, fetch: DelayedFetch, readings: list[Reading]) -> None:
+    def answer(self, fetch: DelayedFetch, readings: Readings) -> None:
         """Build the response and note in the session what was said."""
         session = fetch.session
         if session is not None and not fetch.full and session.epoch != fetch.epoch:
@@ -114,11 +114,10 @@ class Fetching:
             return
         topics: dict[Any, Any] = {}
         size = 0
-        for reading in readings:
-            position = reading.position
+        for position, reading in readings:
             size += reading.size
             key = position.topic or position.topic_id
-            data = self._partition_data(reading, fetch.params)
+            data = reading.data or self._partition_data(reading, position, fetch.params)
             if key in topics:
                 topics[key].partitions.append(data)
             else:
@@ -126,7 +125,7 @@ class Fetching:
                     topic=position.topic, topic_id=position.topic_id, partitions=[data]
                 )
             if session is not None:
-                self._said(session, reading)
+                self._said(session, position, reading)
         if fetch.params.replica_id >= 0:
             self.meters.replication_bytes_out += size
         else:
@@ -134,12 +133,12 @@ class Fetching:
         response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=[*topics.values()])
         fetch.done(fetch.context, response)
 
-    def _said(self, session: FetchSession, reading: Reading) -> None:
+    def _said(self, session: FetchSession, position: FetchPosition, reading: Reading) -> None:
         """With records or an error there may be more: the position moves to the end of the line.
 
         After an error or a divergence the marks are said again: the reader has not taken them over.
         """
-        position, dirty = reading.position, session.dirty
+        dirty = session.dirty
         position.sent_high_watermark = -1 if reading.urgent else reading.high_watermark
         position.sent_log_start = reading.log_start_offset
         if reading.size or reading.urgent:
@@ -149,11 +148,11 @@ class Fetching:
         else:
             position.settle()
 
-    def _partition_data(self, reading: Reading, params: FetchParams) -> Any:
+    def _partition_data(self, reading: Reading, position: FetchPosition, params: FetchParams) -> Any:
         error = reading.error
         plain = not error and params.isolation != READ_COMMITTED
-        data = m.FetchResponse.PartitionData(
-            partition_index=reading.position.index,
+        reading.data = data = m.FetchResponse.PartitionData(
+            partition_index=position.index,
             error_code=error,
             high_watermark=reading.high_watermark,
             last_stable_offset=reading.last_stable_offset,
@@ -170,7 +169,7 @@ class Fetching:
                 epoch=reading.diverging[0], end_offset=reading.diverging[1]
             )
         if error and params.version >= LEADER_HINT_VERSION:
-            self._hint(data, reading.position)
+            self._hint(data, position)
         return data
 
     def _aborted(self, reading: Reading, params: FetchParams) -> list[Any] | None:

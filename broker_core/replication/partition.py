@@ -40,6 +40,7 @@ from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.replication.fetch_session import FetchPosition
+    from broker_core.replication.reading import Reading
 
 LEADER, FOLLOWER, OFFLINE, FAILED = "leader", "follower", "offline", "failed"
 NO_EPOCH = -1
@@ -75,7 +76,7 @@ class Partition:
     __slots__ = (
         "host", "topic", "index", "topic_id", "log", "role", "leader_id", "leader_epoch", "partition_epoch",
         "replicas", "adding", "removing", "remote", "isr", "epoch_start_offset", "follower_positions",
-        "consumer_positions", "elected_ms",
+        "consumer_positions", "elected_ms", "last_reading",
     )  # fmt: skip
 
     def __init__(self, host: PartitionHost, topic: str, index: int, topic_id: uuid.UUID, log: PartitionLog) -> None:
@@ -97,6 +98,8 @@ class Partition:
         self.follower_positions: dict[FetchPosition, None] = {}
         self.consumer_positions: dict[FetchPosition, None] = {}
         self.elected_ms = 0
+        self.last_reading: Reading | None = None
+        """What a follower was told last, for the next one at the same place."""
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.index}"
@@ -161,6 +164,7 @@ class Partition:
     def changed(self) -> None:
         """Leadership changed, or the log was cut: everything parked on this partition looks again."""
         host = self.host
+        self.last_reading = None
         self._wake(self.follower_positions)
         self._wake(self.consumer_positions)
         host.fetch_purgatory.check_soon(self)

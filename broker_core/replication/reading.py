@@ -74,32 +74,26 @@ class Reading:
     """What one partition has to say to one reader. Offsets are -1 when there is an error.
 
     * urgent: an error, a divergence or another replica: worth an answer at once, whatever `min_bytes` says
+    * data: what an answer says of it, once that is made; two followers at the same place share it
     """
 
     __slots__ = (
-        "position", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices", "size",
-        "diverging", "preferred_replica", "urgent",
+        "offset", "end", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices", "size",
+        "diverging", "preferred_replica", "urgent", "data",
     )  # fmt: skip
 
-    def __init__(
-        self, position: FetchPosition, high_watermark: int = -1, last_stable_offset: int = -1,
-        log_start_offset: int = -1,
-    ) -> None:  # fmt: skip
-        self.position = position
-        self.high_watermark = high_watermark
-        self.last_stable_offset = last_stable_offset
-        self.log_start_offset = log_start_offset
+    def __init__(self) -> None:
         self.error = ErrorCode.NONE
+        self.offset = self.end = self.high_watermark = self.last_stable_offset = self.log_start_offset = -1
         self.slices: list[Any] = []
         self.size = 0
         self.diverging: tuple[int, int] | None = None
         self.preferred_replica = -1
         self.urgent = False
+        self.data: Any = None
 
-    @property
-    def news(self) -> bool:
+    def is_news_to(self, position: FetchPosition) -> bool:
         """Whether an incremental answer has to contain this partition."""
-        position = self.position
         return (
             self.size > 0
             or self.urgent
@@ -138,17 +132,17 @@ class Reader:
         `update`: this is the request itself, not a second look from purgatory: a follower's
         position counts as fetched.
         """
-        reading = Reading(position)
+        reading = Reading()
         try:
             partition, replica = self._find(position, params)
             if position.partition is None or position.replica is not replica:
                 position.link(partition, replica)
-            self._read(reading, partition, params, limit, min_one)
+            self._read(reading, position, partition, params, limit, min_one)
             if update and replica is not None:
-                self._note_follower(reading, partition, replica, params)
+                self._note_follower(reading, position, partition, replica, params)
             reading.urgent = reading.diverging is not None or reading.preferred_replica >= 0
         except (ReplicaError, LogError, StorageError) as error:
-            self._failed(reading, params, error)
+            self._failed(reading, position, params, error)
         return reading
 
     def follow(
@@ -163,7 +157,9 @@ class Reader:
         partition, replica, session = position.partition, position.replica, position.session
         assert partition is not None and replica is not None and session is not None
         log = partition.log
-        offset, end, start = position.fetch_offset, log.log_end_offset, log.log_start_offset
+        offset, end, start, high_watermark = (
+            position.fetch_offset, log.log_end_offset, log.log_start_offset, log.high_watermark,
+        )  # fmt: skip
         if (
             partition.role != LEADER
             or position.leader_epoch != partition.leader_epoch
@@ -173,31 +169,56 @@ class Reader:
             or partition.remote.get(params.replica_id) is not replica
             or params.broker_epoch < replica.broker_epoch
         ):
-            reading = self.read(position, params, limit, min_one, update)
-            if reading.news:
-                return reading
-            position.settle()
-            return None
-        high_watermark = log.high_watermark
+            return self._news(position, params, limit, min_one, update)
         told = position.sent_high_watermark == high_watermark and position.sent_log_start == start
-        found = None
-        if offset < end and (limit > 0 or min_one):
-            try:
-                found = log.read(offset, min(limit, position.max_bytes), end, min_one)
-            except (LogError, StorageError) as error:
-                reading = Reading(position)
-                self._failed(reading, params, error)
-                return reading
-        if update:
-            partition.follower_fetched(replica, offset, position.log_start_offset, params.broker_epoch, session)
-        if told and (found is None or not found.size):
-            if offset == end and high_watermark == log.high_watermark and replica.broker_id in partition.isr.committed:
+        if told and offset == end:
+            if update:
+                partition.follower_fetched(replica, offset, position.log_start_offset, params.broker_epoch, session)
+            if high_watermark == log.high_watermark and replica.broker_id in partition.isr.committed:
                 session.dirty.pop(position, None)
             return None
-        stable = log.last_stable_offset if log.producers.transactions else high_watermark
-        reading = Reading(position, high_watermark, stable, start)
-        if found is not None:
-            reading.slices, reading.size = found.slices, found.size
+        if limit > position.max_bytes:
+            limit = position.max_bytes
+        reading = partition.last_reading
+        if (
+            reading is None
+            or reading.offset != offset
+            or reading.end != end
+            or reading.high_watermark != high_watermark
+            or reading.log_start_offset != start
+            or reading.size > limit
+        ):
+            try:
+                reading = self._read_from(partition, offset, limit, min_one)
+            except (LogError, StorageError) as error:
+                return self._failed(Reading(), position, params, error)
+        if update:
+            partition.follower_fetched(replica, offset, position.log_start_offset, params.broker_epoch, session)
+        return reading if reading.size or not told else None
+
+    def _news(
+        self, position: FetchPosition, params: FetchParams, limit: int, min_one: bool, update: bool
+    ) -> Reading | None:
+        reading = self.read(position, params, limit, min_one, update)
+        if reading.is_news_to(position):
+            return reading
+        position.settle()
+        return None
+
+    def _read_from(self, partition: Partition, offset: int, limit: int, min_one: bool) -> Reading:
+        """For a follower at `offset`. Kept for the next one when it goes up to the end."""
+        log = partition.log
+        reading = Reading()
+        reading.offset = offset
+        reading.end = end = log.log_end_offset
+        reading.high_watermark = log.high_watermark
+        reading.last_stable_offset = log.last_stable_offset
+        reading.log_start_offset = log.log_start_offset
+        behind = offset
+        if offset < end and (limit > 0 or min_one):
+            reading.slices, reading.size, behind = log.read(offset, limit, end, min_one)
+        if behind == end:
+            partition.last_reading = reading
         return reading
 
     def _find(self, position: FetchPosition, params: FetchParams) -> tuple[Partition, Replica | None]:
@@ -224,8 +245,11 @@ class Reader:
             raise ReplicaError(ErrorCode.INCONSISTENT_TOPIC_ID)
         return partition
 
-    def _read(self, reading: Reading, partition: Partition, params: FetchParams, limit: int, min_one: bool) -> None:
-        position, log = reading.position, partition.log
+    def _read(
+        self, reading: Reading, position: FetchPosition, partition: Partition, params: FetchParams, limit: int,
+        min_one: bool,
+    ) -> None:  # fmt: skip
+        log = partition.log
         end = log.log_end_offset
         offset, start = position.fetch_offset, log.log_start_offset
         if position.last_fetched_epoch != NO_EPOCH:
@@ -263,16 +287,16 @@ class Reader:
             return epoch, epoch_end
         return None
 
-    def _note_follower(self, reading: Reading, partition: Partition, replica: Replica, params: FetchParams) -> None:
-        position = reading.position
+    def _note_follower(
+        self, reading: Reading, position: FetchPosition, partition: Partition, replica: Replica, params: FetchParams
+    ) -> None:
         if reading.diverging is None or not self.host.protections.ignore_diverged_fetch_state:
             partition.follower_fetched(
                 replica, position.fetch_offset, position.log_start_offset, params.broker_epoch, position.session
             )
 
-    def _failed(self, reading: Reading, params: FetchParams, error: Exception) -> None:
+    def _failed(self, reading: Reading, position: FetchPosition, params: FetchParams, error: Exception) -> Reading:
         """The answer is an error; a disk that fails is given up."""
-        position = reading.position
         partition = self.partitions.get((position.topic, position.index))
         reading.error = ErrorCode.KAFKA_STORAGE_ERROR if isinstance(error, StorageError) else error_code(error)
         reading.urgent = True
@@ -288,3 +312,4 @@ class Reader:
                 current=partition.leader_epoch,
                 source=f"broker-{params.replica_id}" if params.is_follower else "consumer",
             )  # fmt: skip
+        return reading
