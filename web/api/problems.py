@@ -63,17 +63,32 @@ def kind_of(status: int, place: str | None) -> str:
 
 
 @cache
-def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), text) for pattern, text in words_of("problems", language)["details"].items()]
+def _patterns(part: str, key: str, language: str) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), text) for pattern, text in words_of(part, language)[key].items()]
 
 
 def told(detail: str, language: str) -> str:
-    """A detail in a language, as far as its pattern is known there."""
-    for pattern, text in _patterns(language):
-        found = pattern.fullmatch(detail)
-        if found is not None:
-            return text.format(*found.groups(""))
+    """A detail in a language, as far as its pattern is known there. What a hole holds may be a known phrase, too."""
+    for part, key in (("grammar", "sentences"), ("problems", "details")):
+        for pattern, text in _patterns(part, key, language):
+            found = pattern.fullmatch(detail)
+            if found is not None:
+                return text.format(*[_phrase(one, language) for one in found.groups("")])
     return detail
+
+
+def _phrase(text: str, language: str) -> str:
+    for pattern, words in _patterns("grammar", "parts", language):
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return words.format(*found.groups(""))
+    return text
+
+
+def told_of_grammar(detail: str, language: str) -> str:
+    """The same of a scenario that the grammar refuses: what is not known is said in general, never in another language."""
+    found = told(detail, language)
+    return found if found != detail else words_of("grammar", language)["other"] or detail
 
 
 def body(
@@ -116,7 +131,7 @@ def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _spec(request: HttpRequest, error: SpecError) -> HttpResponse:
-    return problem(request, 422, error.reason, shown(error.place) or None)
+    return problem(request, 422, told_of_grammar(error.reason, language_of(request)), shown(error.place) or None)
 
 
 def _command(request: HttpRequest, error: CommandError) -> HttpResponse:
@@ -124,7 +139,8 @@ def _command(request: HttpRequest, error: CommandError) -> HttpResponse:
 
 
 def _scenario(request: HttpRequest, error: ScenarioError) -> HttpResponse:
-    return problem(request, 422, error.reason, error.place or None, file=error.file, line=error.line)
+    reason = told_of_grammar(error.reason, language_of(request))
+    return problem(request, 422, reason, error.place or None, file=error.file, line=error.line)
 
 
 def _own(request: HttpRequest, error: Problem) -> HttpResponse:
