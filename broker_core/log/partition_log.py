@@ -216,10 +216,15 @@ class PartitionLog:
         if reason is not None:
             segment = self.roll(now_ms, reason, first)
         segment.append(headers, buffers)
+        producers = self.producers
         for header in headers:
-            if header[PRODUCER_ID] >= 0:
-                self._update_producers(header, buffers)
-        self.log_end_offset = self.producers.map_end_offset = end = last_offset + 1
+            if header[PRODUCER_ID] < 0:
+                continue
+            if header[ATTRIBUTES] & CONTROL:
+                self._end_transaction(header)
+            else:
+                producers.add(header)
+        self.log_end_offset = producers.map_end_offset = end = last_offset + 1
         if end - self.recovery_point >= config.flush_messages:
             self.flush(now_ms)
         return _new(AppendInfo, (
@@ -237,14 +242,10 @@ class PartitionLog:
             self.producers.check_marker(headers[0], marker.coordinator_epoch)
         return self.producers.check(headers, origin == CLIENT)
 
-    def _update_producers(self, header: BatchHeader, buffers: Sequence[Buffer]) -> None:
-        if not header[ATTRIBUTES] & CONTROL:
-            self.producers.update(header)
-            return
+    def _end_transaction(self, header: BatchHeader) -> None:
         found = self.active.locate(header.base_offset)
         assert found is not None
-        batch = self.active.log.read(found[0], header.size)
-        self.producers.update(header, decode_records(batch))
+        self.producers.update(header, decode_records(self.active.log.read(found[0], header.size)))
 
     def _duplicate(self, batch: ProducedBatch) -> AppendInfo:
         """What was answered the first time; Kafka puts the batch's timestamp where the append time stands."""

@@ -179,10 +179,11 @@ class ProducerStateTable:
             if header[ATTRIBUTES] & CONTROL:
                 self._end_transaction(header, markers or [])
             else:
-                self._add(header)
+                self.add(header)
         self.map_end_offset = header[BASE_OFFSET] + header[LAST_DELTA] + 1
 
-    def _add(self, header: BatchHeader) -> None:
+    def add(self, header: BatchHeader) -> None:
+        """Take in an appended batch of an idempotent producer that holds records."""
         entry = self.entries.get(header[PRODUCER_ID])
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerEntry(header.producer_id)

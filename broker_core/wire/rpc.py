@@ -78,11 +78,20 @@ class RpcClient:
         self._peers: dict[str, _Peer] = {}
 
     def call(
-        self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done, context: Any = None
-    ) -> None:
+        self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done | None,
+        context: Any = None,
+    ) -> None:  # fmt: skip
         """Send a request; later, exactly once, `done(context, response body or None)` is called."""
-        node = self.node
-        correlation_id = self._send(node, dest, api_key, api_version, body)
+        self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
+        node, connection = self.node, self.connection
+        if node.messages:
+            node.emit(
+                events.REQUEST_SENT, api=API_NAMES[api_key], version=api_version, correlation=correlation_id, to=dest,
+                connection=connection,
+            )  # fmt: skip
+        node.send(dest, Request(connection, api_key, api_version, correlation_id, self.client_id, body))
+        if done is None:
+            return
         deadline_us = node.world.now_us + timeout_us
         peer = self._peers.get(dest)
         if peer is None:
@@ -99,17 +108,7 @@ class RpcClient:
 
     def send_only(self, dest: str, api_key: int, api_version: int, body: Any) -> None:
         """Send a request that is never answered (Produce with acks=0)."""
-        self._send(self.node, dest, api_key, api_version, body)
-
-    def _send(self, node: Node, dest: str, api_key: int, api_version: int, body: Any) -> int:
-        self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
-        if node.messages:
-            node.emit(
-                events.REQUEST_SENT, api=API_NAMES[api_key], version=api_version, correlation=correlation_id,
-                to=dest, connection=self.connection,
-            )  # fmt: skip
-        node.send(dest, Request(self.connection, api_key, api_version, correlation_id, self.client_id, body))
-        return correlation_id
+        self.call(dest, api_key, api_version, body, 0, None)
 
     def in_flight(self, dest: str) -> int:
         """Requests to `dest` that are not answered yet."""
