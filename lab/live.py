@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import gc
 import logging
 import os
 import sys
@@ -34,6 +33,7 @@ from broker_core.kernel.errors import KernelError
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
+from lab import heap
 from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
@@ -132,12 +132,19 @@ class LiveLab:
     def _run(self) -> None:
         try:
             asyncio.run(self._main())
+        except (DirectoryError, OSError) as error:
+            self._failed(LabError(f"{self.data}: {getattr(error, 'strerror', None) or error}"))
         except BaseException as error:
             _log.exception("the world's thread has ended")
-            if not self._ready.done():
-                self._ready.set_exception(error)
+            self._failed(error)
         finally:
             self.stopped.set()
+
+    def _failed(self, error: BaseException) -> None:
+        if not self._ready.done():
+            self._ready.set_exception(error)
+        elif isinstance(error, LabError):
+            _log.error("the lab has ended: %s", error)
 
     async def _main(self) -> None:
         sys.setswitchinterval(0.0005)
@@ -149,8 +156,7 @@ class LiveLab:
         self.main.pump.start(self._loop)
         await self._until_listening()
         self.main.keep_keyframe()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
+        heap.settle()
         await self._stopping.wait()
         self._shut_down()
 
@@ -355,11 +361,7 @@ class LiveLab:
 
     def _ask(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         answer: Future[T] = Future()
-        if self._loop is None or self.stopped.is_set():
-            answer.set_exception(LabError("the lab is stopped"))
-            return answer
-        self._loop.call_soon_threadsafe(settle, answer, function, arguments)
-        return answer
+        return self._begin(answer, settle, answer, function, arguments)
 
     # -- the live branch, for those who know no other -------------------------------------------
     @property

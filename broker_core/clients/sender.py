@@ -313,8 +313,9 @@ class Sender:
         for queue in self.accumulator.queues.values():
             for batch in [b for b in queue.in_flight if b.created_us <= horizon and not b.done]:
                 self._fail(batch, "TIMEOUT", True)
-        live = [b for queue in self.accumulator.queues.values() for b in (*queue.batches, *queue.in_flight) if not b.done]
-        self._expiry_us = min([batch.created_us for batch in live], default=now) + self.delivery_us
+        queues = self.accumulator.queues.values()
+        left = [b.created_us for queue in queues for b in (*queue.batches, *queue.in_flight) if not b.done]
+        self._expiry_us = min(left, default=now) + self.delivery_us
 
     def _fail(self, batch: Batch, error: str, unknown: bool) -> None:
         """The producer gives up; `unknown`: one of the tries may have been written."""

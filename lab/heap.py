@@ -1,0 +1,18 @@
+"""How a process that executes worlds treats its heap.
+
+A world makes and drops hundreds of small objects for each record and hardly ever a cycle, so Python's
+search for cycles finds nothing and costs a tenth of the time: it is made after 50,000 new objects instead
+of 700, and no longer looks at what is there already (modules, classes, a cluster that has started).
+"""
+
+from __future__ import annotations
+
+import gc
+
+NEW_OBJECTS = 50_000
+
+
+def settle() -> None:
+    """What has been loaded and built by now stays until the process ends."""
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS, 20, 20)
