@@ -25,9 +25,7 @@ from typing import NamedTuple, Protocol
 from broker_core.kernel.storage import File
 from broker_core.log.segment import LogSegment
 from broker_core.records.errors import CorruptRecordError
-from broker_core.records.header import LOG_OVERHEAD, Batch, ensure_valid, next_size, read_header
-
-LARGEST_BATCH = 1 << 30
+from broker_core.records.header import LOG_OVERHEAD, SMALLEST_SIZE, Batch, ensure_valid, read_header
 
 
 class Segmented(Protocol):
@@ -82,12 +80,11 @@ def _batch_at(file: File, position: int) -> Batch | CorruptRecordError:
 
 
 def _size_at(file: File, position: int) -> int:
-    """Raises CorruptRecordError when the file does not hold that many bytes."""
-    head = file.read(position, LOG_OVERHEAD)
-    size = len(head) if len(head) < LOG_OVERHEAD else int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True) + LOG_OVERHEAD
-    next_size(head[:LOG_OVERHEAD], 0)
-    if size < LOG_OVERHEAD or position + size > file.size or size > LARGEST_BATCH:
-        raise CorruptRecordError(f"a batch of {size} bytes, {file.size - position} are left")
+    """Raises CorruptRecordError for a length that no batch has, or that the file does not hold."""
+    length = file.read(position, LOG_OVERHEAD)[8:]
+    size = LOG_OVERHEAD + int.from_bytes(length, "big", signed=True)
+    if not SMALLEST_SIZE <= size <= file.size - position:
+        raise CorruptRecordError(f"a batch of {size} bytes where {file.size - position} are left")
     return size
 
 

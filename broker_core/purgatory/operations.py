@@ -21,7 +21,7 @@ fetch look once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
@@ -37,7 +37,7 @@ class DelayedOperation(TimerTask):
         self.expiration_ms = 0
         self.bucket = None
         self.completed = False
-        self.keys: list[Hashable] = []
+        self.keys: Sequence[Hashable] = ()
         self.purgatory: DelayedOperationPurgatory | None = None
         self.parked_us = 0
 
@@ -61,8 +61,9 @@ class DelayedOperation(TimerTask):
         if self.completed:
             return False
         self.completed = True
-        if self.purgatory is not None:
-            self.purgatory.leave(self)
+        purgatory = self.purgatory
+        if purgatory is not None:
+            purgatory.leave(self)
         self.on_complete()
         return True
 
@@ -102,7 +103,7 @@ class DelayedOperationPurgatory:
         return sum(map(len, self.watchers.values()))
 
     def try_complete_else_watch(
-        self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: int
+        self, operation: DelayedOperation, keys: Sequence[Hashable], timeout_ms: int
     ) -> bool:
         """Complete the operation now, or park it under the keys for at most `timeout_ms`."""
         if operation.try_complete():
@@ -110,18 +111,17 @@ class DelayedOperationPurgatory:
         self.watch(operation, keys, timeout_ms)
         return False
 
-    def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: int) -> None:
-        """Park an operation that is known not to be complete."""
+    def watch(self, operation: DelayedOperation, keys: Sequence[Hashable], timeout_ms: int) -> None:
+        """Park an operation that is known not to be complete. The keys are kept: hand them over."""
         node, everyone = self.node, self.watchers
         operation.purgatory = self
-        operation.keys = [*keys]
+        operation.keys = keys
         operation.parked_us = node.world.now_us
-        for key in operation.keys:
-            watchers = everyone.get(key)
-            if watchers is None:
-                everyone[key] = {operation: None}
+        for key in keys:
+            if key in everyone:
+                everyone[key][operation] = None
             else:
-                watchers[operation] = None
+                everyone[key] = {operation: None}
         self.timer.add(operation, timeout_ms)
         if node.details:
             node.emit(

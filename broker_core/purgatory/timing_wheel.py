@@ -138,7 +138,7 @@ class WheelTimer:
         task.expiration_ms = expiration = (now_us + 999) // 1000 + delay_ms
         self.size += 1
         latest = self._latest
-        if latest.expiration_ms <= expiration < latest.expiration_ms + latest.tick_ms and delay_ms > 0:
+        if 0 <= expiration - latest.expiration_ms < latest.tick_ms and delay_ms > 0:
             latest.tasks[task] = None  # equal timeouts, one after the other, end up in the same bucket
             task.bucket = latest
             return

@@ -96,7 +96,7 @@ class Appending:
             return
         operation = DelayedProduce(pending, results, done, context)
         if not operation.try_complete():
-            self.purgatory.watch(operation, pending, timeout_ms)
+            self.purgatory.watch(operation, [*pending], timeout_ms)
 
     def _refused(self, topic: str, index: int) -> PartitionProduceResult:
         result = PartitionProduceResult(topic, index)

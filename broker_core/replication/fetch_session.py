@@ -40,7 +40,8 @@ FINAL_EPOCH = -1
 EVICTION_MS = 120_000  # min.incremental.fetch.session.eviction.ms, fixed in Kafka
 TOPIC_ID_VERSION = 13
 NIL = uuid.UUID(int=0)
-PositionKey = tuple[str | uuid.UUID, int]
+PositionKey = tuple[str | int, int]
+"""Topic name, or the topic id as a number (a UUID takes three calls to be looked up); partition."""
 
 
 class FetchPosition:
@@ -142,16 +143,6 @@ class FetchSession:
     def __str__(self) -> str:
         return f"session {self.id}"
 
-    def add(self, topic: str, topic_id: uuid.UUID, asked: Any, by_id: bool) -> None:
-        """A partition is new in the session, or its position has moved."""
-        key: PositionKey = (topic_id if by_id else topic, asked.partition)
-        position = self.positions.get(key)
-        if position is None:
-            position = self.positions[key] = FetchPosition(topic, topic_id, asked, self)
-        else:
-            position.update(asked)
-        self.dirty[position] = None
-
     def forget(self, key: PositionKey) -> None:
         """The client follows this partition no longer."""
         position = self.positions.pop(key, None)
@@ -192,12 +183,6 @@ class FetchSessionCache:
             if number not in self.sessions:
                 return number
 
-    def touch(self, session: FetchSession) -> None:
-        """It was used: it moves to the end of the line."""
-        session.last_fetch_ms = self.node.world.now_us // 1000
-        if len(self.sessions) > 1:
-            self.sessions[session.id] = self.sessions.pop(session.id)
-
     def remove(self, session_id: int) -> None:
         """Close a session; nothing happens when it is unknown."""
         session = self.sessions.pop(session_id, None)
@@ -237,7 +222,9 @@ class FetchSessionCache:
         if session.uses_topic_ids != (version >= TOPIC_ID_VERSION):
             return None, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.epoch = session.epoch % 0x7FFFFFFF + 1
-        self.touch(session)
+        session.last_fetch_ms = self.node.world.now_us // 1000
+        if len(self.sessions) > 1:
+            self.sessions[session.id] = self.sessions.pop(session.id)
         return session, ErrorCode.NONE
 
 
@@ -249,11 +236,24 @@ def _value(session: FetchSession) -> tuple[bool, int, int]:
 def apply_changes(session: FetchSession, request: Any, topic_name: Any) -> None:
     """Take what a request adds, moves and forgets. `topic_name(topic_id)` may answer None."""
     by_id = session.uses_topic_ids
-    for topic in request.forgotten_topics_data:
-        name: str | uuid.UUID = topic.topic_id if by_id else topic.topic
+    if request.forgotten_topics_data:
+        _forget(session, request.forgotten_topics_data)
+    positions = session.positions
+    for topic in request.topics:
+        name: str | int = topic.topic_id.int if by_id else topic.topic
+        for asked in topic.partitions:
+            key = name, asked.partition
+            position = positions.get(key)
+            if position is not None:
+                position.update(asked)
+            else:
+                known = topic.topic or (topic_name(topic.topic_id) or "" if by_id else "")
+                position = positions[key] = FetchPosition(known, topic.topic_id or NIL, asked, session)
+            session.dirty[position] = None
+
+
+def _forget(session: FetchSession, topics: Any) -> None:
+    for topic in topics:
+        name: str | int = topic.topic_id.int if session.uses_topic_ids else topic.topic
         for index in topic.partitions:
             session.forget((name, index))
-    for topic in request.topics:
-        known = topic.topic or (topic_name(topic.topic_id) or "" if by_id else "")
-        for asked in topic.partitions:
-            session.add(known, topic.topic_id or NIL, asked, by_id)

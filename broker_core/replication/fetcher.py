@@ -115,10 +115,11 @@ class Fetcher:
     # -- the request ------------------------------------------------------------------------
     def run(self) -> None:
         """Send the next Fetch, unless one is out, the leader is unreachable, or nothing is to be fetched."""
-        if self.in_flight or self.closed or self.pause is not None or self.session.empty:
+        session = self.session
+        if self.in_flight or self.closed or self.pause is not None or not (session.known or session.changed):
             return
         self.in_flight = True
-        self.leader.fetch(self.session, self._received)
+        self.leader.fetch(session, self._received)
 
     def _received(self, _: Any, response: Any) -> None:
         """Take the whole answer before the next request: what that one says is not what this one answers."""
@@ -301,5 +302,9 @@ class Fetcher:
 
 def _read(records: Any) -> list[Any]:
     """Records of an answer: a list of slices by reference, or one buffer from the codec. Raises StorageError."""
-    parts = records if isinstance(records, list) else [records]
-    return [part.read() if isinstance(part, FileSlice) else part for part in parts]
+    if not isinstance(records, list):
+        return [records]
+    if len(records) == 1 and records[0].__class__ is FileSlice:
+        part = records[0]
+        return [part.file.peek(part.position, part.size)]
+    return [part.read() if isinstance(part, FileSlice) else part for part in records]

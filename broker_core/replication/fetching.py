@@ -94,16 +94,13 @@ class Fetching:
 
     def serve(self, fetch: DelayedFetch) -> None:
         """Answer at once, or park."""
-        params = fetch.params
-        nothing_asked = fetch.session is None and not fetch.positions
-        if fetch.look(update=True) or params.max_wait_ms <= 0 or nothing_asked:
+        session, wait_ms = fetch.session, fetch.params.max_wait_ms
+        if fetch.look(True) or wait_ms <= 0 or (session is None and not fetch.positions):
             fetch.force_complete()
             return
         fetch.readings = None
-        keys: list[Any] = [fetch.session]
-        if fetch.session is None:
-            keys = [position.partition for position in fetch.positions]
-        self.purgatory.watch(fetch, keys, params.max_wait_ms)
+        keys: list[Any] = [position.partition for position in fetch.positions] if session is None else [session]
+        self.purgatory.watch(fetch, keys, wait_ms)
 
     # -- the response -----------------------------------------------------------------------
     def answer(self, fetch: DelayedFetch, readings: Readings) -> None:

@@ -288,10 +288,12 @@ class Partition:
     def move_high_watermark(self, offset: int) -> None:
         """Set it, tell the journal and whoever waits for it."""
         log, host = self.log, self.host
-        before = log.high_watermark
-        after = log.update_high_watermark(offset)
+        before, after = log.high_watermark, offset
+        if not log.log_start_offset <= after <= log.log_end_offset:
+            after = log.update_high_watermark(offset)
         if after == before:
             return
+        log.high_watermark = after
         node = host.node
         if node.messages:
             node.emit(events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=after)
