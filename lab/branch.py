@@ -14,6 +14,7 @@ keyframe before the moment that he wants, and the events behind it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from bisect import bisect_right
 from collections.abc import Callable
@@ -40,6 +41,7 @@ FLUSH_S = 0.05
 KEYFRAME_US = 5_000_000
 KEYFRAMES = 160
 HISTORY_ROWS = 20_000
+_log = logging.getLogger("brokerlab.lab")
 T = TypeVar("T")
 
 
@@ -74,6 +76,7 @@ class Branch:
         self.live = after_pass is not None
         self.ended = False
         self.forked_at_us = 0
+        self.recorded_until_us: int | None = None  # when the disk took no more
         self.monitor = InvariantMonitor(world)
         self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self._progress)
         self.pump = LivePump(world, files.recorder, self._after_pass)
@@ -111,10 +114,20 @@ class Branch:
             if world.now_us - last.t_us < KEYFRAME_US or world.seq == last.seq:
                 return
         self.files.flush(world)
+        if self.files.broken is not None:
+            self._tell_broken()
+            return
         text = self.snapshot_text()
         self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), text))
         if len(self.keyframes) > KEYFRAMES:
             del self.keyframes[1 : KEYFRAMES // 2 : 2]
+
+    def _tell_broken(self) -> None:
+        """Once: nothing more of this run can be kept."""
+        if self.recorded_until_us is None:
+            self.recorded_until_us = self.world.now_us
+            _log.warning("%s: %s; the run goes on, but is recorded up to %.1f s only", self.files.path,
+                         self.files.broken, self.world.now_us / 1_000_000)  # fmt: skip
 
     def snapshot_text(self) -> str:
         """The state as JSON, between two events."""
@@ -143,7 +156,7 @@ class Branch:
         return {
             "run": self.run_id, "epoch": self.epoch, "parent": self.parent, "forked_at_us": self.forked_at_us,
             "live": self.live, "ended": self.ended, "seed": self.spec.seed, "directory": self.files.path.name,
-            **self.clock(), "events": world.journal.count,
+            **self.clock(), "events": world.journal.count, "recorded_until_us": self.recorded_until_us,
         }  # fmt: skip
 
     # -- from any thread --------------------------------------------------------------------
@@ -235,7 +248,7 @@ def read_rows(files: RunDirectory, start: int, end: int | None, after: int = 0) 
         file.seek(start)
         position = start
         for line in file:
-            if end is not None and position >= end:
+            if (end is not None and position >= end) or not line.endswith(b"\n"):  # a full disk has taken no more
                 break
             position += len(line)
             if after and int(line[1 : line.index(b",")]) <= after:

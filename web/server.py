@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -80,9 +81,10 @@ def listen(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         found.close()
-        raise PortTaken(error.errno, f"page: cannot listen on {host}:{port}: {error.strerror}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise PortTaken(getattr(error, "errno", 0), f"page: cannot listen on {host}:{port}: {reason}") from error
     return found
 
 
@@ -109,6 +111,8 @@ def prepare() -> None:
 def _check_redis() -> None:
     from django.conf import settings
 
+    if settings.REDIS_URL and urlsplit(settings.REDIS_URL).scheme not in ("redis", "rediss", "unix"):
+        raise CannotServe(f"REDIS_URL: expected redis://HOST:PORT, found {settings.REDIS_URL}")
     if settings.REDIS_URL and importlib.util.find_spec("channels_redis") is None:
         raise CannotServe("REDIS_URL is set, but channels-redis is not there; pip install -r requirements/scale.txt")
 
@@ -167,6 +171,8 @@ def offer(address: str) -> Any:
     from web.live.hosting import LabHost
     from web.live.hub import hub
 
+    if settings.REDIS_URL and urlsplit(settings.REDIS_URL).scheme not in ("redis", "rediss", "unix"):
+        raise CannotServe(f"REDIS_URL: expected redis://HOST:PORT, found {settings.REDIS_URL}")
     if settings.REDIS_URL and settings.HOSTS_LAB:
         host = LabHost(hub.lab, get_channel_layer("processes"), settings.LAB_NAME, settings.ADDRESS or address)
         host.start()

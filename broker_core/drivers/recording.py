@@ -5,11 +5,12 @@ A record is a 4-byte length, a JSON head and, for frames, the payload:
     {"t": virtual time, "n": events executed before it, "kind": "frame", "connection": 3, "size": 812} + 812 bytes
 
 The recording is bounded: beyond `limit` bytes it ends with a head of kind `bounded`, and the run can
-be executed again only up to that moment.
+be executed again only up to that moment. A disk that takes no more bounds it, too (`broken` says why).
 """
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ class Recorder:
         self._file: BinaryIO | None = open(path, "wb", buffering=256 * 1024)
         self._left = limit
         self.bounded_at_us: int | None = None
+        self.broken: str | None = None
 
     def record(self, world: World, item: Input) -> None:
         """Note an input that is about to be injected."""
@@ -49,18 +51,33 @@ class Recorder:
         if self._file is not None:
             if self.bounded_at_us is None:
                 self._write({"t": world.now_us, "n": world.executed, "kind": "end"}, b"")
-            self._file.close()
-            self._file = None
+            self.flush()
+            self._give_up(None)
 
     def flush(self) -> None:
         if self._file is not None:
-            self._file.flush()
+            try:
+                self._file.flush()
+            except OSError as error:
+                self._give_up(error)
 
     def _write(self, head: dict[str, Any], payload: bytes | bytearray | memoryview) -> None:
         if self._file is not None:
             encoded = orjson.dumps(head)
-            self._file.write(_LENGTH.pack(len(encoded)) + encoded)
-            self._file.write(payload)
+            try:
+                self._file.write(_LENGTH.pack(len(encoded)) + encoded)
+                self._file.write(payload)
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError | None) -> None:
+        """Close the file; what a full disk did not take is lost."""
+        file, self._file = self._file, None
+        if error is not None:
+            self.broken = error.strerror or str(error)
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
 
 
 def _encode(item: Input) -> tuple[dict[str, Any], bytes | bytearray | memoryview]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until a command begins: Ctrl-C ends it without a word
 gc.disable()  # until a command has loaded what it needs: nothing that is loaded goes away again
 
 from lab.cli.parser import main  # noqa: E402

@@ -7,10 +7,12 @@ import gc
 import importlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from lab import heap
 from lab.cli.errors import CommandError
 
 Command = Callable[[argparse.Namespace], int]
@@ -23,6 +25,8 @@ def main(arguments: list[str]) -> int:
     command: Command = getattr(importlib.import_module(f"lab.cli.{module}"), function)
     if module != "up":
         gc.enable()
+        heap.settle()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return command(chosen)
     except CommandError as error:

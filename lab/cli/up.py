@@ -12,32 +12,29 @@ import gc
 import importlib
 import os
 import random
-import signal
 import socket
 import threading
 import time
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from lab.cli.broker_settings import Overrides, parse_settings
 from lab.cli.directory import claimable
 from lab.cli.errors import CommandError
 from lab.cli.places import CHECKOUT
+from lab.cli.signals import Signals, Stop
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import RunSpec, run_from_dict
-from lab.live import LabError, LiveLab
+from lab.live import Addresses, LabError, LiveLab
 
 HOST = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::", "")
+ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
 STOP_TIMEOUT_S = 30.0
 # Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
 REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
               "transaction.state.log.replication.factor")
-
-
-class Stop(BaseException):
-    """SIGINT or SIGTERM while nobody else listens for it."""
 
 
 def up(arguments: argparse.Namespace) -> int:
@@ -53,10 +50,10 @@ def up(arguments: argparse.Namespace) -> int:
     for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
         port = arguments.kafka_port + index
         bind(f"broker {broker.id}", arguments.kafka_host, port, "--kafka-port", "--kafka-host").close()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    signals = Signals()
+    signals.install()
     try:
-        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener)
+        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals)
     except Stop:
         pass
     finally:
@@ -104,44 +101,53 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
     return found
 
 
-def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise Stop
-
-
-def _serve(lab: LiveLab, listener: socket.socket | None) -> None:
+def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> None:
     try:
-        try:
-            addresses = lab.start()
-        except LabError as error:
-            raise CommandError(str(error)) from None
+        with signals.waiting():
+            addresses = _start(lab)
         if listener is not None:
             listener.listen(128)
+        # What has to be reached elsewhere is tried before anybody is told that the lab is there.
+        server = _page(lab, listener) if listener and any(name in os.environ for name in ELSEWHERE) else None
         announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
         if listener is None:
             gc.enable()
-            lab.stopped.wait()
+            with signals.waiting():
+                lab.stopped.wait()
         else:
-            _serve_page(lab, listener)
+            _serve_page(lab, listener, server or _page(lab, listener), signals)
         if lab.stopped.is_set():
             raise CommandError("the brokers have ended by themselves; the reason stands above")
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+        signals.ignore()
         lab.stop(STOP_TIMEOUT_S)
 
 
-def _serve_page(lab: LiveLab, listener: socket.socket) -> None:
-    """Load the web only now and let it run in this thread until a signal, or until the brokers end."""
+def _start(lab: LiveLab) -> Addresses:
+    try:
+        return lab.start()
+    except LabError as error:
+        raise CommandError(str(error)) from None
+
+
+def _page(lab: LiveLab, listener: socket.socket) -> Any:
+    """Load the web only now."""
     os.environ["BROKERLAB_DATA"] = str(lab.data)
     web = importlib.import_module("web.server")
     try:
-        server = web.build(lab, listener)
+        return web.build(lab, listener)
     except web.CannotServe as error:
         raise CommandError(str(error)) from None
-    for line in web.invitations(listener):
+
+
+def _serve_page(lab: LiveLab, listener: socket.socket, server: Any, signals: Signals) -> None:
+    """Let the web run in this thread until a signal, or until the brokers end."""
+    for line in importlib.import_module("web.server").invitations(listener):
         print(line, flush=True)
     gc.enable()
     threading.Thread(target=_end_with, args=(lab, server), daemon=True).start()
+    signals.when_wanted = partial(setattr, server, "should_exit", True)
+    signals.check()
     server.run(sockets=[listener])
 
 

@@ -15,6 +15,7 @@ when the runs of a lab take more than `RUNS_LIMIT`, the oldest give them up (`sh
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import shutil
 from collections.abc import Iterable
@@ -76,6 +77,42 @@ def _write_facts(path: Path, facts: dict[str, Any]) -> None:
     temporary.replace(path / RUN)
 
 
+class LastingFile:
+    """A file that is given up at the first error: a run that cannot be recorded any more goes on unrecorded."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO | None = open(path, "wb", buffering=1 << 18)
+        self.size = 0
+        self.broken: str | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._file is not None:
+            try:
+                self._file.write(data)
+                self.size += len(data)
+            except OSError as error:
+                self.give_up(error)
+
+    def flush(self) -> None:
+        if self._file is not None:
+            try:
+                self._file.flush()
+            except OSError as error:
+                self.give_up(error)
+
+    def give_up(self, error: OSError) -> None:
+        """Nothing more is written."""
+        if self.broken is None:
+            self.broken = error.strerror or str(error)
+        self.close()
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
+
+
 class RunDirectory:
     """Writes a run. `attach` before the world does anything, `close` when it has ended."""
 
@@ -87,8 +124,8 @@ class RunDirectory:
             if (path / RUN).exists():
                 raise DirectoryError(f"{path} holds a run already")
             self.recorder = Recorder(path / INPUTS)
-            self._journal: BinaryIO = open(path / JOURNAL, "wb", buffering=1 << 18)
-            self._operations: BinaryIO = open(path / OPERATIONS, "wb", buffering=1 << 18)
+            self._journal = LastingFile(path / JOURNAL)
+            self._operations = LastingFile(path / OPERATIONS)
         except OSError as error:
             raise DirectoryError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -110,7 +147,12 @@ class RunDirectory:
 
     def journal_size(self) -> int:
         """Bytes of journal written so far."""
-        return self._journal.tell()
+        return self._journal.size
+
+    @property
+    def broken(self) -> str | None:
+        """Why nothing more is recorded: the disk is full or gone. The world goes on all the same."""
+        return self._journal.broken or self._operations.broken or self.recorder.broken
 
     def _write_journal(self, lines: bytes) -> None:
         self._journal.write(lines)
@@ -122,7 +164,12 @@ class RunDirectory:
         """Put facts into run.json; later ones join or replace earlier ones."""
         base = {"format": FORMAT, "python": ".".join(platform.python_version_tuple()[:2])}
         self.facts = {**base, **self.facts, **facts}
-        _write_facts(self.path, self.facts)
+        if self.broken is not None:
+            self.facts["broken"] = self.broken
+        try:
+            _write_facts(self.path, self.facts)
+        except OSError as error:
+            self._journal.give_up(error)
 
     def flush(self, world: World) -> None:
         """What is known so far is in the files."""
