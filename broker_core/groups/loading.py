@@ -9,11 +9,12 @@ The log is replayed from its start; of each key the last record counts, a tombst
 
 Reading goes in slices, so that a long log does not stop everything else of the broker; until the last
 one the partition's groups answer COORDINATOR_LOAD_IN_PROGRESS. Losing the partition ends the loading at once.
+
+What a disk has damaged is passed over and told (`log.salvage`): groups and offsets whose last record it was
+fall back to the one before, all others are there.
 """
 
 from __future__ import annotations
-
-from itertools import islice
 
 from broker_core.groups import schema
 from broker_core.groups.group import Group
@@ -25,6 +26,9 @@ from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
+from broker_core.log.salvage import Damage, Place, readable_batches
+from broker_core.records import RecordsError, decode_records
+from broker_core.records.header import Batch
 
 SLICE_RECORDS = 1000
 
@@ -32,12 +36,12 @@ SLICE_RECORDS = 1000
 class _Loading:
     """What has been read of one partition so far."""
 
-    __slots__ = ("partition", "epoch", "next_offset", "groups", "offsets")
+    __slots__ = ("partition", "start", "place", "groups", "offsets")
 
-    def __init__(self, partition: int, epoch: int, next_offset: int) -> None:
+    def __init__(self, partition: int, start: int) -> None:
         self.partition = partition
-        self.epoch = epoch
-        self.next_offset = next_offset
+        self.start = start
+        self.place = Place(start)
         self.groups: dict[str, schema.StoredGroup] = {}
         self.offsets: dict[str, dict[TopicPartition, CommittedOffset]] = {}
 
@@ -77,7 +81,7 @@ class PartitionLoader:
         registry.loading[partition] = None
         log = registry.log.read(partition)
         start = log.log_start_offset if log is not None else 0
-        self.node.soon(self._slice, _Loading(partition, leader_epoch, start))
+        self.node.soon(self._slice, _Loading(partition, start))
 
     def resigned(self, partition: int, leader_epoch: int | None) -> None:
         """Another broker leads it (None: the replica is gone): forget its groups, send everybody there."""
@@ -100,27 +104,41 @@ class PartitionLoader:
         log = registry.log.read(loading.partition)
         count = 0
         try:
-            if log is not None and loading.next_offset < log.log_end_offset:
-                for record in islice(log.records(loading.next_offset, log.log_end_offset), SLICE_RECORDS):
-                    loading.next_offset = record.offset + 1
-                    count += 1
-                    self._replay(loading, record)
+            for found in readable_batches(log, loading.place) if log is not None else ():
+                count += self._take(loading, found)
+                if count >= SLICE_RECORDS:
+                    self.node.soon(self._slice, loading)
+                    return
         except StorageError as error:
             registry.log.failed(error)
             return
-        if count == SLICE_RECORDS:
-            self.node.soon(self._slice, loading)
-        else:
-            self._finish(loading)
+        self._finish(loading)
+
+    def _take(self, loading: _Loading, found: Batch | Damage) -> int:
+        """One batch; what cannot be read of it must not take the partition's other groups with it."""
+        if isinstance(found, Damage):
+            self._refuse(loading, found.offset, found.reason)
+            return 1
+        if found.header.is_control:
+            return 1
+        try:
+            records = decode_records(found)
+        except RecordsError as error:
+            self._refuse(loading, found.header.base_offset, str(error))
+            return 1
+        for record in records:
+            if record.offset >= loading.start:
+                self._replay(loading, record)
+        return len(records)
 
     def _replay(self, loading: _Loading, record: RecordView) -> None:
-        """One record; one that nobody can read must not take the partition's other groups with it."""
         try:
             loading.replay(record.key, record.value)
         except schema.MalformedRecord as error:
-            self.node.emit(
-                events.GROUP_RECORD_REFUSED, partition=loading.partition, offset=record.offset, reason=str(error)
-            )
+            self._refuse(loading, record.offset, str(error))
+
+    def _refuse(self, loading: _Loading, offset: int, reason: str) -> None:
+        self.node.emit(events.GROUP_RECORD_REFUSED, partition=loading.partition, offset=offset, reason=reason)
 
     def _finish(self, loading: _Loading) -> None:
         registry = self.registry

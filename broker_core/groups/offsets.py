@@ -118,7 +118,7 @@ class OffsetHandler:
         now_ms = self.node.wall_ms()
         longest = int(self.registry.config["offset.metadata.max.bytes"])
         retention = commit.request.retention_time if api_version in RETENTION_VERSIONS else DEFAULT_TIME
-        expiry = None if retention == DEFAULT_TIME else now_ms + retention
+        expiry = None if retention == DEFAULT_TIME else wrapped(now_ms + retention)
         for topic in commit.request.topics:
             for partition in topic.partitions:
                 key = (topic.name, partition.partition_index)
@@ -225,6 +225,11 @@ def _fields(one: Fetched) -> dict[str, Any]:
         "metadata": one.offset.metadata,
         "error_code": one.error,
     }
+
+
+def wrapped(moment_ms: int) -> int:
+    """A moment as the signed 64-bit number that the log has room for: a retention beyond all time ends at once."""
+    return (moment_ms + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def commit_response(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker_core.kernel.errors import StorageError
+from broker_core.log.salvage import Segmented
 
 
 class RecordView(Protocol):
@@ -21,18 +22,11 @@ class RecordView(Protocol):
     def value(self) -> bytes | memoryview | None: ...
 
 
-class LogView(Protocol):
+class LogView(Segmented, Protocol):
     """The log of one partition of `__consumer_offsets`, as far as loading reads it."""
 
     @property
     def log_start_offset(self) -> int: ...
-
-    @property
-    def log_end_offset(self) -> int: ...
-
-    def records(self, start: int, end: int) -> Iterator[Any]:
-        """Records with `start` <= offset < `end`, in order; offsets may have gaps (compaction)."""
-        ...
 
 
 class GroupLogPort(Protocol):

@@ -248,3 +248,11 @@ def test_describe_shows_metadata_and_assignment_of_a_stable_group(lab: Any) -> N
     assert lab.describe().protocol_data == "" and lab.describe().members[0].member_assignment == b""
     absent = lab.describe("unknown", version=6)
     assert (absent.error_code, absent.error_message) == (E.GROUP_ID_NOT_FOUND, "Group unknown not found.")
+
+
+def test_a_retention_beyond_all_time_does_no_harm(lab: Any) -> None:
+    answer = lab.commit({ORDERS: 1}, version=3, retention_time=2**63 - 1)
+    lab.run(0)
+    assert error_of(answer) == 0 and lab.committed() == {ORDERS: (1, "")}
+    lab.run(600_000)
+    assert lab.committed() == {}  # as in Java, the sum of both has wrapped around
