@@ -76,6 +76,11 @@ def broker_setting(name: str, era: str = ZOOKEEPER) -> Setting:
     return setting
 
 
+def is_unknown(name: str) -> bool:
+    """Whether no broker of any era has a setting of this name."""
+    return _base_name(name) not in BROKER_SETTINGS
+
+
 def topic_setting(name: str, era: str = ZOOKEEPER) -> Setting:
     """The table's entry of a topic setting; ConfigError with Kafka's message and a hint when there is none."""
     setting = TOPIC_SETTINGS.get(name)
@@ -106,6 +111,12 @@ def _hint(name: str, known: Mapping[str, Setting], *, broker: bool) -> str:
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 
+def _put(texts: dict[str, str], name: str, text: str | None) -> None:
+    texts.pop(name, None)
+    if text is not None:
+        texts[name] = text
+
+
 def _same_id(static: dict[str, str]) -> None:
     """`broker.id` and `node.id` are one number: what sets one of them sets the other."""
     for name, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
@@ -118,6 +129,8 @@ class BrokerConfig(Mapping[str, Any]):
 
     - a value that is present has passed its type, its check and the rules between settings
     - `config[name]` is the typed value (bool, int, float, str, list of str, or None when unset), kept parsed
+    - a name that no table has may be given while the broker runs: Kafka keeps it for plug-ins, without looking
+      at the value and without ever showing it again, as nobody knows whether it is a password
     """
 
     def __init__(self, overrides: Mapping[str, str] | None = None, era: str = ZOOKEEPER) -> None:
@@ -177,6 +190,10 @@ class BrokerConfig(Mapping[str, Any]):
 
         ConfigError when the setting cannot change, cannot change for all brokers at once, or does not fit.
         """
+        texts = self._dynamic_default if all_brokers else self._dynamic
+        if is_unknown(name):
+            _put(texts, name, text)
+            return
         setting = broker_setting(name, self.era)
         if setting.mode is UpdateMode.READ_ONLY:
             raise ConfigError(f"Cannot update these configs dynamically: Set({name})", name)
@@ -185,11 +202,8 @@ class BrokerConfig(Mapping[str, Any]):
             raise ConfigError(f"{problem}: Set({name})", name)
         if text is not None:
             configs_rules.check_thread_count(name, self[name], setting.parse(text, self.era))
-        texts = self._dynamic_default if all_brokers else self._dynamic
         before = dict(texts)
-        texts.pop(name, None)
-        if text is not None:
-            texts[name] = text
+        _put(texts, name, text)
         self._values.clear()
         try:
             configs_rules.check_broker(self)
@@ -238,6 +252,8 @@ class BrokerConfig(Mapping[str, Any]):
 
     def describe(self, name: str) -> ConfigEntry:
         """One setting for DescribeConfigs."""
+        if is_unknown(name):
+            return self._describe_unknown(name)
         setting, value, places = broker_setting(name, self.era), self[name], self.synonyms(name)
         return ConfigEntry(
             name=name,
@@ -250,6 +266,16 @@ class BrokerConfig(Mapping[str, Any]):
             doc=setting.doc,
         )
 
+    def _describe_unknown(self, name: str) -> ConfigEntry:
+        found = ((self._dynamic, ConfigSource.DYNAMIC_BROKER), (self._dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER))
+        places = tuple(Synonym(name, None, source) for texts, source in found if name in texts)
+        source = places[0].source if places else ConfigSource.STATIC_BROKER
+        return ConfigEntry(name, None, source, False, True, ConfigType.UNKNOWN, places, "")
+
     def names(self) -> list[str]:
-        """Names of all settings that this broker describes."""
+        """Names of all settings of this era."""
         return [s.name for s in BROKER_SETTINGS.values() if s.era in (None, self.era) and not s.internal]
+
+    def described(self) -> list[str]:
+        """Names of everything that DescribeConfigs shows: all settings, and what was kept for plug-ins."""
+        return self.names() + [name for name in {**self._dynamic, **self._dynamic_default} if is_unknown(name)]

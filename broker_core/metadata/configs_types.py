@@ -29,6 +29,7 @@ ERAS = (ZOOKEEPER, KRAFT)
 class ConfigType(IntEnum):
     """Types of values, with the numbers of DescribeConfigs (KIP-569)."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3

@@ -69,6 +69,17 @@ def test_a_refused_dynamic_change_leaves_the_value_as_it_was():
     assert config["log.retention.ms"] is None
 
 
+def test_a_running_broker_keeps_what_it_does_not_know_and_never_shows_its_value():
+    config = BrokerConfig()
+    config.set_dynamic("my.plugin.password", "secret", all_brokers=True)
+    entry = config.describe("my.plugin.password")
+    assert (entry.value, entry.sensitive, entry.source) == (None, True, ConfigSource.DYNAMIC_DEFAULT_BROKER)
+    assert [one.value for one in entry.synonyms] == [None]
+    assert "my.plugin.password" in config.described() and len(dict(config)) == len(config)
+    config.set_dynamic("my.plugin.password", None, all_brokers=True)
+    assert config.dynamic(all_brokers=True) == {} and "my.plugin.password" not in config.described()
+
+
 @pytest.mark.parametrize(("settings", "message"), [
     ({"log.segment.bytes": "3"}, "Invalid value 3 for configuration log.segment.bytes: Value must be at least 14"),
     ({"num.io.threads": "many"}, "Invalid value many for configuration num.io.threads: Not a number of type INT"),

@@ -64,7 +64,6 @@ DIFFERENCES = {
     ("three brokers", "elect elsewhere v2"): "Kafka says NOT_CONTROLLER for each partition, not for the whole",
     ("topics", "one twice v5"): "Kafka repeats the refusal for each time that the topic was named",
     ("topics", "delete: neither v6"): "Kafka takes a topic without name and id for one that is forbidden",
-    ("settings", "alter broker, unknown v2"): "Kafka keeps unknown broker settings, for plugins; there are none here",
 }
 
 

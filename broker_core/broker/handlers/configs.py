@@ -85,7 +85,7 @@ def _entries(broker: Broker, resource: Any) -> list[ConfigEntry]:
 
 def broker_entries(config: BrokerConfig) -> list[ConfigEntry]:
     """All settings of a broker."""
-    return [config.describe(key) for key in config.names()]
+    return [config.describe(key) for key in config.described()]
 
 
 def _shown(entry: ConfigEntry, request: Any) -> Any:
