@@ -19,6 +19,7 @@ from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
 from broker_core.broker.identity import claim_disks
+from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
 from broker_core.broker.ports import ControllerLink, OffsetsTopic, node_name
 from broker_core.broker.shutdown import ControlledShutdown
@@ -112,6 +113,7 @@ class Broker:
         self.config_admin = ConfigAdmin(node, self.zk, self.cache, config, self.broker_id)
         self.topic_admin = TopicAdmin(node, self.zk, self.cache, config, self.controller)
         self.stopping = ControlledShutdown(self)
+        self.idle = IdleConnections(self)
         self.pipeline = RequestPipeline(
             node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec
         )
@@ -198,6 +200,7 @@ class Broker:
 
     def connection_opened(self, connection: int, peer: str) -> None:
         self.pipeline.opened(connection, peer)
+        self.idle.opened(connection)
 
     def frame_received(self, connection: int, frame: memoryview) -> None:
         self.pipeline.frame(connection, frame)

@@ -25,7 +25,7 @@ class Connection:
 
     __slots__ = (
         "number", "source", "name", "peer", "muted", "waiting", "waiting_bytes", "held", "closed",
-        "client_id", "software", "negotiated", "processor",
+        "client_id", "software", "negotiated", "processor", "used_us",
     )  # fmt: skip
 
     def __init__(self, number: int, source: str, name: str, peer: str, processor: int) -> None:
@@ -34,6 +34,7 @@ class Connection:
         self.name = name
         self.peer = peer
         self.processor = processor
+        self.used_us = 0
         self.muted = False
         self.waiting: deque[Request | memoryview] = deque()
         self.waiting_bytes = 0

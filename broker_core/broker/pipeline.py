@@ -112,6 +112,7 @@ class RequestPipeline:
         """A frame of an outside client."""
         connection = self.outside.get(number)
         if connection is not None:
+            connection.used_us = self.node.world.now_us
             self._arrived(connection, frame)
 
     def message(self, source: str, request: Request) -> None:

@@ -2,6 +2,9 @@
 
 Version 4 asks for several keys at once. The internal topic is created when it is first needed;
 meanwhile the answer is COORDINATOR_NOT_AVAILABLE.
+
+Every producer with a transactional id asks here first. Without transactions the answer must be one that
+ends it: COORDINATOR_NOT_AVAILABLE means "ask again", and its `initTransactions` would hang for a minute.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ def handle(broker: Broker, context: RequestContext) -> None:
 
 
 def _find(broker: Broker, key_type: int, key: str) -> m.FindCoordinatorResponse.Coordinator:
-    if key_type == TRANSACTION:
-        return _failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if key_type == TRANSACTION and not broker.transactions_enabled:
+        return _failed(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if key_type != GROUP:
         return _failed(key, ErrorCode.INVALID_REQUEST)
     if not broker.cache.contains(OFFSETS_TOPIC):
