@@ -5,6 +5,8 @@
  * takes none). Messages of one kind on one way within MERGE_MS travel as one dot with a count, so a
  * busy cluster shows how much goes where and the canvas stays cheap. With reduced motion nothing
  * travels: the way lights up with the dot at its end.
+ *
+ * While the cluster stands still, what is really under way stands on its way instead (`standing`).
  */
 import { along, boxOf, way } from "./layout.js";
 import { brokerOf } from "../model/names.js";
@@ -37,6 +39,8 @@ export class Dots {
     this.context = canvas.getContext("2d");
     this.flights = [];
     this.recent = new Map();
+    this.standing = []; // model/flights.js
+    this.chosen = null;
     this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
     this.clean = true;
   }
@@ -65,6 +69,14 @@ export class Dots {
     this.recent.clear();
   }
 
+  /** What stands still on its way; another list, or another chosen one, is drawn anew. */
+  stand(standing, chosen) {
+    const same = this.chosen === chosen && this.standing.length === standing.length && standing.every((one, index) => one.key === this.standing[index].key && one.share === this.standing[index].share);
+    if (same) return;
+    Object.assign(this, { standing, chosen, clean: false });
+    if (standing.length) this.clear();
+  }
+
   get busy() {
     return this.flights.length > 0 || !this.clean;
   }
@@ -73,15 +85,21 @@ export class Dots {
   hit(x, y, scene, state, wall) {
     let best = null;
     let least = HIT;
-    for (const flight of this.flights) {
+    for (const flight of [...this.standing, ...this.flights]) {
       const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
       if (!from || !to || from === to) continue;
-      const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
-      const at = along(way(scene, from, to, flight.answer), this.reduced.matches ? 1 : share * share * (3 - 2 * share));
+      const at = along(way(scene, from, to, flight.answer), this.#share(flight, wall));
       const far = Math.hypot(at.x - x, at.y - y);
       if (far < least) [best, least] = [flight, far];
     }
     return best;
+  }
+
+  /** How far on its way a message is drawn. */
+  #share(flight, wall) {
+    if (flight.share !== undefined) return flight.share;
+    const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
+    return this.reduced.matches ? 1 : share * share * (3 - 2 * share);
   }
 
   /** Draw what is under way at `wall`. */
@@ -96,6 +114,7 @@ export class Dots {
     const labelled = this.flights.length <= LABELLED;
     this.taken = [];
     for (const flight of this.flights) this.#flight(flight, scene, state, palette, wall, labelled);
+    for (const flight of this.standing) this.#stands(flight, scene, state, palette);
     this.clean = this.flights.length === 0;
   }
 
@@ -106,7 +125,7 @@ export class Dots {
     const { context } = this;
     const curve = way(scene, from, to, flight.answer);
     const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
-    const at = along(curve, this.reduced.matches ? 1 : share * share * (3 - 2 * share));
+    const at = along(curve, this.#share(flight, wall));
     const broker = brokerOf(flight.from);
     const colour = flight.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
     context.globalAlpha = flight.quiet ? 0.55 : 1;
@@ -124,6 +143,20 @@ export class Dots {
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     if (labelled && !flight.quiet && (flight.failed || share < 0.8)) this.#label(at, flight, palette);
     context.globalAlpha = 1;
+  }
+
+  #stands(flight, scene, state, palette) {
+    const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
+    if (!from || !to || from === to) return;
+    const { context } = this;
+    const at = along(way(scene, from, to, flight.answer), flight.share);
+    const broker = brokerOf(flight.from);
+    context.fillStyle = flight.kind === "closed" ? palette.bad : broker ? palette.broker(broker) : palette.ink;
+    context.strokeStyle = flight.key === this.chosen ? palette.ink : palette.ground;
+    context.lineWidth = flight.key === this.chosen ? 3 : 1.5;
+    this.#shape(at, flight, flight.first ? 7.5 : 5.5);
+    context.stroke();
+    if (flight.first) this.#label(at, { ...flight, count: 1 + this.standing.filter((one) => one.from === flight.from && one.to === flight.to && one !== flight).length }, palette);
   }
 
   #shape({ x, y }, { answer, quiet }, size) {

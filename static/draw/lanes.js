@@ -5,6 +5,8 @@ const LEFT = 116;
 const RIGHT = 14;
 const TOP = 16;
 const BOTTOM = 22;
+const CROWD = 160; // arrows, from which on the everyday ones are only shaded
+const EVERYDAY = new Set(["Fetch", "Produce", "Heartbeat", "Metadata", "OffsetCommit", "ApiVersions", ""]);
 
 export class Lanes {
   constructor(canvas) {
@@ -32,8 +34,8 @@ export class Lanes {
     context.beginPath();
     context.rect(LEFT - 6, 0, width - LEFT + 6, height);
     context.clip();
-    this.#arrows(sketch, frame);
-    this.#marks(sketch, frame);
+    const labels = [...this.#arrows(sketch, frame), ...this.#marks(sketch, frame)];
+    this.#labels(labels, frame);
     context.restore();
   }
 
@@ -89,28 +91,30 @@ export class Lanes {
     const { x, y, palette, selected } = frame;
     const used = new Set();
     const labels = [];
-    const crowded = arrows.length > 160;
+    const crowded = arrows.length > CROWD;
     for (const arrow of arrows) {
       const [ax, ay, bx, by] = [x(arrow.x1), y(arrow.a), x(arrow.x2), y(arrow.b)];
-      const slot = `${Math.round(ax / 3)}:${arrow.a}:${arrow.b}:${arrow.answer}`;
-      if (used.has(slot) && arrow.position !== selected) continue;
+      const chosen = arrow.position === selected;
+      const shaded = crowded && !chosen && !arrow.failed && EVERYDAY.has(arrow.label);
+      const slot = `${Math.round(ax / (shaded ? 5 : 3))}:${arrow.a}:${arrow.b}:${shaded || arrow.answer}`;
+      this.hits.push({ x: (ax + bx) / 2, y: (ay + by) / 2, position: arrow.position, x1: ax, y1: ay, x2: bx, y2: by });
+      if (used.has(slot) && !chosen) continue;
       used.add(slot);
       const broker = brokerOf(lanes[arrow.a]);
       context.strokeStyle = context.fillStyle = arrow.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
-      context.lineWidth = arrow.position === selected ? 3 : 1.2;
-      context.globalAlpha = crowded && arrow.position !== selected ? 0.4 : 1;
-      context.setLineDash(arrow.answer ? [3, 3] : []);
+      context.lineWidth = chosen ? 3 : shaded ? 1 : 1.2;
+      context.globalAlpha = shaded ? 0.22 : 1;
+      context.setLineDash(arrow.answer && !shaded ? [3, 3] : []);
       context.beginPath();
       context.moveTo(ax, ay);
       context.lineTo(bx, by);
       context.stroke();
       context.setLineDash([]);
-      if (!crowded || arrow.position === selected) this.#head(ax, ay, bx, by);
+      if (!shaded) this.#head(ax, ay, bx, by);
       context.globalAlpha = 1;
-      this.hits.push({ x: (ax + bx) / 2, y: (ay + by) / 2, position: arrow.position, x1: ax, y1: ay, x2: bx, y2: by });
-      if (arrow.label && !crowded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
+      if (arrow.label && !shaded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
     }
-    this.#labels(labels, frame);
+    return labels;
   }
 
   #head(ax, ay, bx, by) {
@@ -124,13 +128,13 @@ export class Lanes {
     context.fill();
   }
 
-  /** Labels that do not cover one another; the first come stay. */
+  /** Labels that do not cover one another: those of marks first, then in their order. */
   #labels(labels, { palette, width: edge }) {
     const { context } = this;
     context.font = palette.font(11);
     context.lineJoin = "round";
     const taken = [];
-    for (const [text, wanted, base] of labels) {
+    for (const [text, wanted, base] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
       const width = context.measureText(text).width;
       const left = Math.min(wanted, edge - width - 2);
       if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 12)) continue;
@@ -151,13 +155,13 @@ export class Lanes {
     for (const mark of marks) {
       const [at, lane] = [x(mark.x), y(mark.lane)];
       const slot = `${Math.round(at / 4)}:${mark.lane}:${mark.kind}`;
-      if (used.has(slot) && !mark.label) continue;
+      if (used.has(slot) && (!mark.label || mark.kind === "hw")) continue;
       used.add(slot);
-      this.#mark(mark.kind, at, lane, palette, mark.position === selected);
+      this.#mark(many && mark.kind === "hw" ? "tick" : mark.kind, at, lane, palette, mark.position === selected);
       this.hits.push({ x: at, y: lane, position: mark.position, near: true });
       if (mark.label && !(many && mark.kind === "hw")) labels.push([mark.label, at + 8, lane - 8]);
     }
-    this.#labels(labels, frame);
+    return labels.map((label) => [...label, true]);
   }
 
   #mark(kind, x, y, palette, chosen) {
@@ -176,11 +180,12 @@ export class Lanes {
       context.stroke();
       return;
     }
-    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, hw: palette.ink }[kind];
+    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, hw: palette.ink, tick: palette.ink }[kind];
     if (kind === "start") path([-0.8, -1], [1, 0], [-0.8, 1]);
     else if (kind === "expand") path([0, -1], [1, 0.8], [-1, 0.8]);
     else if (kind === "shrink") path([0, 1], [1, -0.8], [-1, -0.8]);
     else if (kind === "hw") path([-0.25, -1.1], [0.25, -1.1], [0.25, 1.1], [-0.25, 1.1]);
+    else if (kind === "tick") path([-0.1, 0], [0.1, 0], [0.1, 0.9], [-0.1, 0.9]);
     else if (kind === "crown") path([-1, 0.8], [-1.1, -0.8], [-0.4, 0], [0, -1.1], [0.4, 0], [1.1, -0.8], [1, 0.8]);
     else path([0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]);
     context.closePath();

@@ -3,6 +3,8 @@ import { refusal } from "../model/refusals.js";
 import { Runner } from "../model/macros.js";
 import { Inquiry } from "./inquiry.js";
 import { Measure } from "./measure.js";
+import { Messages } from "./messages.js";
+import { positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
 
 const TICK_MS = 120;
@@ -14,7 +16,20 @@ export function prepare(app) {
   app.asking = () => Promise.resolve({ ok: false, lost: true });
   app.measure = new Measure(app.inquiry, app.clock);
   app.runner = new Runner(app);
-  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null });
+  app.messages = new Messages((question, progress) => app.asking(question, progress), () => { app.dirty = true; });
+  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, messageLit: null, flight: null });
+  Object.defineProperty(app, "standing", { get: () => underWay(app) });
+  app.lookAtFlight = (flight) => {
+    const position = positionOf(app.history, flight);
+    app.set({ flight: flight.key, looked: position ?? app.looked, messageLit: null });
+    app.showTab("request");
+  };
+  app.deliver = async ({ from, to }) => {
+    const answer = await app.command({ do: "deliver_next", between: [from, to] });
+    await app.inquiry.fresh("flights");
+    app.set({ flight: null });
+    return answer;
+  };
   app.refusal = (answer) => refusal(answer, app.words);
   app.lookAt = (position) => {
     app.set({ looked: position });
@@ -32,6 +47,18 @@ export function prepare(app) {
   };
 }
 
+/** What is under way, asked for while the cluster stands still or the tab of requests is open. */
+function underWay(app) {
+  const { clock, history } = app;
+  if (!clock.live || !(clock.cluster.paused || app.tab === "request")) return [];
+  const { found, t } = app.inquiry.get("flights");
+  const sentAt = (seq) => {
+    const position = history.positionOf(seq);
+    return position === null ? null : history.at(position)?.t ?? null;
+  };
+  return found ? standing(found.flights, t, sentAt) : [];
+}
+
 async function goToSeq(app, seq) {
   await app.desk.past?.toSeq(seq);
   const position = app.history.positionOf(seq);
@@ -40,12 +67,21 @@ async function goToSeq(app, seq) {
   app.set({});
 }
 
+/** The chosen message if it is the first of its link, else the first of all. */
+function deliverFirst(app) {
+  const { standing } = app;
+  const chosen = standing.find((one) => one.key === app.flight && one.first) ?? standing.find((one) => one.first);
+  if (chosen) app.deliver(chosen);
+  else app.showTab("request");
+}
+
 function keys(app) {
   let lesson = -Infinity;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input:not([type=checkbox]), select, textarea")) return;
     const key = event.key.toLowerCase();
     if (key === "h") app.set({ ledgerView: app.ledgerView === "bytes" ? "batches" : "bytes" });
+    else if (key === "d") deliverFirst(app);
     else if (key === "x") lesson = performance.now();
     else if (performance.now() - lesson < LESSON_MS) {
       const wanted = Object.entries(LESSON_KEYS).find(([, digit]) => digit === event.key)?.[0];
@@ -57,7 +93,7 @@ function keys(app) {
 
 /** Once the wire is there. */
 export function connect(app, socket, screen) {
-  app.asking = (question) => socket.ask(question);
+  app.asking = (question, progress) => socket.ask(question, progress);
   app.inquiry.open = true;
   const send = app.send;
   app.send = (command) => {
@@ -73,6 +109,7 @@ export function connect(app, socket, screen) {
     const flight = app.scene && screen.dots.hit(event.clientX - left, event.clientY - top, app.scene, app.state, performance.now());
     if (!flight) return;
     event.stopPropagation();
+    if (flight.key) return app.lookAtFlight(flight);
     const position = app.history.positionOf(flight.seq);
     if (position !== null && position >= 0) app.lookAt(position);
   }, true);

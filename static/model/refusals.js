@@ -7,6 +7,7 @@
 const KNOWN = [
   [/^(\S+) is (stopped|paused|running) already$/, "already", ["node", "state"]],
   [/^(\S+) is stopped$/, "stopped", ["node"]],
+  [/^(\S+) is paused$/, "paused", ["node"]],
   [/^(\S+) is not paused$/, "not_paused", ["node"]],
   [/^(\S+) is paused: it cannot shut down$/, "paused_shutdown", ["node"]],
   [/^there is no broker (\d+)/, "no_broker", ["broker"]],
@@ -32,6 +33,10 @@ const KNOWN = [
   [/^the class's token is for looking only$/, "look_only", []],
   [/^run (\S+) has ended$/, "run_ended", ["run"]],
   [/^there is no open run (\S+?)[;,]/, "run_ended", ["run"]],
+  [/^nothing is under way from (\S+) to (\S+)$/, "not_under_way", ["from", "to"]],
+  [/^it never was under way/, "lost_message", []],
+  [/^what this client sent is not in the recorded inputs$/, "not_recorded", []],
+  [/disks that (?:the run|it) began with were too large to keep$/, "start_too_large", []],
   [/^speed is between/, "speed", []],
   [/^unknown command '(\w+)'/, "unknown", ["command"]],
 ];

@@ -13,6 +13,7 @@ import { h } from "./patch.js";
 const LINE = 16;
 const MOST = 512;
 const KINDS = 3;
+const FIELDS = 80;
 
 /** For each byte of a batch the index of its field. */
 export function fieldsOfBytes(batch) {
@@ -33,40 +34,41 @@ export function pieces(batch, owner, from, to) {
   return found;
 }
 
-const kept = { hex: null, owner: null };
+const owners = new WeakMap();
 
 function ownerOf(batch) {
-  if (kept.hex !== batch.hex) Object.assign(kept, { hex: batch.hex, owner: fieldsOfBytes(batch) });
-  return kept.owner;
+  if (!owners.has(batch)) owners.set(batch, fieldsOfBytes(batch));
+  return owners.get(batch);
 }
 
-function light(view, index) {
-  return { onmouseenter: () => view.set({ fieldLit: index }), onfocus: () => view.set({ fieldLit: index }) };
+/** `lit`: where the view remembers which field is lit. */
+function light(view, index, lit) {
+  return { onmouseenter: () => view.set({ [lit]: index }), onfocus: () => view.set({ [lit]: index }) };
 }
 
-function hex(view, batch) {
+export function hex(view, batch, lit = "fieldLit") {
   const owner = ownerOf(batch);
   const size = Math.min(batch.size, batch.hex.length / 2, MOST);
   const lines = [];
   for (let from = 0; from < size; from += LINE) {
     lines.push(h("div", { key: from, class: "hex-line" }, h("span", { class: "hex-at" }, from.toString(16).padStart(4, "0")),
       pieces(batch, owner, from, Math.min(size, from + LINE)).map((piece) => h("span", {
-        key: piece.begin, class: `hex-piece k${piece.field % KINDS}${piece.field === view.fieldLit ? " lit" : ""}`, onmouseenter: light(view, piece.field).onmouseenter, onclick: () => view.set({ fieldLit: piece.field }),
+        key: piece.begin, class: `hex-piece k${piece.field % KINDS}${piece.field === view[lit] ? " lit" : ""}`, onmouseenter: light(view, piece.field, lit).onmouseenter, onclick: () => view.set({ [lit]: piece.field }),
       }, piece.text))));
   }
   return h("div", { key: "hex", class: "hex", "aria-hidden": "true" }, lines);
 }
 
-function fieldText(view, batch) {
+export function fieldText(view, batch, lit = "fieldLit") {
   const { words } = view;
-  const field = batch.fields[view.fieldLit];
+  const field = batch.fields[view[lit]];
   if (!field) return h("p", { key: "field", class: "field-text" }, words.t("bytes.how"));
   const value = field.value === null || typeof field.value === "object" ? JSON.stringify(field.value) : String(field.value);
   return h("p", { key: "field", class: "field-text", "aria-live": "polite" }, h("b", {}, field.name), ` = ${value.slice(0, 90)} `,
     h("small", {}, words.t("bytes.field_at", { from: field.offset, to: field.offset + field.size - 1, n: field.size }), field.type ? ` · ${field.type}` : ""), h("span", { class: "hint" }, ` ${field[words.language] ?? field.en ?? ""}`));
 }
 
-function fields(view, batch) {
+export function fields(view, batch, lit = "fieldLit") {
   const move = (event) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!by) return;
@@ -75,8 +77,8 @@ function fields(view, batch) {
     const next = event.currentTarget.parentNode[by > 0 ? "nextElementSibling" : "previousElementSibling"]?.firstElementChild;
     next?.focus();
   };
-  return h("ul", { key: "fields", class: "byte-fields", "aria-label": view.words.t("bytes.fields") }, batch.fields.slice(0, 80).map((field, index) => h("li", { key: index },
-    h("button", { type: "button", class: `byte-field k${index % KINDS}${index === view.fieldLit ? " lit" : ""}`, "data-field": field.name, "aria-pressed": String(index === view.fieldLit), onclick: () => view.set({ fieldLit: index }), onkeydown: move, ...light(view, index) }, field.name))));
+  return h("ul", { key: "fields", class: "byte-fields", "aria-label": view.words.t("bytes.fields") }, batch.fields.slice(0, FIELDS).map((field, index) => h("li", { key: index },
+    h("button", { type: "button", class: `byte-field k${index % KINDS}${index === view[lit] ? " lit" : ""}`, "data-field": field.name, "aria-pressed": String(index === view[lit]), onclick: () => view.set({ [lit]: index }), onkeydown: move, ...light(view, index, lit) }, field.name))));
 }
 
 function records(view, found) {

@@ -3,7 +3,7 @@ import { h } from "./patch.js";
 
 const KEYS = [
   [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"], [["F"], "fork"],
-  [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
+  [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
 ];
 
 export function help({ words, closeHelp }) {

@@ -3,7 +3,7 @@ import { rows } from "../../model/figures.js";
 import { byNumber } from "../../model/names.js";
 import { brokerClass } from "../../draw/palette.js";
 import { count } from "../../i18n/format.js";
-import { asOf, badge, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
+import { WIDE, asOf, badge, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
 import { h } from "../patch.js";
 
 const PARTITIONS = 60;
@@ -17,7 +17,7 @@ function card(view, id) {
   return h("article", { key: id, class: `fact-card ${brokerClass(id)}` },
     h("h3", {}, badge(id, "leader"), h("button", { type: "button", class: "plain more", "data-broker-card": id, onclick: () => view.set({ brokerOpen: id }) }, `${words.t("noun.broker")} ${id} ›`), h("span", { class: "lever-state" }, words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`))),
     facts([
-      [words.t("brokers.address"), broker.port ? `${broker.host}:${broker.port}` : words.t("brokers.none")],
+      [words.t("brokers.address"), broker.port ? `${broker.host}:${broker.port}` : words.t("brokers.none"), WIDE],
       [words.t("brokers.leads"), count(leads)], [words.t("brokers.replicas"), count(own.length)],
       [words.t("brokers.connections"), count(guests)], [words.t("brokers.starts"), count(broker.incarnation ?? 0)],
       [words.t("brokers.rack"), broker.rack ?? words.t("brokers.none")],

@@ -7,9 +7,11 @@ export function badge(id, kind, label) {
   return h("span", { key: id, class: `badge ${brokerClass(id)} ${kind}`, "aria-label": label, role: label ? "img" : null }, id);
 }
 
-/** Names and values, two pairs a line. */
+/** Names and values, two pairs a line; a pair that is `WIDE` has a line of its own. */
+export const WIDE = "wide";
+
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value, kind]) => [h("dt", {}, name), h("dd", { class: kind ?? null }, value)]));
 }
 
 /** A table: heads are texts or [text, "number"]. */
@@ -29,7 +31,8 @@ export const hint = (key, text) => h("p", { key, class: "hint" }, text);
 export function bytes(size) {
   if (size === null || size === undefined) return "–";
   if (size < 10_000) return `${count(size)} B`;
-  return size < 10_000_000 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / 1048576).toFixed(1)} MiB`;
+  const [unit, name] = size < 10_000_000 ? [1024, "KiB"] : size < 2 ** 30 ? [2 ** 20, "MiB"] : [2 ** 30, "GiB"];
+  return `${(size / unit).toFixed(1).replace(/\.0$/, "")} ${name}`;
 }
 
 /** Microseconds as milliseconds. */

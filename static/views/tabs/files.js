@@ -1,5 +1,5 @@
 /** One replica's files: segments with their indexes, what is safe on the disk, index entries. */
-import { asOf, badge, bytes, choices, cell, facts, head, hint, number, table, title } from "./common.js";
+import { WIDE, asOf, badge, bytes, choices, cell, facts, head, hint, number, table, title } from "./common.js";
 import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
 
@@ -38,7 +38,7 @@ export function filesTab(view) {
     asOf(view, entry),
     found && [
       h("p", { key: "dir", class: "hint" }, badge(broker, "in"), h("code", {}, `${found.directory}/`)),
-      facts([[words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)], ["segment.bytes", bytes(found.segment_bytes)], ["index.interval.bytes", bytes(found.index_interval_bytes)]]),
+      facts([[words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)], ["segment.bytes", bytes(found.segment_bytes), WIDE], ["index.interval.bytes", bytes(found.index_interval_bytes), WIDE]]),
       hint("flush", words.t("files.flush_hint")), title("segments", words.t("files.segments", { n: found.segments.length })),
       [...found.segments].reverse().slice(0, 20).map((one) => segment(view, one, one.base === open)),
     ],

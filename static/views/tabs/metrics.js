@@ -1,7 +1,7 @@
 /** Kafka's own metrics before and after the last fault. */
 import { difference, ranked, registryKey, shortName } from "../../inspect/measure.js";
 import { commandText, seconds } from "../../i18n/format.js";
-import { badge, cell, head, hint, table } from "./common.js";
+import { badge, cell, hint, table } from "./common.js";
 import { h } from "../patch.js";
 
 const ROWS = 60;
@@ -17,9 +17,12 @@ function row(one, meaning, words) {
   const entry = meaning[registryKey(one.name)];
   const wrong = entry?.normal !== null && entry?.normal !== undefined && one.after !== null && one.after !== entry.normal;
   const text = entry?.[words.language] ?? "";
-  return h("tr", { key: `${one.name}@${one.broker}`, class: wrong ? "offline" : "", title: one.name },
-    head(h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text)), cell(badge(one.broker, "in")),
-    cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one.delta)}`, "number"));
+  return [
+    h("tr", { key: `${one.name}@${one.broker}:name`, class: `metric-name${wrong ? " offline" : ""}`, title: one.name },
+      h("th", { scope: "rowgroup", colspan: 4 }, h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text))),
+    h("tr", { key: `${one.name}@${one.broker}`, class: `metric-row${wrong ? " offline" : ""}` },
+      cell(badge(one.broker, "in")), cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one.delta)}`, "number")),
+  ];
 }
 
 export function metricsTab(view) {
@@ -35,7 +38,7 @@ export function metricsTab(view) {
   const about = before.command ? commandText(before.command, words.words) : words.t("metrics.marked");
   return [
     hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
-    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("metrics.name"), words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).map((one) => row(one, meaning, words)))
+    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).flatMap((one) => row(one, meaning, words)))
       : hint("none", words.t("metrics.none")),
     rows.length > ROWS && hint("more", words.t("config.more", { n: rows.length - ROWS })),
   ];

@@ -1,11 +1,15 @@
-/** One request: who sent it, when it arrived, how long it stood in each stage, what led to it. */
+/** What is under way; one request: who sent it, how long it stood in each stage, what led to it, its bytes. */
 import { requestAt, isRequest } from "../../model/request.js";
 import { seconds } from "../../i18n/format.js";
+import { questionOf } from "../../model/flights.js";
+import { fieldText, fields as byteFields, hex } from "../bytes.js";
+import { segments } from "../levers.js";
 import { facts, hint, ms, title } from "./common.js";
 import { h } from "../patch.js";
 
 const STAGES = [["queue_us", "request.queue"], ["local_us", "request.local"], ["remote_us", "request.remote"], ["response_us", "request.response"]];
 const RECENT = 14;
+const UNDER_WAY = 40;
 
 function stages(request, words) {
   if (!request.stages) return hint("no-stages", words.t("request.no_stages"));
@@ -42,6 +46,55 @@ function lose(view, request) {
   return h("button", { key: "lose", type: "button", onclick: () => view.command({ do: "lose_next", between: [request.client, request.broker], api: request.api }) }, view.words.t("request.lose", { api: request.api }));
 }
 
+// -- under way ------------------------------------------------------------------------------
+const label = (flight, words) => (flight.kind === "closed" ? words.t("flights.closed") : `${flight.kind === "response" ? "◆" : "●"} ${flight.api ?? "?"}${flight.correlation === undefined ? "" : ` #${flight.correlation}`}`);
+
+function flight(view, one) {
+  const { words, clock } = view;
+  const wait = one.at - clock.clusterTime();
+  const deliver = () => view.deliver(one);
+  return h("li", { key: one.key, class: `flight${view.flight === one.key ? " chosen" : ""}` },
+    h("button", { type: "button", class: "plain more", "data-flight": one.key, onclick: () => view.lookAtFlight(one) }, label(one, words)),
+    h("span", {}, `${words.name(one.from)} → ${words.name(one.to)}`, h("small", {}, ` · ${wait > 0 ? words.t("flights.arrives", { ms: Math.ceil(wait / 1000) }) : words.t("flights.due")}`)),
+    one.first ? h("button", { type: "button", "data-deliver": one.key, "aria-label": words.t("flights.deliver_this", { what: label(one, words) }), onclick: deliver }, words.t("flights.deliver"))
+      : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
+}
+
+/** What is under way now; only the first of a link can be the next. */
+function underWay(view) {
+  const { words, clock } = view;
+  if (!clock.live) return null;
+  const { standing } = view;
+  return [
+    title("flights", words.t("flights.title", { n: standing.length })),
+    standing.length ? [hint("flights-hint", words.t(clock.cluster.paused ? "flights.hint" : "flights.running")), h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one)))]
+      : hint("flights-none", words.t(clock.cluster.paused ? "flights.none" : "flights.none_running")),
+  ];
+}
+
+// -- bytes ----------------------------------------------------------------------------------
+/** The bytes of the request or of its answer: asked for once, for it may take a while. */
+function messageBytes(view, request) {
+  const { words, messages } = view;
+  const sides = [["request", words.t("message.request")], ["answer", words.t("message.answer")]].filter(([side]) => questionOf(request, side === "answer"));
+  if (!sides.length) return null;
+  const shown = messages.shown?.of === messageKey(request) ? messages.shown : null;
+  const ask = (side) => messages.ask(messageKey(request), side, questionOf(request, side === "answer"));
+  return [
+    title("bytes-title", words.t("message.bytes")),
+    h("div", { key: "bytes-side", class: "look-row" }, segments("message", words.t("message.bytes"), sides, shown?.side ?? null, ask)),
+    !shown && hint("bytes-how", words.t("message.how")),
+    shown?.waiting && h("p", { key: "bytes-wait", class: "hint", role: "status" }, words.t("message.wait", { share: shown.share })),
+    shown?.error && h("p", { key: "bytes-error", class: "hint" }, words.t("message.none", { error: view.refusal({ error: shown.error }) })),
+    shown?.found && [
+      hint("bytes-facts", `${words.t("message.size", { n: shown.found.size })} · ${words.t(`message.${shown.found.how}`)}`),
+      hex(view, shown.found, "messageLit"), fieldText(view, shown.found, "messageLit"), byteFields(view, shown.found, "messageLit"),
+    ],
+  ];
+}
+
+const messageKey = (request) => `${request.client}>${request.broker}:${request.api}#${request.correlation}`;
+
 function one(view, position) {
   const { words, history } = view;
   const event = history.at(position);
@@ -51,7 +104,7 @@ function one(view, position) {
     h("h3", { key: "name", class: "look-title" }, request ? `${request.api}${request.version === null ? "" : ` v${request.version}`} #${request.correlation}` : words.say(event)),
     request && facts([[words.t("request.from"), name(request.client)], [words.t("request.to"), name(request.broker)], request.clientId && ["client.id", request.clientId],
       [words.t("request.took"), request.took === null ? words.t("request.open") : ms(request.took)], [words.t("request.answer"), request.error === null ? "…" : request.error === "NONE" ? "✓ NONE" : `✕ ${request.error}`]]),
-    request && [title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")), course(view, request), lose(view, request)],
+    request && [title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")), course(view, request), lose(view, request), messageBytes(view, request)],
     chain(view, position), fields(event, words),
   ];
 }
@@ -71,8 +124,9 @@ function recent(view) {
 }
 
 export function requestTab(view) {
-  const { history, words, selected, looked } = view;
+  const { history, words, selected, looked, clock } = view;
   const position = looked ?? (selected !== null && isRequest(history.at(selected)) ? selected : null);
   const there = position !== null && history.at(position);
-  return [!there && hint("how", words.t("request.how")), there && one(view, position), recent(view)];
+  const paused = clock.live && clock.cluster.paused;
+  return [!there && hint("how", words.t("request.how")), paused && underWay(view), there && one(view, position), !paused && underWay(view), recent(view)];
 }

@@ -1,0 +1,52 @@
+/**
+ * Messages under way in a world that stands still: where on their link they are, which is the first of it,
+ * and which question finds their bytes. No DOM.
+ *
+ *     sent at 10 ms, arrives at 30 ms, now 20 ms     half way
+ *     due in this instant                            at the end of the way, the first in front
+ *
+ * A connection is a TCP connection: of the messages of one link only the first can be delivered next.
+ */
+const QUEUE = 0.12; // messages that are due stand this far behind one another
+
+const linkOf = ({ from, to }) => `${from}>${to}`;
+
+/** The same message, whoever tells of it. */
+export const keyOf = ({ from, to, kind, api, correlation, sent }) => `${from}>${to}:${kind}:${api ?? ""}#${correlation ?? sent}`;
+
+/** Flights with {key, first, behind, share, answer, label}; `now` and `sentAt(seq)` are virtual microseconds. */
+export function standing(flights, now, sentAt) {
+  const lines = new Map();
+  return flights.map((flight) => {
+    const line = linkOf(flight);
+    const behind = lines.get(line) ?? 0;
+    lines.set(line, behind + 1);
+    const sent = sentAt(flight.sent);
+    const share = flight.at > now && sent !== null && sent < flight.at ? (now - sent) / (flight.at - sent) : 0.85 - QUEUE * behind;
+    return { ...flight, key: keyOf(flight), first: behind === 0, behind, share: Math.max(0.08, Math.min(0.92, share)), answer: flight.kind === "response", label: labelOf(flight) };
+  });
+}
+
+export const labelOf = ({ kind, api }) => (kind === "closed" ? "✕" : api ?? "?");
+
+/** The position of the event that sent a flight, or null when it is not known here. */
+export function positionOf(history, flight) {
+  const begin = history.positionOf(flight.sent);
+  if (begin === null) return null;
+  const code = flight.kind === "response" ? "response_sent" : "request_sent";
+  for (let at = begin; at < history.end; at += 1) {
+    const event = history.at(at);
+    if (event.seq !== flight.sent) break;
+    if (event.code === code && event.params.correlation === flight.correlation && String(event.params.to) === flight.to && event.params.api === flight.api) return at;
+  }
+  return null;
+}
+
+/** The question for the bytes of a request (see `request.js`), or of its answer; null when it cannot be told which. */
+export function questionOf(request, answer) {
+  const one = (code) => request.parts.find((part) => part.event.code === code)?.event;
+  const event = answer ? one("response_sent") : one("request_sent") ?? (/^\d+$/.test(request.client ?? "") ? one("request_received") : null);
+  if (!event || request.version === null || request.client === null || request.broker === null) return null;
+  const [from, to] = answer ? [request.broker, request.client] : [request.client, request.broker];
+  return { what: "message", seq: event.seq, t: event.t, from, to, api: request.api, version: request.version, correlation: request.correlation, answer };
+}
