@@ -93,6 +93,7 @@ export class Screen {
     }
     patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
+    this.dots.stand(app.clock.cluster.paused ? app.standing : [], app.flight);
     this.#lanes();
     this.#moment();
   }
