@@ -25,6 +25,7 @@ class HashedModules(ManifestStaticFilesStorage):
     """Django's manifest storage, with the names inside ES modules replaced as well."""
 
     support_js_module_import_aggregation = True
+    max_post_process_passes = 50  # one for each step of the longest chain of imports; Django allows five
 
 
 def _fingerprint(directory: Path) -> str:

@@ -6,9 +6,11 @@ import json
 import re
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import CHECKOUT
 from tests.web.conftest import Served
 
 
@@ -107,3 +109,21 @@ def test_rest_says_what_is_wrong_with_a_command(served: Served) -> None:
 def test_events_that_are_gone_say_so(served: Served) -> None:
     served.lab.forgotten = True
     assert fetch(served, "api/labs/lab/events?since=0")[0] == 410
+
+
+def test_modules_never_import_each_other_in_a_circle() -> None:
+    """A hashed name holds the names of what it imports: a circle would have no end."""
+    home = CHECKOUT / "static"
+    imports = {path: [(path.parent / name).resolve() for name in re.findall(r'from "(\.[^"]+)"', path.read_text())]
+               for path in home.rglob("*.js")}
+    done: dict[Path, None] = {}
+
+    def walk(path: Path, above: tuple[Path, ...]) -> None:
+        assert path not in above, " -> ".join(one.name for one in (*above, path))
+        if path not in done:
+            for one in imports[path]:
+                walk(one, (*above, path))
+            done[path] = None
+
+    for path in sorted(imports):
+        walk(path, ())
