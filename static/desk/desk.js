@@ -9,6 +9,7 @@ import { Past } from "../time/past.js";
 import { Forks } from "./forks.js";
 import { Lessons } from "./lessons.js";
 import { Receipts } from "./receipts.js";
+import { Spark } from "./spark/spark.js";
 import { Tour } from "./tour.js";
 
 const LIST_EVERY_MS = 4000;
@@ -27,6 +28,7 @@ export class Desk {
     this.forks = new Forks(app, this);
     this.lessons = new Lessons(app, this);
     this.receipts = new Receipts(app, this);
+    this.spark = new Spark(app, this);
     this.tour = new Tour(app, this);
     this.ready = new Promise((resolve) => { this.connected = resolve; });
     for (const name of ["show", "close", "look", "openRun", "closeRun"]) this[name] = this[name].bind(this);

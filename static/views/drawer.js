@@ -2,14 +2,16 @@
 import { receiptPanel } from "./receipt.js";
 import { runsPanel } from "./runs.js";
 import { scenariosPanel } from "./scenarios.js";
+import { sparkButton } from "./spark/buttons.js";
 import { h } from "./patch.js";
 
 const PANELS = { scenarios: scenariosPanel, runs: runsPanel, receipt: receiptPanel };
 
-export function deskButtons({ words, desk }) {
-  return Object.keys(PANELS).map((name) => h("button", {
+export function deskButtons(view) {
+  const { words, desk } = view;
+  return [...Object.keys(PANELS).map((name) => h("button", {
     key: name, type: "button", "data-panel": name, class: desk.panel === name ? "on" : "", "aria-expanded": String(desk.panel === name), "aria-controls": "drawer", onclick: () => desk.show(name),
-  }, words.t(`${name}.button`, { run: desk.run ?? "" })));
+  }, words.t(`${name}.button`, { run: desk.run ?? "" }))), sparkButton(view)];
 }
 
 /** What stands in the drawer; nothing while it is closed. */

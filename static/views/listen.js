@@ -1,6 +1,7 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
 import { compareDialog, forkDialog } from "./fork.js";
 import { help } from "./help.js";
+import { sparkDialog } from "./spark/dialog.js";
 import { SPEEDS } from "./timebar.js";
 import { patch } from "./patch.js";
 
@@ -75,7 +76,7 @@ function helpDialog(app) {
 
 function dialogs(app) {
   app.openDialog = (id) => {
-    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog };
+    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog };
     patch($(id), views[id](app));
     if (!$(id).open) $(id).showModal();
   };

@@ -1,6 +1,7 @@
 /** The receipt: what was acknowledged, read, lost, doubled, out of order; and where. */
 import { count, seconds } from "../i18n/format.js";
 import { h } from "./patch.js";
+import { replayButton } from "./spark/buttons.js";
 
 const SHOWN = 40;
 const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn" };
@@ -79,7 +80,8 @@ export function receiptPanel(view) {
     found && producers(found, words),
     h("div", { key: "acts", class: "run-acts" },
       h("button", { type: "button", "data-receipt": "again", disabled: loading, onclick: desk.receipts.load }, words.t(loading ? "receipt.loading" : "receipt.again")),
-      found && !found.finished && h("button", { type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), onclick: desk.receipts.readBack }, words.t("receipt.read_back"))),
+      found && !found.finished && h("button", { type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), onclick: desk.receipts.readBack }, words.t("receipt.read_back")),
+      desk.run && replayButton(view, desk.run)),
     found && !found.finished && h("p", { key: "outside", class: "hint" }, words.t("receipt.outside")),
     chain(view),
     places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),

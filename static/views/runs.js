@@ -2,6 +2,7 @@
 import { count, seconds } from "../i18n/format.js";
 import { treeOf } from "../model/fork.js";
 import { h } from "./patch.js";
+import { replayButton, rollingButton } from "./spark/buttons.js";
 
 /** What takes a while, with its share. */
 export function working({ words, desk }) {
@@ -27,6 +28,7 @@ function openEntry(view, one) {
     h("div", { class: "run-acts" },
       !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
       one.parent && desk.view(one.parent) && h("button", { type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent) }, words.t("runs.compare", { run: one.parent })),
+      replayButton(view, one.run), here && rollingButton(view),
       !one.live && h("button", { type: "button", "data-close": one.run, onclick: () => desk.closeRun(one.run) }, words.t("runs.close"))));
 }
 
@@ -50,7 +52,7 @@ function finishedEntry(view, one) {
     ].filter(Boolean).join(" · ")),
     h("div", { class: "run-acts" }, one.error
       ? h("span", { class: "none" }, one.error)
-      : h("button", { type: "button", "data-open": one.run, disabled: desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open"))));
+      : [h("button", { type: "button", "data-open": one.run, disabled: desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open")), replayButton(view, one.run)]));
 }
 
 export function runsPanel(view) {

@@ -4,6 +4,7 @@ import { judged } from "../model/judgement.js";
 import { h } from "./patch.js";
 import { receiptTable, verdict } from "./receipt.js";
 import { working } from "./runs.js";
+import { replayButton, sweepButton } from "./spark/buttons.js";
 
 /** A text of a scenario in the reader's language; English when there is no other. */
 export const told = (texts, words) => texts?.[words.language] ?? texts?.en ?? "";
@@ -126,6 +127,7 @@ function outcome(view) {
     h("div", { class: "run-acts" },
       facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment }, words.t("scenarios.moment")),
       h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),
+      replayButton(view, result.recorded), !lessons.one.own && sweepButton(view, lessons.one.name),
       h("button", { type: "button", "data-lesson": "link", onclick: (event) => lessons.shareRun(event.currentTarget) }, words.t("export.link"))),
     lessons.link && h("p", { key: "link" }, h("input", { class: "link", readonly: true, value: lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select() })),
     otherCourse(view, busy));

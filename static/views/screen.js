@@ -20,6 +20,9 @@ import { ledgerBody, ledgerTitle, ledgerViews } from "./ledger.js";
 import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
 import { legend, stage, stageText } from "./stage.js";
 import { patch } from "./patch.js";
+import { rollingSwitch } from "./spark/buttons.js";
+import { sparkDialog } from "./spark/dialog.js";
+import { rollingStrip } from "./spark/rolling.js";
 import { sentence, storyFilter, storyList } from "./story.js";
 import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
@@ -157,6 +160,9 @@ export class Screen {
     if (opened) $("drawer").querySelector(".drawer-body").focus();
     if ($("fork-dialog").open) patch($("fork-dialog"), forkDialog(app));
     if ($("compare-dialog").open) patch($("compare-dialog"), compareDialog(app));
+    if ($("spark-dialog").open) patch($("spark-dialog"), sparkDialog(app));
+    patch($("rolling-switch"), rollingSwitch(app));
+    patch($("rolling"), rollingStrip(app));
   }
 
   #slow(wall) {

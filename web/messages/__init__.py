@@ -1,9 +1,9 @@
 """Every sentence that a person reads, in English and Korean.
 
-Four JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
-receipts) and `inspect` (for the inspector and the levers), which join `page`, and `story` (what each
-journal event says and why it happens). The server alone uses `access`, `problems` and `api`. JSON needs
-no compiler on the learner's machine, the same file serves the server's first rendering, the browser and
+Five JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
+receipts), `inspect` (for the inspector and the levers) and `spark` (for replays, sweeps and rolling
+figures), which join `page`, and `story` (what each journal event says and why it happens). The server
+alone uses `access`, `problems` and `api`. JSON needs no compiler on the learner's machine, the same file serves the server's first rendering, the browser and
 node's tests, and a test compares the two languages key by key.
 
 A sentence has holes: `{broker|broker}` is the parameter `broker` shown by the filter `broker`.
@@ -29,7 +29,7 @@ def catalogue(language: str) -> dict[str, Any]:
     found: dict[str, Any] = {"language": language}
     for part in ("page", "story"):
         found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
-    for part in ("desk", "inspect"):
+    for part in ("desk", "inspect", "spark"):
         found["page"] |= json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
     return found
 

@@ -1,0 +1,163 @@
+/**
+ * What Spark has found, made ready to be drawn: axes of a heat map, scales, and which moment a row leads to.
+ *
+ * A row of an answer leads to an event of the run. Some say which (`seq`) or when (`from_us`, `t_us`); for the
+ * others the journal is asked for events of some codes, and the first that fits is taken.
+ */
+const TIMES = ["from_us", "at_us", "t_us"];
+const place = (row) => (event) => event.params.topic === row.topic && Number(event.params.partition) === Number(row.partition);
+const holds = (row) => (event) => place(row)(event) && event.params.base_offset <= row.offset && row.offset <= event.params.last_offset;
+
+/** Query -> row -> {codes, fits, last?}: which events of the journal are meant. */
+const MEANT = {
+  duplicated: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
+  reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
+  inconsistent: (row) => ({ codes: ["log_appended"], fits: holds(row), last: true }),
+  elections: (row) => ({ codes: ["leader_elected", "partition_offline"], fits: ({ code, params }) => (code === "leader_elected" ? params.reason === row.reason : /alive/.test(row.reason)) }),
+  isr_churn: (row) => ({ codes: ["isr_shrunk"], fits: place(row) }),
+  replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
+  latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
+  rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && params.after === "PreparingRebalance" }),
+  leader_skew: (row) => ({ codes: ["became_leader"], fits: ({ node }) => node === row.broker }),
+  key_skew: (row) => ({ codes: ["log_appended"], fits: place(row) }),
+  retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === `broker-${row.broker}` && params.topic === row.topic }),
+};
+
+/** {seq} | {t} | {lost: row} | {codes, fits} | null: where a row of an answer leads. `all`: the other answers by name. */
+export function momentOf(query, row, all = {}) {
+  if (Number.isInteger(row.seq)) return { seq: row.seq };
+  if (query === "lost") return { lost: row };
+  if (query === "receipt") return row.lost ? { lost: all.lost?.rows.find((one) => String(one.label).startsWith(row.producer)) ?? all.lost?.rows[0] } : null;
+  const time = TIMES.find((name) => Number.isFinite(row[name]));
+  if (time) return { t: row[time] };
+  return MEANT[query]?.(row) ?? null;
+}
+
+/** The event that a journal search means; null when none fits. */
+export function pick(events, { fits, last = false }) {
+  return (last ? events.findLast(fits) : events.find(fits)) ?? null;
+}
+
+export const LOSS_CODES = ["became_leader", "process_ended"];
+
+/**
+ * The event with which an acknowledged record was lost: the last leader of its partition that began at or below its
+ * offset, without it. When no such leader came (the record never reached a log), the first crash.
+ */
+export function lossIn(events, row) {
+  const leaders = events.filter((event) => event.code === "became_leader" && place(row)(event));
+  const took = row.offset >= 0 ? leaders.findLast((event, index) => index > 0 && event.params.leo <= row.offset) : null;
+  return took ?? events.find((event) => event.code === "process_ended" && event.params.how !== "shutdown") ?? null;
+}
+
+// -- plots ------------------------------------------------------------------------------------
+export const MOST = 40;
+
+/** Bars: [{index, label, parts: [{name, value, share}]}], at most MOST rows; share of the largest value. */
+export function barsOf({ rows, chart }, label) {
+  const shown = rows.slice(0, MOST);
+  const largest = Math.max(0, ...shown.flatMap((row) => chart.values.map((name) => Number(row[name] ?? 0)))) || 1;
+  return shown.map((row, index) => ({
+    index, label: label(row, chart.labels),
+    parts: chart.values.map((name) => ({ name, value: row[name], share: Number(row[name] ?? 0) / largest })),
+  }));
+}
+
+/** A step of 1, 2 or 5 times a power of ten that gives at most six ticks. */
+export function stepOf(end) {
+  const rough = Math.max(end, 1) / 6;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * ([1, 2, 5].find((one) => one * power >= rough) ?? 10);
+}
+
+/** Stretches of time: {end, ticks, lines: [{label, stretches: [{index, from, to, left, width}]}]}; times in microseconds. */
+export function spansOf({ rows, chart }, label) {
+  const [begin, until] = chart.values;
+  const end = Math.max(1, ...rows.map((row) => Number(row[until] ?? row[begin]))) * 1.05;
+  const lines = new Map();
+  for (const [index, row] of rows.entries()) {
+    const name = label(row, chart.labels);
+    const to = row[until] ?? end;
+    const stretch = { index, from: row[begin], to: row[until], left: row[begin] / end, width: (to - row[begin]) / end };
+    lines.set(name, [...(lines.get(name) ?? []), stretch]);
+  }
+  const step = stepOf(end);
+  const ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => ({ t: index * step, left: (index * step) / end }));
+  return { end, ticks, lines: [...lines].slice(0, MOST).map(([name, stretches]) => ({ label: name, stretches })) };
+}
+
+/** Points of a line through values that are 0 ... largest, in a box of w x h. */
+export function sparkline(values, w, h) {
+  const known = values.map((value) => Number(value ?? 0));
+  const largest = Math.max(...known, 0) || 1;
+  const step = known.length > 1 ? w / (known.length - 1) : 0;
+  return known.map((value, index) => `${(index * step).toFixed(1)},${(h - 1 - (value / largest) * (h - 2)).toFixed(1)}`).join(" ");
+}
+
+// -- sweeps -----------------------------------------------------------------------------------
+export const FIGURES = ["lost", "duplicated", "reordered", "mean_gap_s"];
+
+/** What a cell of the heat map tells: a figure a run; null when no run has ended. */
+export function valueOf(cell, figure) {
+  if (!cell?.runs) return null;
+  return figure === "mean_gap_s" ? cell.mean_gap_s : cell[figure] / cell.runs;
+}
+
+/** The heat map: rows by the first key, columns by the second; with more keys the others stand before the row's. */
+export function heatOf({ keys, cells }, figure) {
+  const [first, second, ...others] = Object.keys(keys);
+  const rows = new Map();
+  const columns = second ? keys[second] : [null];
+  for (const cell of cells) {
+    const name = [...others, ...(first ? [first] : [])].map((key) => `${key}=${cell.values[key]}`).join(", ");
+    if (!rows.has(name)) rows.set(name, {});
+    rows.get(name)[second ? cell.values[second] : null] = cell;
+  }
+  const largest = Math.max(0, ...cells.map((cell) => valueOf(cell, figure) ?? 0));
+  const shaded = (cell) => {
+    const value = valueOf(cell, figure);
+    return { cell, value, level: levelOf(value, largest) };
+  };
+  return { first, second, largest, columns, rows: [...rows].map(([name, by]) => ({ name, cells: columns.map((column) => (by[column] ? shaded(by[column]) : null)) })) };
+}
+
+export const LEVELS = 5;
+
+/** 0 for nothing, 1 ... LEVELS by the share of the largest value; null without one. */
+export function levelOf(value, largest) {
+  if (value === null || value === undefined) return null;
+  return value > 0 ? Math.max(1, Math.min(LEVELS, Math.ceil((LEVELS * value) / (largest || 1)))) : 0;
+}
+
+/** {worst, value, none, of}: the cell with most of a figure, and how many cells have nothing of it. */
+export function summary({ cells }, figure) {
+  const told = cells.map((cell) => ({ cell, value: valueOf(cell, figure) })).filter(({ value }) => value !== null);
+  const worst = told.reduce((best, one) => (best === null || one.value > best.value ? one : best), null);
+  return { worst: worst?.cell ?? null, value: worst?.value ?? 0, none: told.filter(({ value }) => value === 0).length, of: told.length };
+}
+
+/** How many seeds `1..20,25` are; null when it is not written so. */
+export function seedsIn(text) {
+  let count = 0;
+  for (const part of text.split(",")) {
+    const found = /^\s*(\d+)(?:\.\.(\d+))?\s*$/.exec(part);
+    if (!found || (found[2] !== undefined && Number(found[2]) < Number(found[1]))) return null;
+    count += found[2] === undefined ? 1 : Number(found[2]) - Number(found[1]) + 1;
+  }
+  return count;
+}
+
+/** Rows of the form as the grid of a request: [{key, values: "0, 1, all"}] -> {acks: ["0", "1", "all"]}. */
+export function gridOf(axes) {
+  const grid = {};
+  for (const { key, values } of axes) {
+    const chosen = [...new Set(values.split(",").map((one) => one.trim()).filter(Boolean))];
+    if (key.trim() && chosen.length) grid[key.trim()] = chosen;
+  }
+  return grid;
+}
+
+/** The same sweep from the shell. */
+export function shellOf(scenario, grid, seeds) {
+  return `./brokerlab sweep ${scenario}${Object.entries(grid).map(([key, values]) => ` --grid ${key}=${values.join(",")}`).join("")} --seeds ${seeds}`;
+}

@@ -1,0 +1,86 @@
+/** Replay with Spark: which run, how far the work is, the answers with their plots. */
+import { count } from "../../i18n/format.js";
+import { momentOf } from "../../model/spark.js";
+import { h } from "../patch.js";
+import { told } from "../scenarios.js";
+import { PLOTS, column, shown } from "./plots.js";
+import { bar, stagesLine, troubles, waitingFor } from "./progress.js";
+
+const BAD = new Set(["lost", "inconsistent", "damages"]);
+const WARN = new Set(["duplicated", "reordered", "stale"]);
+const LEFT = new Set(["run", "position"]);
+
+function chooser(view) {
+  const { words, desk } = view;
+  const { replay, setup } = desk.spark;
+  const names = [...new Set([replay.asked, ...desk.runs.open.map((one) => one.run), ...desk.runs.runs.filter((one) => one.finished).map((one) => one.run)])].filter(Boolean);
+  return h("div", { key: "choose", class: "spark-choose" },
+    h("label", { class: "field" }, h("span", {}, words.t("spark.run")),
+      h("select", { value: replay.asked ?? "", "data-spark": "run", disabled: replay.running, onchange: (event) => replay.choose(event.target.value) }, names.map((name) => h("option", { key: name, value: name }, name === desk.live ? `${name} · ${words.t("runs.live")}` : name)))),
+    h("button", { type: "button", class: "main", "data-spark": "start", disabled: replay.running || setup?.installed === false, onclick: replay.start }, words.t(replay.answers.length ? "spark.again" : "spark.replay")),
+    replay.found?.report && h("a", { href: replay.found.report, target: "_blank", rel: "noopener", class: "spark-report" }, words.t("spark.report")));
+}
+
+function progress(view) {
+  const { words, desk } = view;
+  const { replay } = desk.spark;
+  if (!replay.running) return null;
+  const { found } = replay;
+  const now = found.step ? words.t("spark.step", { what: title(found.step, replay, words) }) : waitingFor(found, words);
+  return [bar(words, "progress", found.progress, now, h("button", { type: "button", "data-spark": "cancel", onclick: replay.cancel }, words.t("cancel"))), stagesLine(found, words)];
+}
+
+/** The step that was done last: an answer by its title, a table by its name. */
+function title(step, replay, words) {
+  const answer = replay.answers.find((one) => one.query === step);
+  return answer ? told(answer.title, words) : step === "report" ? words.t("spark.report") : words.t("spark.table", { name: step });
+}
+
+const tone = ({ query, count: rows }) => (rows && BAD.has(query) ? "bad" : rows && WARN.has(query) ? "warn" : "");
+
+function contents(view) {
+  const { words, desk } = view;
+  const { replay } = desk.spark;
+  return h("nav", { key: "contents", class: "spark-contents", "aria-label": words.t("spark.answers") },
+    h("ul", {}, replay.answers.map((one) => h("li", { key: one.query }, h("button", {
+      type: "button", "data-answer": one.query, "aria-current": one === replay.answer ? "true" : null, class: `${one === replay.answer ? "here " : ""}${tone(one)}`, onclick: () => replay.pick(one.query),
+    }, h("span", {}, told(one.title, words)), h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", count(one.count)))))));
+}
+
+function table(answer, words, goTo, leads) {
+  const columns = answer.columns.filter((name) => !LEFT.has(name));
+  const numbers = new Set(columns.filter((name) => answer.rows.some((row) => typeof row[name] === "number")));
+  return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" }, h("table", { class: "partitions small spark-table" },
+    h("thead", {}, h("tr", {}, columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
+    h("tbody", {}, answer.rows.map((row, index) => h("tr", { key: index },
+      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words))),
+      h("td", {}, leads(row) ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment")) : null))))));
+}
+
+function answerView(view) {
+  const { words, desk } = view;
+  const { replay } = desk.spark;
+  const { answer } = replay;
+  if (!answer) return null;
+  const all = Object.fromEntries(replay.answers.map((one) => [one.query, one]));
+  const goTo = (row) => replay.goTo(row);
+  const draw = answer.chart && answer.rows.length ? PLOTS[answer.chart.kind] : null;
+  return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
+    h("h3", { id: "answer-title" }, told(answer.title, words)),
+    h("p", { class: "reading" }, answer.rows.length ? told(answer.reading, words) : words.t("spark.nothing")),
+    draw && draw(answer, words, goTo),
+    answer.rows.length > 0 && h("h4", {}, words.t("spark.rows", { n: answer.count })),
+    answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row, all) !== null),
+    answer.count > answer.rows.length && h("p", { class: "hint" }, words.t("spark.more", { n: answer.count - answer.rows.length })),
+    h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", { lang: "en" }, answer.doc)));
+}
+
+export function replayTab(view) {
+  const { words, desk } = view;
+  const { replay } = desk.spark;
+  return [
+    h("p", { key: "intro", class: "hint" }, words.t("spark.intro")),
+    chooser(view), progress(view), troubles(replay, words),
+    replay.answers.length > 0 && h("div", { key: "answers", class: "spark-answers" }, contents(view), answerView(view)),
+  ];
+}
