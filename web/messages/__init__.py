@@ -3,8 +3,9 @@
 Five JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
 receipts), `inspect` (for the inspector and the levers) and `spark` (for replays, sweeps and rolling
 figures), which join `page`, and `story` (what each journal event says and why it happens). The server
-alone uses `access`, `problems` and `api`. JSON needs no compiler on the learner's machine, the same file serves the server's first rendering, the browser and
-node's tests, and a test compares the two languages key by key.
+alone uses `access`, `problems` and `api`. JSON needs no compiler on the learner's machine, the same file
+serves the server's first rendering, the browser and node's tests, and a test compares the two languages
+key by key.
 
 A sentence has holes: `{broker|broker}` is the parameter `broker` shown by the filter `broker`.
 Korean particles that depend on the sound before them stand as `{이/가}`; `static/i18n` chooses.
