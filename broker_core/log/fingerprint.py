@@ -33,14 +33,11 @@ def fingerprint(log: PartitionLog, upto_offset: int) -> int:
 def _last_parts(log: PartitionLog, place: int, upto_offset: int, wanted: int) -> list[bytes]:
     segment = log.segments[place]
     tail = segment.tail
-    from_tail = [
-        position
-        for last, position in zip(tail.last_offsets[-4 * BATCHES :], tail.positions[-4 * BATCHES :], strict=True)
-        if last < upto_offset
-    ]
+    last_offsets, positions = tail.last_offsets[-4 * BATCHES :], [tail.start, *tail.ends[:-1]][-4 * BATCHES :]
+    from_tail = [position for last, position in zip(last_offsets, positions, strict=False) if last < upto_offset]
     if len(from_tail) >= wanted:
         start = from_tail[-wanted]
-    elif tail.positions and tail.positions[0] == 0 and len(tail.positions) <= 4 * BATCHES:
+    elif tail.ends and tail.start == 0 and len(tail.ends) <= 4 * BATCHES:
         start = 0
     else:
         start = segment.index.position_before(upto_offset, wanted)

@@ -35,7 +35,7 @@ from broker_core.log.fingerprint import fingerprint
 from broker_core.log.producer_snapshot import write_snapshot
 from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable
 from broker_core.log.recovery import load
-from broker_core.log.segment import LogRead, LogSegment
+from broker_core.log.segment import LARGEST_RELATIVE_OFFSET, LogRead, LogSegment
 from broker_core.log.stamping import check_copies, stamp
 from broker_core.records.batch import decode_records
 from broker_core.records.control import end_transaction_marker
@@ -87,13 +87,13 @@ class PartitionLog:
         """Open or create the directory. `clean`: the last shutdown wrote its marker, nothing is scanned."""
         self.storage, self.directory = storage, directory
         self.topic, self.partition = topic, partition
+        self.segments: list[LogSegment] = []
         self.config = config
         self.emit = emit
         self.topic_id = topic_id
         self.log_start_offset = log_start_offset
         self.log_end_offset = self.high_watermark = log_start_offset
         self.recovery_point = recovery_point
-        self.segments: list[LogSegment] = []
         self._bases: list[int] = []
         self.producers = ProducerStateTable(producer_expiration_ms)
         self.leader_epochs = LeaderEpochCache(storage, self._epochs_path(), self.end_offset)
@@ -116,6 +116,8 @@ class PartitionLog:
         self._config = config
         self.rules = config.validation_rules()
         self.rules.partition = self.name
+        if self.segments:
+            self.active.sure_size = -1
 
     @property
     def active(self) -> LogSegment:
@@ -208,13 +210,13 @@ class PartitionLog:
         count, first, last = len(headers), headers[0][BASE_OFFSET], headers[-1]
         last_offset = last[BASE_OFFSET] + last[LAST_DELTA]
         max_timestamp = last[MAX_TIMESTAMP] if count == 1 else max([header.max_timestamp for header in headers])
-        segment, config = self.segments[-1], self._config
-        wait = config.segment_ms
-        if config.segment_jitter_ms:
-            wait -= self._jitter(segment.base_offset)
-        reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
-        if reason is not None:
-            segment = self.roll(now_ms, reason, first)
+        segment = self.segments[-1]
+        if (
+            size > segment.sure_size - segment.log.size
+            or max_timestamp > segment.sure_ms
+            or last_offset - segment.base_offset > LARGEST_RELATIVE_OFFSET
+        ):
+            segment = self._maybe_roll(size, max_timestamp, first, last_offset, now_ms)
         segment.append(headers, buffers)
         producers = self.producers
         for header in headers:
@@ -225,7 +227,7 @@ class PartitionLog:
             else:
                 producers.add(header)
         self.log_end_offset = producers.map_end_offset = end = last_offset + 1
-        if end - self.recovery_point >= config.flush_messages:
+        if end - self.recovery_point >= self._config.flush_messages:
             self.flush(now_ms)
         return _new(AppendInfo, (
             first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last[CRC],
@@ -254,6 +256,16 @@ class PartitionLog:
         return AppendInfo(batch.first_offset, batch.last_offset, time, time, start, 0, 0, True, 0)
 
     # --- segments ----------------------------------------------------------------------------
+
+    def _maybe_roll(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> LogSegment:
+        segment, config = self.segments[-1], self._config
+        wait = config.segment_ms
+        if config.segment_jitter_ms:
+            wait -= self._jitter(segment.base_offset)
+        reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
+        return segment if reason is None else self.roll(now_ms, reason, first_offset)
 
     def _jitter(self, base_offset: int) -> int:
         """Spreads the rolls of many partitions; the same for a segment in every run."""

@@ -27,7 +27,7 @@ from broker_core.kernel.storage import Buffer, FileSlice, Storage
 from broker_core.log.errors import CorruptIndex
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.scan import batches_from, find_batch, headers_from
-from broker_core.log.tail import Tail
+from broker_core.log.tail import LONGEST, Tail
 from broker_core.log.time_index import TimeIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
@@ -63,11 +63,14 @@ class LogSegment:
 
     - base_offset <= every offset in it <= base_offset + 2^31-1
     - `max_timestamp`, `max_timestamp_offset` describe all batches in it (-1: none)
+    - what keeps the file within `sure_size` and comes before `sure_ms` needs no new one: `roll_reason` has
+      said so, and is only asked again when an index has grown (`sure_size` -1: ask)
     """
 
     __slots__ = (
         "base_offset", "path", "log", "index", "time_index", "max_timestamp", "max_timestamp_offset", "created_ms",
         "first_timestamp", "index_interval_bytes", "_since_index", "tail", "_storage",
+        "sure_size", "sure_ms",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +94,8 @@ class LogSegment:
         self.max_timestamp_offset = base_offset
         self.first_timestamp: int | None = None
         self._since_index = 0
-        self.tail = Tail()
+        self.tail = Tail(self.log.size)
+        self.sure_size = self.sure_ms = -1
 
     @property
     def size(self) -> int:
@@ -99,23 +103,27 @@ class LogSegment:
 
     def append(self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer]) -> None:
         """Write batches with their final offsets. On StorageError the segment is as before."""
-        size_before, since_before = self.log.size, self._since_index
-        stamp_before = self.max_timestamp, self.max_timestamp_offset
-        position = self.log.append(buffers)
+        before = self._since_index, self.max_timestamp, self.max_timestamp_offset
+        position = start = self.log.append(buffers)
+        tail = self.tail
         try:
             for header in headers:
                 last_offset, end = header[BASE_OFFSET] + header[LAST_DELTA], position + header[LENGTH] + LOG_OVERHEAD
                 self._note(header[MAX_TIMESTAMP], last_offset, position, end)
-                self.tail.add(last_offset, position, end)
+                tail.last_offsets.append(last_offset)
+                tail.ends.append(end)
                 position = end
         except StorageError:
-            self._undo(size_before, since_before, stamp_before, headers[0].base_offset)
+            self._undo(start, before, headers[0].base_offset)
             raise
+        if len(tail.ends) > LONGEST:
+            tail.shorten()
 
     def _note(self, timestamp: int, last_offset: int, position: int, end: int) -> None:
         """Take a batch that lies from `position` to `end` into the indexes and the times."""
         if position == 0:
             self.first_timestamp = timestamp
+            self.sure_size = -1
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
             self.max_timestamp_offset = last_offset
@@ -123,12 +131,13 @@ class LogSegment:
             self.index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
             self._since_index = 0
+            self.sure_size = -1
         self._since_index += end - position
 
-    def _undo(self, size: int, since: int, stamp: tuple[int, int], offset: int) -> None:
-        self.tail.clear()
-        self.max_timestamp, self.max_timestamp_offset = stamp
-        self._since_index = since
+    def _undo(self, size: int, before: tuple[int, int, int], offset: int) -> None:
+        self.tail.clear(size)
+        self._since_index, self.max_timestamp, self.max_timestamp_offset = before
+        self.sure_size = -1
         self.log.truncate(size)
         self.index.truncate_to(offset)
         self.time_index.truncate_to(offset)
@@ -150,6 +159,8 @@ class LogSegment:
             return "index full"
         if last_offset - self.base_offset > LARGEST_RELATIVE_OFFSET:
             return "offset overflow"
+        if first is not None and first >= 0 and occupied:
+            self.sure_size, self.sure_ms = segment_bytes, first + segment_ms
         return None
 
     def _waited(self, max_timestamp: int, now_ms: int) -> int:
@@ -251,12 +262,14 @@ class LogSegment:
         cut = self.log.size - good
         if cut:
             self.log.truncate(good)
+        self.tail.clear(good)
         return cut, reason if cut else ""
 
     def _forget(self) -> None:
         self.index.reset()
         self.time_index.reset()
-        self.tail.clear()
+        self.tail.clear(self.log.size)
+        self.sure_size = -1
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
         self._since_index = 0
         self.first_timestamp = None
@@ -277,7 +290,8 @@ class LogSegment:
         position = found[0]
         dropped = self.log.size - position
         self.log.truncate(position)
-        self.tail.clear()
+        self.tail.clear(position)
+        self.sure_size = -1
         self._since_index = 0
         if position == 0:
             self.first_timestamp = None

@@ -1,8 +1,8 @@
 """Where the latest batches of a segment lie: the answer to nearly every fetch, without index or file.
 
 A follower in sync and a consumer at the end ask for what was appended a moment ago. The tail
-remembers the last batches as (base offset, last offset, position, size). Each entry touches
-the next, so a range of bytes is two lookups.
+remembers the last batches as (last offset, end). Each entry touches the next, so a range of bytes
+is two lookups.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 KEPT = 128
+LONGEST = 2 * KEPT
 
 
 class Tail:
-    """Parallel lists, oldest first; last offsets and ends go up. At most 2 x KEPT entries."""
+    """Parallel lists, oldest first; last offsets and ends go up. At most `LONGEST` entries.
 
-    __slots__ = ("last_offsets", "positions", "ends")
+    * `start` is where the first of them begins; each other one begins where the one before ends
+    * they are filled by the segment, which knows both numbers of a batch that it has just written
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("last_offsets", "ends", "start")
+
+    def __init__(self, start: int = 0) -> None:
         self.last_offsets: list[int] = []
-        self.positions: list[int] = []
         self.ends: list[int] = []
+        self.start = start
 
-    def add(self, last_offset: int, position: int, end: int) -> None:
-        ends = self.ends
-        self.last_offsets.append(last_offset)
-        self.positions.append(position)
-        ends.append(end)
-        if len(ends) > 2 * KEPT:
-            del self.last_offsets[:KEPT], self.positions[:KEPT], self.ends[:KEPT]
+    def shorten(self) -> None:
+        """Forget the older half."""
+        self.start = self.ends[KEPT - 1]
+        del self.last_offsets[:KEPT], self.ends[:KEPT]
 
     def find(self, offset: int, max_bytes: int, max_offset: int, min_one: bool) -> tuple[int, int, int] | None:
         """(position, size, next offset) of whole batches from the one that holds `offset`, below `max_offset`.
@@ -38,9 +40,14 @@ class Tail:
         """
         last_offsets, ends = self.last_offsets, self.ends
         slot = bisect_left(last_offsets, offset)
-        if slot == len(ends) or (slot == 0 and self.positions[0] != 0):
+        if slot == len(ends):
             return None
-        start = self.positions[slot]
+        if slot:
+            start = ends[slot - 1]
+        elif self.start == 0:
+            start = 0
+        else:
+            return None
         stop = bisect_left(last_offsets, max_offset, slot)
         fitting = bisect_right(ends, start + max_bytes, slot, stop)
         if fitting == slot:
@@ -49,7 +56,8 @@ class Tail:
             fitting = slot + 1
         return start, ends[fitting - 1] - start, last_offsets[fitting - 1] + 1
 
-    def clear(self) -> None:
+    def clear(self, start: int) -> None:
+        """Nothing is remembered; the next batch begins at `start`."""
         self.last_offsets.clear()
-        self.positions.clear()
         self.ends.clear()
+        self.start = start
