@@ -32,18 +32,18 @@ from broker_core.drivers.tcp import TcpServer
 from broker_core.kernel.errors import KernelError
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED
-from broker_core.kernel.world import World
 from lab import heap
 from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.experiments.directory import INPUTS, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage
-from lab.feed import Subscriber
+from lab.front import LiveFront
 from lab.reexecution import Reexecution
 
 SLICE_S = 0.02
 STOP_LIMIT_US = 30_000_000
+START_S = 90.0  # after a crash the brokers' old sessions have to expire first
 MAX_BRANCHES = 12
 FORKED, OPENED = "fork", "opened"
 _log = logging.getLogger("brokerlab.lab")
@@ -65,7 +65,7 @@ class Addresses:
         return ",".join(f"{host}:{port}" for _, host, port in self.kafka)
 
 
-class LiveLab:
+class LiveLab(LiveFront):
     """One lab of this process. Methods other than start and stop may be called from any thread."""
 
     def __init__(self, spec: RunSpec, data: Path, host: str = "127.0.0.1", speed: float = 1.0) -> None:
@@ -83,15 +83,20 @@ class LiveLab:
         self._ready: Future[Addresses] = Future()
 
     # -- life -------------------------------------------------------------------------------
-    def start(self, timeout_s: float = 30.0) -> Addresses:
+    def start(self, patience_s: float = START_S) -> Addresses:
         """Start the world; returns once every broker listens. Raises LabError."""
+        self.begin()
+        return self.wait(patience_s)
+
+    def begin(self) -> None:
+        """Start the world. Raises LabError."""
         self._prepare()
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)
         self._thread.start()
-        try:
-            return self._ready.result(timeout_s)
-        except TimeoutError:
-            raise LabError(f"the brokers did not come up within {timeout_s:.0f} s") from None
+
+    def wait(self, seconds: float = START_S) -> Addresses:
+        """Until every broker listens. Raises LabError, and TimeoutError when it has not come so far yet."""
+        return self._ready.result(seconds)
 
     def stop(self, timeout_s: float = 30.0) -> None:
         """Stop all brokers as a controlled shutdown does, and close the run."""
@@ -189,7 +194,7 @@ class LiveLab:
         return found
 
     async def _until_listening(self) -> None:
-        deadline = time.monotonic() + 25
+        deadline = time.monotonic() + START_S - 5
         missing = list(self.spec.ports())
         while missing and time.monotonic() < deadline and not self._unwanted:
             await asyncio.sleep(0.005)
@@ -362,37 +367,3 @@ class LiveLab:
     def _ask(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         answer: Future[T] = Future()
         return self._begin(answer, settle, answer, function, arguments)
-
-    # -- the live branch, for those who know no other -------------------------------------------
-    @property
-    def world(self) -> World:
-        return self.main.world
-
-    @property
-    def run_id(self) -> str:
-        return self.main.run_id
-
-    @property
-    def epoch(self) -> int:
-        return self.main.epoch
-
-    def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
-        return self.main.submit(command)
-
-    def snapshot(self) -> Future[tuple[int, str]]:
-        return self.main.snapshot()
-
-    def inspect(self, what: str, name: str) -> Future[dict[str, Any]]:
-        return self.main.inspect(what, name)
-
-    def clock(self) -> dict[str, Any]:
-        return self.main.clock()
-
-    def subscribe(self, subscriber: Subscriber) -> int:
-        return self.main.subscribe(subscriber)
-
-    def unsubscribe(self, token: int) -> None:
-        self.main.unsubscribe(token)
-
-    def events_since(self, seq: int) -> Future[str | None]:
-        return self.main.events_since(seq)

@@ -13,6 +13,7 @@ import importlib
 import os
 import random
 import socket
+import sys
 import threading
 import time
 from functools import partial
@@ -30,6 +31,9 @@ from lab.live import Addresses, LabError, LiveLab
 
 HOST = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::", "")
+PATIENCE_S = 4.0
+SLOW = ("Still starting: when the lab was not stopped last time, the brokers' old sessions have to expire first"
+        " (zookeeper.session.timeout.ms) ...")
 ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
 STOP_TIMEOUT_S = 30.0
 # Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
@@ -124,10 +128,18 @@ def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> No
 
 
 def _start(lab: LiveLab) -> Addresses:
+    """After a crash the old sessions of the brokers have to expire first: that takes a while, and is told."""
     try:
-        return lab.start()
+        lab.begin()
+        try:
+            return lab.wait(PATIENCE_S)
+        except TimeoutError:
+            print(SLOW, file=sys.stderr, flush=True)
+            return lab.wait()
     except LabError as error:
         raise CommandError(str(error)) from None
+    except TimeoutError:
+        raise CommandError("the brokers did not come up") from None
 
 
 def _page(lab: LiveLab, listener: socket.socket) -> Any:
