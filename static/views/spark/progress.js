@@ -11,7 +11,7 @@ export function bar(words, key, share, text, ...acts) {
 
 /** What Spark computes now: its stages, with their tasks. */
 export function stagesLine({ stages = [] }, words) {
-  const open = stages.filter(({ done, total }) => done < total).slice(-2);
+  const open = stages.filter(({ done, total }) => done < total).slice(-1); // the newest: what was before has ended
   return open.length ? h("p", { key: "stages", class: "hint stages" }, open.map(({ stage, done, total }) => words.t("spark.stage", { stage, done, total })).join(" · ")) : null;
 }
 
