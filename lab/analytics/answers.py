@@ -6,7 +6,8 @@ Percentiles are exact (`percentile`), not estimated: runs are small enough.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from lab.analytics.history import History
 from lab.analytics.tables import Tables
@@ -19,19 +20,20 @@ with leads as (
   select run, get_json_object(params, '$.topic') as topic,
          cast(get_json_object(params, '$.partition') as int) as partition,
          cast(get_json_object(params, '$.leader_epoch') as int) as leader_epoch, node, t_us, seq
-  from {events} where code = 'became_leader'),
+  from {transitions} where code = 'became_leader'),
 terms as (
   select *, lead(t_us) over w as next_us, lead(node) over w as next_node, lead(leader_epoch) over w as next_epoch
   from leads window w as (partition by run, topic, partition order by t_us, seq)),
 ends as (
   select run, node, t_us, seq, coalesce(get_json_object(params, '$.how'), 'paused') as how, null as topic,
          null as partition
-  from {events} where code in ('process_ended', 'process_paused')
+  from {transitions} where code in ('process_ended', 'process_paused')
   union all
   select run, node, t_us, seq, 'stepped down' as how, get_json_object(params, '$.topic'),
          cast(get_json_object(params, '$.partition') as int)
-  from {events} where code in ('became_follower', 'replica_stopped')),
-resumed as (select run, node, t_us from {events} where code = 'process_resumed'),
+  from {transitions} where code in ('became_follower', 'replica_stopped')
+    and coalesce(get_json_object(params, '$.deleted'), 'false') <> 'true'),
+resumed as (select run, node, t_us from {transitions} where code = 'process_resumed'),
 ended as (
   select t.run, t.topic, t.partition, t.leader_epoch, t.node, t.next_us, t.next_node, t.next_epoch,
          min(struct(e.t_us, e.seq, e.how)) as e
@@ -50,8 +52,18 @@ def ask(tables: Tables, statement: str, **frames: DataFrame) -> DataFrame:
     """Run a statement; `{name}` in it is the table of that name, or a frame that is handed in."""
     from lab.analytics.schemas import TABLES
 
-    named = {name: tables.get(name) for name in TABLES if "{" + name + "}" in statement} | frames
+    wanted = set(re.findall(r"\{(\w+)\}", statement))
+    named: dict[str, Any] = {name: tables.get(name) for name in TABLES if name in wanted} | frames
+    if "transitions" in wanted:
+        named["transitions"] = tables.transitions
     return tables.spark.sql(statement, **named)
+
+
+def windows(tables: Tables) -> DataFrame:
+    """One row a term of a leader that has ended; computed once for all questions about it."""
+    if tables.windows is None:
+        tables.windows = tables._keep(ask(tables, _WINDOWS))
+    return tables.windows
 
 
 def unavailability(tables: Tables, history: History) -> DataFrame:
@@ -64,7 +76,7 @@ def unavailability(tables: Tables, history: History) -> DataFrame:
                (coalesce(w.to_us, r.end_us) - w.from_us) / 1e6 as seconds, w.leader, w.how, w.next_leader
         from {windows} w join {runs} r on r.run = w.run
         where w.to_us is null or w.to_us > w.from_us
-        order by w.run, w.topic, w.partition, w.from_us""", windows=ask(tables, _WINDOWS))
+        order by w.run, w.topic, w.partition, w.from_us""", windows=windows(tables))
 
 
 def write_gaps(tables: Tables, history: History) -> DataFrame:
@@ -84,10 +96,10 @@ def failovers(tables: Tables, history: History) -> DataFrame:
     decided: the controller chose a leader · took_over: that one leads · first_ack: a producer heard yes again.
     """
     return ask(tables, """
-        with sessions as (select run, get_json_object(params, '$.owner') as owner, t_us from {events}
+        with sessions as (select run, get_json_object(params, '$.owner') as owner, t_us from {transitions}
                           where code in ('session_expired', 'session_closed')),
         acks as (select distinct run, topic, partition, t_us from {sends} where kind = 'ok'),
-        controllers as (select run, node, t_us from {events} where code = 'controller_elected')
+        controllers as (select run, node, t_us from {transitions} where code = 'controller_elected')
         select w.run, w.topic, w.partition, w.seq, w.from_us, w.leader, w.how, w.next_leader,
                (min(s.t_us) - w.from_us) / 1e6 as detected, (min(c.t_us) - w.from_us) / 1e6 as controller,
                (min(e.t_us) - w.from_us) / 1e6 as decided, (w.to_us - w.from_us) / 1e6 as took_over,
@@ -101,7 +113,7 @@ def failovers(tables: Tables, history: History) -> DataFrame:
              and a.t_us >= w.to_us
         where w.how not in ('stepped down', 'paused') and w.to_us > w.from_us
         group by w.run, w.topic, w.partition, w.seq, w.from_us, w.leader, w.how, w.next_leader, w.to_us
-        order by w.run, w.from_us, w.topic, w.partition""", windows=ask(tables, _WINDOWS))
+        order by w.run, w.from_us, w.topic, w.partition""", windows=windows(tables))
 
 
 def elections(tables: Tables, history: History) -> DataFrame:
@@ -210,7 +222,7 @@ def retention(tables: Tables, history: History) -> DataFrame:
         with gone as (select run, cast(substring_index(node, '-', -1) as int) as broker,
                              get_json_object(params, '$.topic') as topic, count(*) as deleted,
                              sum(cast(get_json_object(params, '$.bytes') as bigint)) as deleted_bytes
-                      from {events} where code = 'segment_deleted'
+                      from {transitions} where code = 'segment_deleted'
                         and get_json_object(params, '$.reason') <> 'topic deleted' group by all),
         kept as (select run, broker, topic, count(*) as kept, sum(size) as kept_bytes from {segments} group by all)
         select run, broker, topic, coalesce(deleted, 0) as deleted, coalesce(deleted_bytes, 0) as deleted_bytes,

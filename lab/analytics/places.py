@@ -100,6 +100,13 @@ def _named_apart(runs: list[RunPlace]) -> list[RunPlace]:
     return out
 
 
+def size_of(runs: Sequence[RunPlace]) -> int:
+    """Bytes of everything that would be read."""
+    files = [run.journal / name for run in runs if run.journal is not None for name in (JOURNAL, OPERATIONS)]
+    written = sum(file.stat().st_size for file in files if file.is_file())
+    return written + sum(place.size for run in runs for place in segments_of(run))
+
+
 def segments_of(run: RunPlace) -> list[SegmentPlace]:
     """Every segment file on the disks of a run."""
     return [] if run.disks is None else list(segments_below(run.disks, run.name))

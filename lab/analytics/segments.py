@@ -42,7 +42,7 @@ from lab.analytics.schemas import Table
 
 LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": schemas.SEGMENTS}
 SPLIT = 64 * 1024 * 1024
-SMALLEST_TASK = 1024 * 1024
+SMALLEST_TASK = 8 * 1024 * 1024
 TASKS = 16
 
 

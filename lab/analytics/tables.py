@@ -37,6 +37,18 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
            "acks int, error string, created_us bigint>")
+SMALL = 128 * 1024 * 1024
+_PLANNING = {
+    "spark.sql.shuffle.partitions": ("4", "1"), "spark.sql.adaptive.enabled": ("true", "false"),
+    "spark.sql.codegen.wholeStage": ("true", "false"),
+}  # fmt: skip
+"""Spark's settings for large and for small runs: there a task, a stage, a compiled class cost more than the rows."""
+TRANSITIONS = (
+    "became_leader", "became_follower", "replica_stopped", "process_ended", "process_paused", "process_resumed",
+    "session_expired", "session_closed", "controller_elected", "segment_deleted", "leader_elected",
+    "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state",
+)
+"""The events that most questions are about: few, so that asking again costs nothing."""
 
 
 class Tables:
@@ -46,7 +58,11 @@ class Tables:
         self.spark = spark
         self.places = places.find_runs(paths)
         self.path = ",".join(str(Path(path).resolve()) for path in paths)
+        self.small = places.size_of(self.places) < SMALL
         self._cached: list[DataFrame] = []
+        self.windows: DataFrame | None = None
+        for setting, (many, few) in _PLANNING.items():
+            spark.conf.set(setting, few if self.small else many)
 
     def __enter__(self) -> Tables:
         return self
@@ -60,8 +76,8 @@ class Tables:
             frame.unpersist()
         self._cached.clear()
 
-    def _keep(self, frame: DataFrame) -> DataFrame:
-        self._cached.append(frame.cache())
+    def _keep(self, frame: DataFrame, parts: int = 1) -> DataFrame:
+        self._cached.append((frame.coalesce(parts) if self.small else frame).cache())
         return self._cached[-1]
 
     def get(self, name: str) -> DataFrame:
@@ -127,7 +143,7 @@ class Tables:
     @cached_property
     def operations(self) -> DataFrame:
         return self._keep(
-            self.spark.read.format("brokerlab.journal").option("what", "operations").load(self.path))
+            self.spark.read.format("brokerlab.journal").option("what", "operations").load(self.path), 2)
 
     @cached_property
     def _fields(self) -> DataFrame:
@@ -145,8 +161,8 @@ class Tables:
             "*", "posexplode(concat(transform(numbers, n -> struct(sender as label, cast(n as string) as number)),"
             " transform(texts, t -> struct('' as label, t as number)))) as (index, value)")
         offset = "case when kind <> 'ok' then null when first is null or first < 0 then -1 else first + index end"
-        return both.selectExpr("run", "t_us", "kind", "topic", "partition", "value.label as label",
-                               "value.number as number", f"{offset} as offset", "position")
+        return self._keep(both.selectExpr("run", "t_us", "kind", "topic", "partition", "value.label as label",
+                                          "value.number as number", f"{offset} as offset", "position"))
 
     @cached_property
     def polls(self) -> DataFrame:
@@ -156,10 +172,10 @@ class Tables:
         steps = runs.selectExpr("*", "explode(sequence(0, cast(r[3] as int) - 1)) as step").where(
             "cast(r[3] as int) > 0")
         number = "if(r[1] is null, r[2], cast(cast(r[2] as bigint) + step as string))"
-        return steps.selectExpr(
+        return self._keep(steps.selectExpr(
             "run", "t_us", "process", "topic", "partition", "cast(r[0] as bigint) + step as offset",
             "coalesce(r[1], '') as label", f"{number} as number", "position",
-            "cast(at as bigint) * 1000000 + step as index")
+            "cast(at as bigint) * 1000000 + step as index"))
 
     @cached_property
     def commits(self) -> DataFrame:
@@ -171,12 +187,18 @@ class Tables:
     # -- journal ----------------------------------------------------------------------------
     @cached_property
     def events(self) -> DataFrame:
-        return self._keep(self.spark.read.format("brokerlab.journal").load(self.path))
+        return self._keep(self.spark.read.format("brokerlab.journal").load(self.path), 2)
+
+    @cached_property
+    def transitions(self) -> DataFrame:
+        """The events of `TRANSITIONS`."""
+        return self._keep(self.events.where(f"code in {TRANSITIONS}"))
 
     def with_params(self, codes: Sequence[str], kind: str) -> DataFrame:
         """Events of these codes with their parameters as the struct `p`."""
         names = ", ".join(f"'{code}'" for code in codes)
-        return self.events.where(f"code in ({names})").selectExpr(
+        events = self.transitions if set(codes) <= set(TRANSITIONS) else self.events
+        return events.where(f"code in ({names})").selectExpr(
             "run", "seq", "t_us", "node", "code", "cause", "position", f"from_json(params, '{kind}') as p")
 
     @cached_property
@@ -207,7 +229,8 @@ class Tables:
     def elections(self) -> DataFrame:
         from lab.analytics.timelines import elections
 
-        return elections(self.with_params(("leader_elected", "partition_offline", "became_leader"), _REPLICA))
+        return self._keep(
+            elections(self.with_params(("leader_elected", "partition_offline", "became_leader"), _REPLICA)))
 
     @cached_property
     def group_generations(self) -> DataFrame:
