@@ -60,6 +60,17 @@ export const FILTERS = {
   command: (value, words) => commandText(value, words),
 };
 
+/** Who is meant by a role (`leader_of: orders-0`), or by one end of a link (`2`, `broker-2`, `leader_of:orders-0`). */
+function who(role, partition, words) {
+  return format(words[`who.${role}`], { partition }, words);
+}
+
+function endOf(end, words) {
+  const [role, partition] = String(end).split(":");
+  if (partition && words[`who.${role}`]) return who(role, partition, words);
+  return typeof end === "number" ? `${words["noun.broker"]} ${end}` : node(end, words);
+}
+
 /** A command object in one phrase: the verb in words, then what it is about. */
 export function commandText(command, words) {
   if (!command || typeof command !== "object") return String(command ?? "");
@@ -68,6 +79,8 @@ export function commandText(command, words) {
   const about = Object.entries(rest).map(([key, value]) => {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
     if (key === "topic" || key === "name" || key === "node") return String(value);
+    if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
+    if (words[`who.${key}`]) return who(key, value, words);
     if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
     if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ");
     return `${key}=${value}`;

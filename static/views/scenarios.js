@@ -123,7 +123,7 @@ function outcome(view) {
     guess(result, words), ending(result, words),
     lesson.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), told(lesson.see, words)),
     lesson.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), told(lesson.why, words)),
-    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source", { source: lesson.why.source.join(", ") })),
+    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source"), " ", h("span", { lang: "en" }, lesson.why.source.join(", "))),
     h("div", { class: "run-acts" },
       facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment }, words.t("scenarios.moment")),
       h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),

@@ -86,7 +86,7 @@ def _phrase(text: str, language: str) -> str:
 
 
 def told_of_grammar(detail: str, language: str) -> str:
-    """The same of a scenario that the grammar refuses: what is not known is said in general, never in another language."""
+    """The same of what the grammar refuses; a reason that is not known is said in general."""
     found = told(detail, language)
     return found if found != detail else words_of("grammar", language)["other"] or detail
 

@@ -1,0 +1,219 @@
+"""Every lesson on the screen, in Korean, as a learner takes it: choose, predict, run, receipt, moment, fork, compare.
+
+At each step the page is read as a whole: not an English word may be left that is no name of Kafka's or the lab's.
+What the screen has run is what `run` runs: the same journal, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages
+from tests.browser.test_looks import NAMES
+
+from broker_core.clients.settings import ConsumerSettings, ProducerSettings
+from broker_core.kernel.events import REGISTRY
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_core.wire.apis import ApiKey, api_name
+from broker_core.wire.errors import ErrorCode
+from lab.checkers.invariants import described
+from lab.clusters.spec import PROTECTIONS
+from lab.clusters.vocabulary import KINDS
+from lab.experiments.run import run_scenario
+from lab.scenarios import grammar, variants
+from lab.scenarios.conditions import SUBJECTS
+
+LESSONS = grammar.names()
+IN_ENGLISH = ("min-isr-blocks-writes", "leader-epoch-truncation", "retry-duplicates")
+JOURNAL = "journal.jsonl"
+
+# Words on the Korean page that are names: of settings, events, commands, requests, errors, metrics, things of the lab.
+WORDS = NAMES | {
+    *BROKER_SETTINGS, *TOPIC_SETTINGS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
+    *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
+    "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
+    "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
+    "earliest", "latest", "none", "kind", "linger", "torn",
+}  # fmt: skip
+NAME = re.compile(
+    r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__\w+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
+    r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
+)
+WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.\-]*")
+READ = """() => {
+    const shown = [];
+    const walk = (node) => {
+        if (node.nodeType === 3) shown.push(node.textContent);
+        if (node.nodeType !== 1 || node.matches('script, style, template, select#language, [lang=en]')) return;
+        if (node.tagName === 'DIALOG' && !node.open) return;
+        if (node.hidden || (node.offsetParent === null && node.tagName !== 'BODY' && getComputedStyle(node).position !== 'fixed' && !(node instanceof SVGElement))) return;
+        for (const name of ['aria-label', 'title', 'placeholder', 'aria-valuetext']) if (node.getAttribute(name)) shown.push(node.getAttribute(name));
+        for (const child of node.childNodes) walk(child);
+    };
+    walk(document.body);
+    return shown;
+}"""
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("lessons") / "lab")
+
+
+def english(seen: LabPage) -> list[str]:
+    """Words of the page that are no names, with what stands around them."""
+    settings = {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in vars(kind)}
+    settings |= {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in kind.__dataclass_fields__}
+    found = {}
+    for text in seen.value(READ):
+        for word in WORD.findall(text):
+            plain = word.strip(".-")
+            if plain not in WORDS and plain not in settings and not NAME.fullmatch(plain):
+                found[plain] = text[:90]
+    return [f"{word}: {text}" for word, text in found.items()]
+
+
+class Walk:
+    """One lesson on one page; after each step the page is read."""
+
+    def __init__(self, seen: LabPage, name: str, language: str) -> None:
+        self.seen = seen
+        self.name = name
+        self.language = language
+
+    def read(self, step: str) -> None:
+        self.seen.page.wait_for_timeout(120)
+        pictures = os.environ.get("BROKERLAB_PICTURES")
+        if pictures:
+            Path(pictures).mkdir(parents=True, exist_ok=True)
+            self.seen.page.screenshot(path=Path(pictures) / f"{self.name}-{self.language}-{step}.png")
+        if self.language == "ko":
+            assert english(self.seen) == [], (self.name, step)
+
+    def pick(self) -> None:
+        page = self.seen.page
+        if self.seen.value("lab.app.desk.panel") != "scenarios":
+            page.click("[data-panel=scenarios]")
+        self.seen.see(f'[data-scenario="{self.name}"]')
+        self.read("1-list")
+        page.click(f'[data-scenario="{self.name}"]')
+        self.seen.see("[data-lesson=run]")
+
+    def predict(self, choice: int, variant: str | None = None) -> None:
+        page = self.seen.page
+        if variant:
+            page.click(f'[data-variant="{variant}"]')
+        assert page.is_disabled("[data-lesson=run]")
+        page.click(f'[data-choice="{choice}"]')
+        self.read("2-prediction")
+
+    def run(self) -> dict[str, Any]:
+        page, seen = self.seen.page, self.seen
+        page.click("[data-lesson=run]")
+        seen.wait("lab.app.desk.lessons.job !== null || lab.app.desk.lessons.result !== null")
+        self.read("3-running")
+        seen.see("[data-guess]", 120)
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run", 90)
+        facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.facts")
+        self.read("4-receipt")
+        return facts
+
+    def story(self) -> None:
+        page = self.seen.page
+        page.click('[data-segment="story:all"]')
+        self.read("5-story")
+        page.click('[data-segment="story:loud"]')
+
+    def moment(self, facts: dict[str, Any]) -> None:
+        page, seen = self.seen.page, self.seen
+        page.click("[data-lesson=moment]")
+        code = facts["scenario"]["moment"]["event"]
+        seen.wait(f"!lab.clock.live && lab.history.at(lab.clock.viewed - 1)?.code === '{code}'", 60)
+        assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") == facts["moment"]["seq"]
+        self.read("6-moment")
+
+    def fork(self) -> dict[str, Any]:
+        page, seen = self.seen.page, self.seen
+        page.click("[data-lesson=fork]")
+        seen.see("[data-other]", 120)
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.other.run && !lab.clock.live", 90)
+        facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.other.facts")
+        assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") <= facts["forked_at_seq"]
+        self.read("7-fork")
+        return facts
+
+    def compare(self, first: dict[str, Any], other: dict[str, Any]) -> None:
+        page, seen = self.seen.page, self.seen
+        page.click("[data-lesson=compare]")
+        seen.wait("document.querySelectorAll('#compare-dialog [data-receipt-of] .receipt').length === 2", 60)
+        self.read("8-comparison")
+        sides = [self.figures(side) for side in page.query_selector_all("#compare-dialog [data-receipt-of]")]
+        assert sides == [_figures(first), _figures(other)]
+        page.keyboard.press("Escape")
+
+    def figures(self, element: Any) -> dict[str, int]:
+        """The five figures of a receipt that stands on the page."""
+        return {one.get_attribute("data-figure"): int(one.inner_text().replace(",", "")) for one in element.query_selector_all("[data-figure]")}
+
+
+def _figures(facts: dict[str, Any]) -> dict[str, int]:
+    return {name: facts["receipt"][name] for name in ("acked", "read", "lost", "duplicated", "reordered")}
+
+
+def _same_as_run(seen: LabPage, facts: dict[str, Any], recorded: str, name: str, variant: str | None, out: Path) -> None:
+    """The journal and the receipt that `run` leaves."""
+    result = run_scenario(name, out=out, variant=variant)
+    assert (seen.lab.data / "runs" / recorded / JOURNAL).read_bytes() == (out / JOURNAL).read_bytes()
+    assert facts["receipt"] == result.receipt.to_dict() and facts["passed"] is True and facts["unmet"] == []
+
+
+def _take(visit: Open, name: str, language: str, out: Path, choice: int = 0, variant: str | None = None) -> None:
+    seen = visit(language)
+    try:
+        _walk(seen, Walk(seen, name, language), out, choice, variant)
+    finally:
+        seen.page.context.close()
+
+
+def _walk(seen: LabPage, walk: Walk, out: Path, choice: int, variant: str | None) -> None:
+    """The whole lesson."""
+    walk.pick()
+    walk.predict(choice, variant)
+    facts = walk.run()
+    recorded = seen.value("lab.app.desk.lessons.result.recorded")
+    guessed = seen.page.get_attribute("[data-guess]", "data-guess")
+    assert guessed == ("right" if facts["prediction"] == choice else "wrong")
+    shown = walk.figures(seen.page.query_selector("#drawer .outcome"))
+    assert shown == _figures(facts) and seen.page.query_selector("[data-unmet]") is None
+    ran = seen.value("lab.app.desk.lessons.variant") or None
+    if ran:
+        title = facts["scenario"]["variants"][ran]["title"][walk.language]
+        assert facts["variant"] == ran and title in seen.page.inner_text("#drawer [data-ran]")
+    _same_as_run(seen, facts, recorded, walk.name, ran, out / "run")
+    walk.story()
+    walk.moment(facts)
+    other = walk.fork()
+    branch = seen.value("lab.app.desk.lessons.result.other.recorded")
+    assert other["parent"] == recorded and 0 < other["forked_at_us"] <= facts["end_us"]
+    _same_as_run(seen, other, branch, walk.name, f"{ran}/{variants.FORK}" if ran else variants.FORK, out / "fork")
+    walk.compare(facts, other)
+    seen.page.click("[data-lesson=back]")
+    seen.see(f'[data-scenario="{walk.name}"]')
+    assert "✓" in seen.page.inner_text(f'[data-scenario="{walk.name}"]')
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_taken_in_korean_from_prediction_to_comparison(visit: Open, name: str, tmp_path: Path) -> None:
+    _take(visit, name, "ko", tmp_path)
+
+
+@pytest.mark.parametrize("name", IN_ENGLISH)
+def test_a_lesson_is_taken_in_english_in_its_other_setting(visit: Open, name: str, tmp_path: Path) -> None:
+    """The other variant, and the other choice."""
+    other = list(grammar.load(name).document["variants"])[1]
+    _take(visit, name, "en", tmp_path, choice=1, variant=other)
