@@ -61,9 +61,8 @@ class DelayedOperation(TimerTask):
         if self.completed:
             return False
         self.completed = True
-        purgatory = self.purgatory
-        if purgatory is not None:
-            purgatory.leave(self)
+        if self.purgatory is not None:
+            self.purgatory.leave(self)
         self.on_complete()
         return True
 
@@ -169,7 +168,7 @@ class DelayedOperationPurgatory:
         for key in operation.keys:
             watchers = everyone.get(key)
             if watchers is None or operation not in watchers:
-                continue
+                continue  # it was named twice
             if len(watchers) == 1:
                 del everyone[key]
             else:

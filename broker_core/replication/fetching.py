@@ -57,21 +57,21 @@ class Fetching:
             done(context, m.FetchResponse(error_code=error))
             return
         params = FetchParams(request, version, self.fetch_max_bytes)
-        full = session is None
         positions: list[FetchPosition] = []
-        if session is None:
-            session = self._open(request, version, params)
-        else:
+        full = session is None
+        if session is not None:
             apply_changes(session, request, self.reader.topic_name)
             if not session.positions:
                 self.sessions.remove(session.id)
                 session, full = None, True
+        else:
+            session = self._open(request, version, params)
         if session is None:
             positions = self._positions(request)
         else:
             session.broker_epoch = params.broker_epoch
             if full:
-                positions = list(session.positions.values())
+                positions = [*session.positions.values()]
         self.serve(DelayedFetch(params, session, positions, full, self.reader, self.answer, done, context))
 
     def _open(self, request: Any, version: int, params: FetchParams) -> FetchSession | None:

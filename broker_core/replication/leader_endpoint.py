@@ -45,7 +45,7 @@ class LeaderEndpoint:
         self.host = host
         self.rpc = rpc
         self.dest = dest
-        self._me: Any = None
+        self._me: Any = None  # who asks: the same object as long as the registration stands
 
     def _call(self, api: ApiKey, version: int, body: Any, done: Callable[[Any, Any], None], context: Any) -> None:
         self.rpc.call(self.dest, api, version, body, self.host.socket_timeout_us, done, context)
@@ -54,9 +54,12 @@ class LeaderEndpoint:
         """The session's next Fetch; later `done(None, FetchResponse or None)`."""
         host = self.host
         topics, forgotten = session.next_request(host.fetch_max_bytes)
+        me = self._me
+        if me is None or me.replica_epoch != host.broker_epoch():
+            me = self._me = m.FetchRequest.ReplicaState(replica_id=host.broker_id, replica_epoch=host.broker_epoch())
         request = m.FetchRequest(
             replica_id=host.broker_id,
-            replica_state=self._replica_state(),
+            replica_state=me,
             max_wait=host.fetch_wait_max_ms,
             min_bytes=host.fetch_min_bytes,
             max_bytes=host.fetch_response_max_bytes,
@@ -66,13 +69,6 @@ class LeaderEndpoint:
             forgotten_topics_data=forgotten,
         )
         self.rpc.call(self.dest, FETCH, FETCH_VERSION, request, host.socket_timeout_us, done, None)
-
-    def _replica_state(self) -> Any:
-        """Who asks: the same object as long as the registration stands."""
-        me, epoch = self._me, self.host.broker_epoch()
-        if me is None or me.replica_epoch != epoch:
-            me = self._me = m.FetchRequest.ReplicaState(replica_id=self.host.broker_id, replica_epoch=epoch)
-        return me
 
     def ask_epoch_end(self, state: FollowerState, answer: Answer) -> None:
         """The leader's end offset of our latest epoch; later `answer(state, EpochEndOffset or None)`."""

@@ -232,7 +232,10 @@ class Partition:
                 last_offset=info.last_offset,
             )
         else:
-            self._appended(info, LEADER)
+            host.meters.bytes_in += info.bytes
+            host.meters.messages_in += info.last_offset - info.first_offset + 1
+            if host.node.messages:
+                self._report(info, LEADER)
             self._wake(self.follower_positions)
             if self in host.fetch_purgatory.watchers:
                 host.fetch_purgatory.check_soon(self)
@@ -241,22 +244,19 @@ class Partition:
 
     def append_as_follower(self, records: Any) -> AppendInfo:
         """Append what the leader sent, by reference."""
-        info = self.log.append_as_follower(records, self.host.node.wall_ms())
-        self._appended(info, FOLLOWER)
+        host = self.host
+        info = self.log.append_as_follower(records, host.node.wall_ms())
+        host.meters.replication_bytes_in += info.bytes
+        if host.node.messages:
+            self._report(info, FOLLOWER)
         return info
 
-    def _appended(self, info: AppendInfo, role: str) -> None:
-        node, meters = self.host.node, self.host.meters
-        if role == LEADER:
-            meters.bytes_in += info.bytes
-            meters.messages_in += info.last_offset - info.first_offset + 1
-        else:
-            meters.replication_bytes_in += info.bytes
-        if node.messages:
-            node.emit(
-                events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,
-                last_offset=info.last_offset, bytes=info.bytes, role=role, crc=info.last_crc,
-            )  # fmt: skip
+    def _report(self, info: AppendInfo, role: str) -> None:
+        first, last, _, _, _, size, _, _, crc = info
+        self.host.node.emit(
+            events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=first, last_offset=last,
+            bytes=size, role=role, crc=crc,
+        )  # fmt: skip
 
     # -- high watermark ---------------------------------------------------------------------
     def maybe_increment_high_watermark(self) -> bool:

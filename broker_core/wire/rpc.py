@@ -81,7 +81,10 @@ class RpcClient:
         self, dest: str, api_key: int, api_version: int, body: Any, timeout_us: int, done: Done | None,
         context: Any = None,
     ) -> None:  # fmt: skip
-        """Send a request; later, exactly once, `done(context, response body or None)` is called."""
+        """Send a request; later, exactly once, `done(context, response body or None)` is called.
+
+        `done` None: it is never answered.
+        """
         self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
         node, connection = self.node, self.connection
         if node.messages:

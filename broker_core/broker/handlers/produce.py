@@ -31,9 +31,11 @@ def handle(broker: Broker, context: RequestContext) -> None:
     if request.acks not in VALID_ACKS:
         _answer(context, _all(request, ErrorCode.INVALID_REQUIRED_ACKS))
         return
+    transactional = False
     try:
-        parts = [part for topic in request.topic_data for part in topic.partition_data]
-        transactional = any(_is_transactional(part.records) for part in parts)
+        for topic in request.topic_data:
+            for partition in topic.partition_data:
+                transactional = transactional or _is_transactional(partition.records)
     except RecordsError as error:
         _answer(context, _all(request, ErrorCode[error.kafka_error], error.reason))
         return
