@@ -40,11 +40,12 @@ class Link:
     * gap: something was lost, and the connection has not been broken for it yet
     * breaking: it will be, `BREAK_US` after the loss
     * faulty: it does not simply deliver; direct: it does, and in the same instant
+    * draining: its delay is over, but what was sent before has not arrived: nothing may overtake it
     """
 
     __slots__ = (
         "source", "dest", "delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned",
-        "default_delay_us", "last_delivery_us", "faulty", "direct", "gap", "breaking", "lose",
+        "default_delay_us", "last_delivery_us", "faulty", "direct", "draining", "gap", "breaking", "lose",
     )  # fmt: skip
 
     def __init__(self, source: str, dest: str, delay_us: int) -> None:
@@ -54,6 +55,7 @@ class Link:
         self.last_delivery_us = 0
         self.gap = False
         self.breaking = False
+        self.draining = False
         self.lose: list[int] = []
         self.reset()
 
@@ -80,7 +82,12 @@ class Link:
             self.jitter_us or self.drop or self.duplicate or self.reorder or self.bandwidth or self.partitioned
             or self.lose
         )  # fmt: skip
-        self.direct = not self.faulty and not self.delay_us
+        self.direct = not self.faulty and not self.delay_us and not self.draining
+
+    def drain(self, draining: bool) -> None:
+        """Whether something that was sent earlier is still to arrive."""
+        self.draining = draining
+        self._look()
 
     def lose_next(self, api_key: int) -> None:
         """Lose the next message with this `api_key`, and nothing else."""
@@ -163,8 +170,15 @@ class Network:
             link.reset()
         shown = {name: getattr(link, name) for name in SETTINGS}
         self.world.nodes[source].emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
+        if link.direct and link.last_delivery_us > self.world.now_us:
+            link.drain(True)
+            self.world.schedule(link.last_delivery_us - self.world.now_us, None, self._drained, (link,))
         if was_cut and not link.partitioned:
             self._break(source, dest)
+
+    def _drained(self, link: Link) -> None:
+        if link.last_delivery_us <= self.world.now_us:
+            link.drain(False)
 
     def _break(self, source: str, dest: str) -> None:
         """A connection with a gap: both ends see it close, when both directions are open (again)."""

@@ -305,7 +305,7 @@ class World:
             self.network.send(source, link, node, message, size)
         elif node.machine is None:
             self.network.refuse(dest, source.name)
-        elif link.delay_us:
+        elif not link.direct:
             at = link.delivery_us(self.now_us, size, self.network.random)
             self.schedule(at - self.now_us, node, node.machine.receive, (source.name, message))
         else:

@@ -117,3 +117,19 @@ def test_a_link_that_reorders_lets_messages_be_overtaken_and_one_that_duplicates
     world.nodes["a"].send("b", "twice")
     world.run_until(20_000_000)
     assert [what[1] for _, what in seen(world, "b")[-2:]] == ["twice", "twice"]
+
+
+def test_nothing_overtakes_what_was_sent_before_a_delay_ended() -> None:
+    world = world_of("a", "b")
+    world.change_link("a", "b", delay_us=500)
+    world.nodes["a"].send("b", 1)
+    world.run_until(100)
+    world.change_link("a", "b")
+    world.nodes["a"].send("b", 2)
+    world.run_until(500)
+    world.nodes["a"].send("b", 3)
+    world.run_until(1_000)
+    world.nodes["a"].send("b", 4)
+    world.run_due()
+    assert seen(world, "b")[1:] == [(500, ("a", 1)), (500, ("a", 2)), (500, ("a", 3)), (1_000, ("a", 4))]
+    assert world.network.link("a", "b").direct and not world.network.link("a", "b").changed
