@@ -10,11 +10,12 @@
 const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "textContent"]);
 const NONE = Object.freeze({});
+const DEEP = 8; // lists of lists of descriptions
 
 /** A description of an element. Falsy children are left out, arrays are taken apart. */
 export function h(tag, props, ...children) {
   const flat = [];
-  for (const child of children.flat(3)) if (child !== null && child !== undefined && child !== false && child !== "") flat.push(child);
+  for (const child of children.flat(DEEP)) if (child !== null && child !== undefined && child !== false && child !== "") flat.push(child);
   return { tag, props: props ?? NONE, key: props?.key, children: flat };
 }
 
@@ -101,7 +102,7 @@ function patchChildren(parent, descriptions, svg) {
 
 /** Make the children of `parent` what `descriptions` (one or a list) say. */
 export function patch(parent, descriptions) {
-  const list = (Array.isArray(descriptions) ? descriptions.flat(3) : [descriptions]).filter((one) => one !== null && one !== undefined && one !== false);
+  const list = (Array.isArray(descriptions) ? descriptions.flat(DEEP) : [descriptions]).filter((one) => one !== null && one !== undefined && one !== false);
   if (!parent.patched) {
     parent.replaceChildren(); // what the server has rendered gives way
     parent.patched = true;
