@@ -78,6 +78,13 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def questions() -> list[dict[str, Any]]:
+    """What a replay answers, in both languages."""
+    from lab.analytics.queries import QUERIES
+
+    return [{"query": name, "title": dict(zip(("en", "ko"), query.title))} for name, query in QUERIES.items()]
+
+
 def check_queries(names: Sequence[str]) -> None:
     """422 for a question that nobody knows."""
     from lab.analytics.queries import QUERIES

@@ -66,6 +66,7 @@ class SweepView(WorkView):
     scenario: str
     keys: dict[str, list[str]]
     seeds: int
+    seeds_written: str
     done: int
     bad: int
     total: int
@@ -113,3 +114,4 @@ class SparkView(Schema):
     pid: int | None
     can_install: bool
     install: Thing | None
+    questions: list[Thing]

@@ -22,6 +22,7 @@ from web.api import schemas, spark_schemas
 from web.api.asking import answer
 from web.api.models import DONE, FAILED, RUNNING
 from web.api.problems import Problem
+from web.api.replays import questions
 from web.api.spark import missing, spark
 
 router = Router(tags=["spark"])
@@ -95,13 +96,14 @@ setup = Setup()
 async def _view() -> dict[str, Any]:
     why = await asyncio.to_thread(missing)
     return {"installed": why is None, "missing": why, "pid": spark.pid,
-            "can_install": why is not None and setup.can_install, "install": setup.facts}  # fmt: skip
+            "can_install": why is not None and setup.can_install, "install": setup.facts,
+            "questions": await asyncio.to_thread(questions)}  # fmt: skip
 
 
 @router.get("/spark", response={200: spark_schemas.SparkView}, summary="Whether Spark can work here")
 async def state(request: HttpRequest) -> HttpResponse:
     """`missing` says in one line what is not there and what to do; `pid` is the worker's process, which starts with
-    the first piece of work."""
+    the first piece of work; `questions` are what a replay answers."""
     return answer(await _view())
 
 

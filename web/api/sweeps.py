@@ -45,7 +45,8 @@ class Sweep(Work):
     def view(self) -> dict[str, Any]:
         done, seconds = self.counts.get("done", 0), self.counts.get("seconds", 0.0)
         return {
-            **Work.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds), "done": done,
+            **Work.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds),
+            "seeds_written": self.request["seeds"], "done": done,
             "bad": self.counts.get("failed", 0), "total": len(self.values) * len(self.seeds),
             "runs_a_minute": round(60 * done / seconds, 1) if seconds else 0.0,
             "cells": [{"cell": name, "values": values, **NO_RUN, **self.cells.get(name, {})}

@@ -73,6 +73,8 @@ export class Sweep extends Work {
       if (!newest || this.found) return;
       this.found = newest;
       this.scenario = newest.scenario;
+      this.axes = Object.entries(newest.keys).map(([key, values]) => ({ key, values: values.join(", ") }));
+      this.seeds = newest.seeds_written;
       await this.follow(home);
     } catch {
       this.found = null;

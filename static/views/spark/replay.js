@@ -75,12 +75,21 @@ function answerView(view) {
     h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", { lang: "en" }, answer.doc)));
 }
 
+/** What will be answered, before anything is. */
+function questions({ words, desk }) {
+  const { setup, replay } = desk.spark;
+  if (!setup?.questions?.length) return null;
+  return h("section", { key: "questions", class: "spark-questions", "aria-label": words.t("spark.questions") }, h("h3", {}, words.t("spark.questions")),
+    h("ul", {}, setup.questions.map(({ query, title: texts }) => h("li", { key: query, class: replay.running ? "waits" : "" }, told(texts, words)))));
+}
+
 export function replayTab(view) {
   const { words, desk } = view;
   const { replay } = desk.spark;
   return [
     h("p", { key: "intro", class: "hint" }, words.t("spark.intro")),
     chooser(view), progress(view), troubles(replay, words),
+    !replay.answers.length && questions(view),
     replay.answers.length > 0 && h("div", { key: "answers", class: "spark-answers" }, contents(view), answerView(view)),
   ];
 }

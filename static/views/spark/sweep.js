@@ -75,7 +75,7 @@ function reading(view) {
   if (!of) return null;
   const figure = words.t(`sweep.figure.${sweep.figure}`);
   if (!value) return h("p", { key: "reading", class: "reading" }, words.t("sweep.reading.none", { figure, of }));
-  const facts = { figure, cell: worst.cell, value: sweep.figure === "mean_gap_s" ? `${short(value)} s` : short(value), n: worst.runs_with_loss, runs: worst.runs, none, of };
+  const facts = { figure, cell: worst.cell.replaceAll(",", ", "), value: sweep.figure === "mean_gap_s" ? `${short(value)} s` : short(value), n: worst.runs_with_loss, runs: worst.runs, none, of };
   return h("p", { key: "reading", class: "reading" }, words.t(sweep.figure === "lost" ? "sweep.reading.lost" : sweep.figure === "mean_gap_s" ? "sweep.reading.gap" : "sweep.reading", facts));
 }
 
@@ -121,7 +121,7 @@ function runs(view) {
   if (!sweep.cell || !sweep.found) return null;
   const names = ["acked", "read", "lost", "duplicated", "reordered"];
   return h("section", { key: "runs", class: "sweep-runs", "aria-labelledby": "cell-title" },
-    h("h3", { id: "cell-title", tabindex: "-1" }, words.t("sweep.runs", { cell: sweep.cell })),
+    h("h3", { id: "cell-title", tabindex: "-1" }, words.t("sweep.runs", { cell: sweep.cell.replaceAll(",", ", ") })),
     sweep.runs === null && h("p", { class: "empty", role: "status" }, words.t("sweep.runs.loading")),
     sweep.runs && !sweep.runs.total && h("p", { class: "empty" }, words.t("sweep.runs.none")),
     sweep.runs?.total > 0 && h("p", { class: "hint" }, words.t("sweep.runs.hint")),
