@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barsOf, gridOf, heatOf, levelOf, lossIn, momentOf, pick, seedsIn, shellOf, spansOf, sparkline, stepOf, summary, valueOf } from "../../static/model/spark.js";
-import { labelOf, short, shown } from "../../static/views/spark/plots.js";
+import { labelOf, short, shown, spoken } from "../../static/views/spark/plots.js";
 
 const words = { words: { "noun.broker": "broker", "spark.value.crash": "crash told" }, name: (node) => `<${node}>`, t: (key) => key };
 const leader = (seq, leo, partition = 0) => ({ seq, code: "became_leader", node: "broker-1", params: { topic: "orders", partition, leo } });
@@ -89,4 +89,11 @@ test("values have their units, partitions are one word, nodes have names", () =>
   }), ["50 %", "1.500 s", "2 s", "0.25 ms", "broker 2", "<broker-2>"]);
   assert.deepEqual([shown("how", "crash", words), shown("to_us", null, words)], ["crash told", "–"]);
   assert.equal(labelOf({ run: "1", topic: "orders", partition: 0, follower: "broker-2" }, ["run", "topic", "partition", "follower"], words), "orders-0 · <broker-2>");
+});
+
+test("a reading names columns as their headings do", () => {
+  const told = { words: { "spark.col.detected": "Detected" }, language: "en" };
+  assert.equal(spoken("Most is spent before `detected`: the timeout.", told), "Most is spent before Detected: the timeout.");
+  assert.equal(spoken("detected stays", told), "detected stays");
+  assert.equal(spoken("시간은 detected 이전", { words: { "spark.col.detected": "감지" }, language: "ko" }), "시간은 감지 이전");
 });

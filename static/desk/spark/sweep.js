@@ -8,6 +8,7 @@ import { Work } from "./work.js";
 
 const home = ({ id }) => `/sweeps/${id}`;
 const ASK_EVERY_MS = 350;
+const DRAWN_MS = 200; // by then the list is on the screen
 const KEPT_OPEN = 3; // runs of sweeps that stay open beside the one that is opened
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
@@ -89,6 +90,7 @@ export class Sweep extends Work {
   async pickCell(cell) {
     this.edit({ cell, runs: null });
     await this.list();
+    setTimeout(() => document.querySelector(".sweep-runs")?.scrollIntoView({ block: "nearest" }), DRAWN_MS);
   }
 
   /** The runs of the cell that is looked at. */

@@ -41,9 +41,15 @@ export function labelOf(row, labels, words) {
   return parts.join(" · ");
 }
 
+/** What is lost is red everywhere. */
+const series = (name, index) => (name === "lost" ? "series-lost" : `series-${index % 6}`);
+
+/** A sentence of reading: names of columns in it as their headings have them. */
+export const spoken = (text, words) => text.replace(/`?\b([a-z]+(?:_[a-z0-9]+)*)\b`?/g, (all, name) => (all !== name || words.language === "ko" ? words.words[`spark.col.${name}`] ?? name : name));
+
 function legend(values, words) {
   if (values.length < 2) return null;
-  return h("p", { key: "legend", class: "plot-legend" }, values.map((name, index) => h("span", { key: name, class: `series-${index % 6}` }, h("i", { "aria-hidden": "true" }), column(name, words))));
+  return h("p", { key: "legend", class: "plot-legend" }, values.map((name, index) => h("span", { key: name, class: series(name, index) }, h("i", { "aria-hidden": "true" }), column(name, words))));
 }
 
 /** Horizontal bars, a group for each row. `goTo(row)` is called with a click. */
@@ -53,7 +59,7 @@ export function bars(answer, words, goTo) {
     legend(chart.values, words),
     h("div", { key: "bars", class: "plot-bars" }, barsOf(answer, (row, labels) => labelOf(row, labels, words)).map(({ index, label, parts }) => h("button", {
       key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(rows[index]),
-    }, h("span", { class: "plot-label" }, label), h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value series-${place % 6}` },
+    }, h("span", { class: "plot-label" }, label), h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value ${series(name, place)}` },
       h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }), parts.length > 1 ? h("span", { class: "unseen" }, `${column(name, words)} `) : null, h("b", {}, shown(name, value, words)))))))),
     rows.length > MOST && h("p", { key: "more", class: "hint" }, words.t("spark.plot_more", { n: rows.length - MOST })),
   ];

@@ -3,7 +3,7 @@ import { count } from "../../i18n/format.js";
 import { momentOf } from "../../model/spark.js";
 import { h } from "../patch.js";
 import { told } from "../scenarios.js";
-import { PLOTS, column, shown } from "./plots.js";
+import { PLOTS, column, shown, spoken } from "./plots.js";
 import { bar, stagesLine, troubles, waitingFor } from "./progress.js";
 
 const BAD = new Set(["lost", "inconsistent", "damages"]);
@@ -48,7 +48,7 @@ function contents(view) {
 }
 
 function table(answer, words, goTo, leads) {
-  const columns = answer.columns.filter((name) => !LEFT.has(name));
+  const columns = answer.columns.filter((name) => !LEFT.has(name) && answer.rows.some((row) => row[name] !== null));
   const numbers = new Set(columns.filter((name) => answer.rows.some((row) => typeof row[name] === "number")));
   return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" }, h("table", { class: "partitions small spark-table" },
     h("thead", {}, h("tr", {}, columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
@@ -67,7 +67,7 @@ function answerView(view) {
   const draw = answer.chart && answer.rows.length ? PLOTS[answer.chart.kind] : null;
   return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
     h("h3", { id: "answer-title" }, told(answer.title, words)),
-    h("p", { class: "reading" }, answer.rows.length ? told(answer.reading, words) : words.t("spark.nothing")),
+    h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
     draw && draw(answer, words, goTo),
     answer.rows.length > 0 && h("h4", {}, words.t("spark.rows", { n: answer.count })),
     answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row, all) !== null),
