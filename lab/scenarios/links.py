@@ -65,6 +65,8 @@ def unpack(text: str) -> dict[str, Any]:
 
 
 def _inflated(data: str) -> bytes:
+    if len(data) % 4 == 1:  # no number of bytes is written in so many characters
+        raise LinkError("shape", "the data ends too early: the link is cut off")
     try:
         compressed = base64.b64decode(data + "=" * (-len(data) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

@@ -38,7 +38,7 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "kind", "linger", "torn",
+    "earliest", "latest", "none", "kind", "linger", "torn", "Spark",
 }  # fmt: skip
 NAME = re.compile(
     r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__\w+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
@@ -127,7 +127,7 @@ class Walk:
         page = self.seen.page
         page.click('[data-segment="story:all"]')
         self.read("5-story")
-        page.click('[data-segment="story:loud"]')
+        page.click('[data-segment="story:main"]')
 
     def moment(self, facts: dict[str, Any]) -> None:
         page, seen = self.seen.page, self.seen
