@@ -1,8 +1,15 @@
-"""Settings as the inspector shows them: value, default, source, and whether they change while the broker runs."""
+"""Settings as the inspector shows them: value, default, source, meaning, and whether they change while it runs.
+
+What a setting means stands beside it in the core, in English; `settings.ko.json` says the same in Korean.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
@@ -44,4 +51,12 @@ def entry(one: ConfigEntry) -> dict[str, Any]:
     return {
         "name": one.name, "value": one.value, "default": default, "source": one.source.name, "changed": changed,
         "read_only": one.read_only, "type": one.type.name, "doc": one.doc,
+        "ko": korean().get(one.name, one.doc),
     }  # fmt: skip
+
+
+@cache
+def korean() -> dict[str, str]:
+    """Name of a setting -> what it means."""
+    found: dict[str, str] = orjson.loads((Path(__file__).parent / "settings.ko.json").read_bytes())
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
+from broker_core.metadata.configs import BrokerConfig
+from broker_core.metadata.configs_topics import describe_topic
 from lab.clusters.build import build_world
 from lab.clusters.inspect import inspect
+from lab.clusters.inspect_config import korean
 from lab.clusters.progress import observe_progress
 from lab.clusters.spec import run_from_dict
 from lab.feed import PROGRESS_EVERY, JournalFeed
@@ -136,3 +140,11 @@ def test_progress_is_told_a_few_times_a_second_and_only_when_something_moved(wor
     assert len(texts) == 1
     params = json.loads(texts[0])[0][5]
     assert params["clients"]["producer-a"]["acked"] > 0 and params["pipelines"]["1"]["handlers"] == 8
+
+
+def test_every_setting_says_what_it_means_in_both_languages() -> None:
+    broker = BrokerConfig({})
+    entries = [*describe_topic({}, broker), *(broker.describe(name) for name in broker.names())]
+    assert all(one.doc for one in entries)
+    assert {one.name for one in entries} == set(korean())
+    assert all(re.search("[가-힣]", text) and text.endswith(".") for text in korean().values())

@@ -40,10 +40,10 @@ function row(view, subject, one) {
     view.set({ configEdit: open ? null : one.name });
   };
   return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },
-    h("div", { class: "setting-name" }, h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, title: one.doc || null, onclick: toggle }, h("code", {}, one.name)),
+    h("div", { class: "setting-name" }, h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, onclick: toggle }, h("code", {}, one.name)),
       h("b", {}, one.value === null || one.value === "" ? "–" : one.value)),
+    one.doc && h("p", { class: "setting-meaning" }, view.words.language === "ko" ? one.ko : one.doc),
     h("div", { class: "setting-note" }, one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"), one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`, one.read_only && ` · ${words.t("config.read_only")}`),
-    open && one.doc && view.words.language === "en" && h("p", { class: "hint" }, one.doc),
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }
 
