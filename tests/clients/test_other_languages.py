@@ -1,0 +1,95 @@
+"""kafkajs and franz-go against a lab: what their users do, and the death of a leader under load.
+
+Both come from their registries (versions and checksums stand in package-lock.json and go.sum) into a cache
+directory outside of the checkout. Without `npm` or `go`, or without a network, these tests skip, also in CI: on
+Debian 12 npm brings some hundred packages with it, and Go is too old.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.clients.conftest import HERE, Cluster, Running, run
+from tests.clients.test_death_of_a_leader import ENOUGH, check, kill_and_restart
+
+pytestmark = pytest.mark.clients
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brokerlab-clients"
+Client = Callable[..., tuple[str, ...]]
+
+
+def place(*files: Path) -> Path:
+    """A directory of the cache for exactly these files."""
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()[:16]
+    found = CACHE / f"{files[0].parent.name}-{digest}"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def installed(*command: str, cwd: Path) -> None:
+    try:
+        subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{' '.join(command)} took too long")
+    except subprocess.CalledProcessError as error:
+        if any(word in error.stderr for word in ("ENOTFOUND", "ECONNREFUSED", "EAI_AGAIN", "ETIMEDOUT", "dial tcp")):
+            pytest.skip(f"{command[0]} has no network: {error.stderr[-300:]}")
+        raise AssertionError(error.stderr[-3000:]) from None
+
+
+def needed(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"the program {program} is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def kafkajs() -> Client:
+    """`kafkajs("tour", BOOTSTRAP)`: the command."""
+    node, npm, sources = needed("node"), needed("npm"), HERE / "kafkajs"
+    target = place(*sources.glob("*.json"), *sources.glob("*.js"))
+    if not (target / "node_modules" / "kafkajs" / "package.json").exists():
+        for path in sources.iterdir():
+            shutil.copy(path, target)
+        installed(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=target)
+    return lambda name, *arguments: (node, str(target / f"{name}.js"), *arguments)
+
+
+@pytest.fixture(scope="module")
+def franz() -> Client:
+    """`franz("tour", BOOTSTRAP)`: the command."""
+    go, sources = needed("go"), HERE / "franz"
+    target = place(*sources.iterdir()) / "franz"
+    if not target.exists():
+        installed(go, "build", "-mod=readonly", "-o", str(target), ".", cwd=sources)
+    return lambda name, *arguments: (str(target), name, *arguments)
+
+
+@pytest.fixture(params=["kafkajs", "franz"])
+def client(request: pytest.FixtureRequest) -> Client:
+    found: Client = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_client_sees_what_it_expects_of_a_broker(cluster: Cluster, client: Client) -> None:
+    assert run(*client("tour", cluster.bootstrap)).endswith("done\n")
+
+
+def test_a_client_loses_nothing(cluster: Cluster, running: Callable[..., Running], client: Client,
+                                request: pytest.FixtureRequest) -> None:
+    topic = f"death-{request.node.callspec.params['client']}"
+    cluster.create(topic)
+    producer = running(*client("produce", cluster.bootstrap, topic))
+    acked = lambda: [line for line in list(producer.lines) if line.isdigit()]  # noqa: E731
+    producer.wait_for(lambda lines: len(lines) > ENOUGH)
+    kill_and_restart(cluster, topic, lambda: len(acked()))
+    assert producer.end() == 0
+    check(cluster, topic, acked())
+    assert set(acked()) == set(cluster.values(topic))
