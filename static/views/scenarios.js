@@ -162,7 +162,8 @@ function one(view) {
   return [
     h("button", { key: "back", type: "button", class: "plain back", "data-lesson": "back", onclick: back }, `← ${words.t("scenarios.all")}`),
     h("h3", { key: "title", class: "lesson-title" }, told(found.title, words) || found.name),
-    found.own && h("p", { key: "own", class: "verdict" }, words.t("link.checked", { name: found.name, n: found.steps })),
+    found.own && h("p", { key: "own", class: "verdict", "data-own": found.name }, words.t("link.checked", { name: found.name, n: found.steps }),
+      found.variant && ` ${words.t("variant.of", { variant: told(found.variants[found.variant], words) || found.variant })}`),
     h("p", { key: "text", class: "lesson" }, told(found.text, words)),
     variants(view),
     prediction(view),

@@ -12,6 +12,8 @@ import yaml
 from tests.browser.lab_page import LabPage, Open, open_pages
 from tests.browser.test_time import picture
 
+from lab.scenarios import grammar
+
 
 @pytest.fixture(scope="module")
 def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
@@ -24,27 +26,69 @@ def pick(seen: LabPage, name: str) -> None:
     seen.see("[data-lesson=run]")
 
 
-def test_a_scenario_is_predicted_run_seen_and_tried_otherwise(visit: Open) -> None:
+def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_name(visit: Open) -> None:
+    """`test_lessons` takes every lesson through all of its steps; here the settings of one are compared."""
     seen = visit()
     pick(seen, "unclean-election")
     assert seen.page.is_disabled("[data-lesson=run]")
     assert "Choose your prediction first" in seen.page.inner_text("#drawer")
-    seen.page.click('[data-choice="1"]')
-    seen.page.click("[data-lesson=run]")
-    seen.see("[data-guess]", 90)
-    seen.wait("lab.app.desk.work === null && lab.feed.run.endsWith('-1')", 60)
-    assert seen.page.get_attribute("[data-guess]", "data-guess") == "wrong"
-    assert int(seen.page.inner_text("#drawer [data-figure=lost]").replace(",", "")) > 0
+    for variant, guess, lost in (("unclean", "wrong", True), ("clean", "right", False)):
+        seen.page.click(f'[data-variant="{variant}"]')
+        assert seen.page.query_selector("[data-guess]") is None
+        seen.page.click('[data-choice="1"]')
+        seen.page.click("[data-lesson=run]")
+        seen.see("[data-guess]", 90)
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run", 60)
+        assert seen.page.get_attribute("[data-guess]", "data-guess") == guess
+        assert (int(seen.page.inner_text("#drawer [data-figure=lost]").replace(",", "")) > 0) == lost
+        assert f"unclean.leader.election.enable={'true' if lost else 'false'}" in seen.page.inner_text("[data-ran]")
     picture(seen, "scenario")
-    opened = seen.value("lab.feed.run")
-    seen.page.click("[data-lesson=moment]")
-    seen.wait("!lab.clock.live && lab.history.at(lab.clock.viewed - 1).code === 'partition_offline'")
-    picture(seen, "moment")
-    seen.page.click("[data-lesson=fork]")
-    seen.wait(f"lab.feed.run !== '{opened}' && lab.app.state.brokers[1].state === 'running'", 60)
-    seen.wait("lab.app.state.topics.orders.partitions[0].leader === 1", 60)
-    assert seen.value("lab.app.state.brokers[2].state") == "stopped"
-    picture(seen, "other-setting")
+    seen.page.click('[data-variant="unclean"]')
+    assert seen.page.get_attribute("[data-guess]", "data-guess") == "wrong"
+    seen.page.click('[data-variant="clean"]')
+    seen.page.click("[data-lesson=link]")
+    seen.see("#drawer input.link")
+    link = seen.page.input_value("#drawer input.link")
+    other = visit("ko", path=link[link.index("#") :])
+    other.see("[data-lesson=run]")
+    assert "unclean.leader.election.enable=false" in other.page.inner_text("#drawer [data-own]")
+    seen.page.click("[data-panel=runs]")
+    seen.see("[data-open]")
+    assert "unclean.leader.election.enable=false" in seen.page.inner_text("#drawer")
+
+
+def test_a_file_is_opened_and_a_wrong_one_is_refused_with_its_line_in_korean(visit: Open, tmp_path: Path) -> None:
+    source = (grammar.HOME / "two-promises.yaml").read_text()
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text(source)
+    bad.write_text(source.replace("do: kill", "do: kil", 1))
+    seen = visit("ko")
+    seen.page.click("[data-panel=scenarios]")
+    seen.see("[data-scenario]")
+    seen.page.set_input_files("[data-file=scenario]", bad)
+    seen.see("#drawer [role=alert]")
+    text = seen.page.inner_text("#drawer [role=alert]")
+    line = 1 + bad.read_text()[: bad.read_text().index("do: kil,")].count("\n")
+    assert f"bad.yaml:{line}: steps[1].do: 모르는 명령 kil" in text and "kill?" in text and "expected" not in text
+    seen.page.set_input_files("[data-file=scenario]", good)
+    seen.see("[data-lesson=run]")
+    assert seen.page.inner_text("#drawer h3.lesson-title") == "프로듀서 둘, 약속 둘, 토픽 하나"
+
+
+def test_disk_faults_stand_on_the_stage_and_a_protection_that_is_off_above_it(visit: Open) -> None:
+    seen = visit("ko")
+    seen.command(do="disk_full", broker=2)
+    seen.see('[data-disk="2"]')
+    assert "디스크 가득 참" in seen.page.text_content('[data-disk="2"]')
+    seen.command(do="set_protection", set={"truncate_by_leader_epoch": False})
+    seen.see('[data-off~="truncate_by_leader_epoch"]')
+    picture(seen, "disk-and-protection")
+    again = visit("ko")
+    again.see('[data-disk="2"]')
+    again.see('[data-off~="truncate_by_leader_epoch"]')
+    seen.command(do="stop_all_faults")
+    seen.command(do="set_protection", set={"truncate_by_leader_epoch": True})
+    seen.wait("!document.querySelector('[data-disk], [data-off]')")
 
 
 def test_a_scenario_is_told_in_korean_without_an_english_sentence(visit: Open) -> None:
@@ -64,6 +108,8 @@ def test_what_was_done_becomes_a_file_and_a_link_that_others_can_run(visit: Open
     seen.command(do="create_topic", topic="orders", partitions=1, replication_factor=3)
     seen.wait("'orders' in lab.app.state.topics")
     seen.command(do="kill", broker=2)
+    refused = seen.page.evaluate("lab.app.send({do: 'kill', broker: 9})")
+    assert not refused["ok"]
     seen.page.click("[data-panel=runs]")
     with seen.page.expect_download() as download:
         seen.page.click("[data-export=yaml]")
@@ -76,7 +122,7 @@ def test_what_was_done_becomes_a_file_and_a_link_that_others_can_run(visit: Open
     path = link[link.index("#") :]
     other = visit(path=path)
     other.see("[data-lesson=run]:not(:disabled)")
-    assert "1 steps" in other.page.inner_text("#drawer")
+    assert "1 steps" in other.page.inner_text("#drawer [data-own]")
     damaged = visit("ko", path=path[:-20])
     damaged.see("#drawer [role=alert]")
     assert "실행할 수 있는 시나리오가 없습니다" in damaged.page.inner_text("#drawer [role=alert]")

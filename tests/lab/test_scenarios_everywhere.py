@@ -107,7 +107,7 @@ def _has_the_past_of(fork: Path, parent: Path) -> None:
     """Up to where it parts the branch is its parent, event by event; the next event is another one."""
     facts = read_facts(fork)
     assert facts["parent"] == parent.name and 0 < facts["forked_at_us"] < read_facts(parent)["end_us"]
-    mine, theirs = ([line for line in (path / "journal.jsonl").read_bytes().splitlines()] for path in (fork, parent))
+    mine, theirs = ((path / "journal.jsonl").read_bytes().splitlines() for path in (fork, parent))
     parted = next(index for index, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other)
     assert json.loads(mine[parted - 1])[1] == facts["forked_at_us"]
     assert facts["forked_at_seq"] < min(json.loads(mine[parted])[0], json.loads(theirs[parted])[0])

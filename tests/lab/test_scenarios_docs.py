@@ -1,0 +1,86 @@
+"""The page about scenarios has every word of the grammar."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from tests.house.sources import CHECKOUT
+
+from lab.clusters.spec import PROTECTIONS
+from lab.clusters.vocabulary import _TARGET, KINDS
+from lab.experiments.run import run_scenario
+from lab.scenarios import grammar, variants
+from lab.scenarios.conditions import SUBJECTS
+from lab.scenarios.expectations import KINDS as EXPECTATIONS
+from lab.scenarios.expectations import RECEIPT, RECEIPT_MORE
+from lab.scenarios.steps import STEP_KEYS
+
+
+@cache
+def page() -> str:
+    return (CHECKOUT / "docs" / "scenarios.md").read_text()
+
+
+def rows(head: str) -> dict[str, str]:
+    """The table with this head: first cell -> the rest of its row."""
+    lines = page().split(head, 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    return {cells[1].strip(): "|".join(cells[2:]) for line in lines if len(cells := line.split("|")) > 2}
+
+
+def named(head: str) -> dict[str, str]:
+    """Each word in backticks of the first column -> its row."""
+    return {word: row for cell, row in rows(head).items() for word in re.findall(r"`([\w.]+)", cell)}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_command_and_its_keys_are_in_the_page(name: str) -> None:
+    found = named("| command | keys | what happens |")
+    assert name in found
+    kind, told = KINDS[name], found[name].split("|")[0]
+    own = [key for key in kind.keys if kind.one_of != tuple(_TARGET) or key not in _TARGET]
+    if told.strip().startswith("the same"):
+        own = [key for key in own if key not in KINDS["disk_full"].keys]
+    assert [key for key in own if not re.search(rf"\b{key}\b", told)] == []
+    assert ("a process" in told or "the same" in told) == (kind.one_of == tuple(_TARGET))
+
+
+def test_the_page_has_no_command_that_is_none() -> None:
+    assert [name for name in named("| command | keys | what happens |") if name not in KINDS] == []
+
+
+def test_every_condition_is_in_the_page_and_no_other() -> None:
+    assert list(named("| condition | compares |")) == list(SUBJECTS)
+
+
+@pytest.mark.parametrize("word", [*STEP_KEYS, "check", "do", *grammar.KEYS, *_TARGET, *PROTECTIONS])
+def test_every_key_of_the_grammar_is_in_the_page(word: str) -> None:
+    assert re.search(rf"\b{re.escape(word)}\b", page())
+
+
+@pytest.mark.parametrize("kind", EXPECTATIONS)
+def test_every_kind_of_expectation_is_in_the_page(kind: str) -> None:
+    table = "\n".join(f"{cell} {row}" for cell, row in rows("| key | figure |").items())
+    assert re.search(rf"`{kind}\b", table) or kind in SUBJECTS
+
+
+@pytest.mark.parametrize("figure", [*RECEIPT, *RECEIPT_MORE])
+def test_every_figure_of_the_receipt_is_in_the_page(figure: str) -> None:
+    assert f"`{figure}`" in "".join(rows("| key | figure |").values()) or figure in rows("| figure | exactly |")
+
+
+def test_the_lessons_that_come_with_the_lab_stand_with_their_titles_and_variants() -> None:
+    found = rows("| file | shows | variants |")
+    for name in grammar.names():
+        scenario = grammar.load(name)
+        assert scenario.title["en"] in found[name]
+        assert found[name].split("|")[1].strip() == ", ".join(variants.names(scenario.document))
+    assert list(found) == grammar.names()
+
+
+def test_the_example_at_the_top_is_what_the_command_prints(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    total = run_scenario("acks-1", out=tmp_path / "run").receipt.total
+    row = re.search(r"^  all +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", page(), re.MULTILINE)
+    assert row is not None
+    assert [int(cell.replace(",", "")) for cell in row.groups()] == list(total.to_dict().values())
