@@ -153,7 +153,7 @@ class Accumulator:
         head = queue.batches[0]
         if head.attempts:
             return head.retry_at_us
-        if self.exhausted or self.flushing or self.is_full(queue):
+        if not self.linger_us or self.exhausted or self.flushing or self.is_full(queue):
             return now_us
         return head.created_us + self.linger_us
 

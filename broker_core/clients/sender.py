@@ -148,7 +148,7 @@ class Sender:
         settings = self.settings
         if not self.connections.is_ready(dest):
             return
-        if self.connections.in_flight(dest) >= settings.max_in_flight_requests_per_connection:
+        if self.connections.rpc.in_flight(dest) >= settings.max_in_flight_requests_per_connection:
             return
         start = self._turn % len(queues)
         self._turn += 1

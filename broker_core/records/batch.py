@@ -52,6 +52,12 @@ def encode_batch(
     (LogAppendTime) the largest timestamp counts for every record.
     """
     base_timestamp = max_timestamp = records[0][0]
+    if len(records) == 1 and not (compression or records[0][3] or timestamp_type or transactional or control):
+        if offset_deltas is None:
+            _, key, value, _ = records[0]
+            return single_record_batch(
+                base_timestamp, key, value, base_offset, leader_epoch, producer_id, producer_epoch, base_sequence
+            )
     if len(records) > 1:
         max_timestamp = max([record[0] for record in records])
     body: Buffer = encode_records(records, base_timestamp, offset_deltas)
@@ -79,8 +85,11 @@ def _assemble(
     return batch
 
 
-def single_record_batch(timestamp: int, key: bytes | None, value: bytes | None) -> bytearray:
-    """A batch of one record without headers, producer id or compression: the short way."""
+def single_record_batch(
+    timestamp: int, key: bytes | None, value: bytes | None, base_offset: int = 0, leader_epoch: int = -1,
+    producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1,
+) -> bytearray:  # fmt: skip
+    """A batch of one record without headers or compression: the short way."""
     key_size, value_size = (-1 if key is None else len(key)), (-1 if value is None else len(value))
     content = b"".join((
         b"\0\0\0",
@@ -92,7 +101,9 @@ def single_record_batch(timestamp: int, key: bytes | None, value: bytes | None) 
     ))
     size = len(content)
     body = (SMALL[size] if size < SMALL_LIMIT else encode_varint(size)) + content
-    return _assemble(body, 0, -1, 0, 0, timestamp, timestamp, -1, -1, -1, 1)
+    return _assemble(
+        body, base_offset, leader_epoch, 0, 0, timestamp, timestamp, producer_id, producer_epoch, base_sequence, 1
+    )
 
 
 def empty_batch(like: BatchHeader) -> bytearray:

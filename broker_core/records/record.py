@@ -170,8 +170,11 @@ def walk(data: Buffer, position: int, count: int) -> None:
     10,000 equal records cost what 20 unequal ones do.
     """
     end = len(data)
-    if count == 1 and position + 1 < end and data[position] < 0x80 and data[position] == 2 * (end - position - 1):
-        return
+    if count == 1:  # its length is what is left behind the length
+        for prefix in (1, 2):
+            left = end - position - prefix
+            if 0 <= left < SMALL_LIMIT and data[position : position + prefix] == SMALL[left]:
+                return
     index = 0
     patience = 0
     while index < count:

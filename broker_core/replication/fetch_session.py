@@ -92,15 +92,14 @@ class FetchPosition:
         if partition is None or session is None:
             return
         log = partition.log
-        if replica is None:
-            end = log.high_watermark
-        elif replica.broker_id in partition.isr.committed:
-            end = log.log_end_offset
-        else:
+        if log.high_watermark != self.sent_high_watermark or log.log_start_offset != self.sent_log_start:
             return
-        told = log.high_watermark == self.sent_high_watermark and log.log_start_offset == self.sent_log_start
-        if told and self.fetch_offset >= end and self in session.dirty:
-            del session.dirty[self]
+        if replica is None:
+            if self.fetch_offset < log.high_watermark:
+                return
+        elif self.fetch_offset < log.log_end_offset or replica.broker_id not in partition.isr.committed:
+            return
+        session.dirty.pop(self, None)
 
     def link(self, partition: Partition, replica: Replica | None) -> None:
         """Be told from now on when this partition moves."""
