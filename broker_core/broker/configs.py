@@ -66,12 +66,14 @@ class ConfigStore:
 
     def _names_read(self, context: object, results: list[p.Result]) -> None:
         wanted = [(TOPICS, name) for name in results[0].children]
-        mine = (str(self.broker.broker_id), znodes.DEFAULT_ENTITY)
-        wanted += [(BROKERS, name) for name in results[1].children if name in mine]
+        wanted += [(BROKERS, name) for name in results[1].children]
         self._last_slip = max(results[2].children, default=self._last_slip)
         self._read(wanted, self._all_read)
 
     def _read(self, entities: list[tuple[str, str]], done: Callable[[Any, list[p.Result]], None]) -> None:
+        """What other brokers are told is no business of this one."""
+        mine = (str(self.broker.broker_id), znodes.DEFAULT_ENTITY)
+        entities = [(kind, name) for kind, name in entities if kind != BROKERS or name in mine]
         if not entities:
             done(entities, [])
             return

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from broker_core.metadata import configs_rules
@@ -266,9 +266,15 @@ class BrokerConfig(Mapping[str, Any]):
             doc=setting.doc,
         )
 
+    def describe_default(self, name: str) -> ConfigEntry:
+        """What is set for all brokers, whatever this one has of its own."""
+        entry, text = self.describe(name), self._dynamic_default[name]
+        places = (Synonym(name, None if entry.sensitive else text, ConfigSource.DYNAMIC_DEFAULT_BROKER),)
+        return replace(entry, value=places[0].value, source=ConfigSource.DYNAMIC_DEFAULT_BROKER, synonyms=places)
+
     def _describe_unknown(self, name: str) -> ConfigEntry:
-        found = ((self._dynamic, ConfigSource.DYNAMIC_BROKER), (self._dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER))
-        places = tuple(Synonym(name, None, source) for texts, source in found if name in texts)
+        found = {ConfigSource.DYNAMIC_BROKER: self._dynamic, ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default}
+        places = tuple(Synonym(name, None, source) for source, texts in found.items() if name in texts)
         source = places[0].source if places else ConfigSource.STATIC_BROKER
         return ConfigEntry(name, None, source, False, True, ConfigType.UNKNOWN, places, "")
 

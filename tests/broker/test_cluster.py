@@ -38,6 +38,19 @@ def do(world: World, command: dict[str, Any]) -> dict[str, Any]:
     return item.result
 
 
+def test_a_brokers_own_setting_is_no_other_brokers() -> None:
+    world = cluster()
+    do(world, {"do": "alter_config", "broker": 2, "set": {"log.cleaner.threads": "2", "some.plugins": "word"}})
+    world.run_until(world.now_us + S)
+    configs = {number: brokers(world)[number].config for number in (1, 2, 3)}
+    assert {number: one["log.cleaner.threads"] for number, one in configs.items()} == {1: 1, 2: 2, 3: 1}
+    assert [number for number, one in configs.items() if "some.plugins" in one.described()] == [2]
+
+
+def brokers(world: World) -> dict[int, Any]:
+    return {node.machine.broker_id: node.machine for node in world.nodes.values() if hasattr(node.machine, "broker_id")}
+
+
 def load(world: World, **more: Any) -> None:
     do(world, {"do": "start_client", "name": "producer-orders", "kind": "producer", "topic": "orders", "rate": 50,
                "settings": {"acks": "all"}, **more})  # fmt: skip

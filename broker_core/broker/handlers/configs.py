@@ -74,7 +74,7 @@ def _entries(broker: Broker, resource: Any) -> list[ConfigEntry]:
     if resource.resource_type != BROKER:
         raise LookupError(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
     if name == "":
-        return [broker.config.describe(key) for key in broker.config.dynamic(all_brokers=True)]
+        return [broker.config.describe_default(key) for key in broker.config.dynamic(all_brokers=True)]
     if not name.lstrip("-").isdigit():
         raise LookupError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if name != str(broker.broker_id):
