@@ -18,6 +18,14 @@ BENCHMARKS = {
     "memory": ("weight", "resident memory, idle and after load"),
     "idle": ("weight", "CPU without clients"),
     "simulation": ("simulation", "virtual seconds per second"),
+    "decode": ("spark_decode", "record batches into Spark's rows, beside Parquet and Spark's own Kafka source"),
+    "replay": ("spark_replay", "a million records from their directory to answers, beside the same from Parquet"),
+    "sweep": ("spark_sweep", "simulated runs a minute, on one core and on two"),
+    "session": ("spark_session", "start of Spark, plain, cold and with the archive of classes"),
+    "frame": ("screen", "main thread of a browser with 500 messages and 600 partitions"),
+    "flood": ("screen", "20,000 events a second in a browser: rate, transitions dropped"),
+    "watched": ("watched", "50 viewers of one lab and a browser: what each gets, what the lab's thread pays"),
+    "deaf": ("deaf", "a viewer and a page that stop reading: memory, recovery"),
 }
 
 

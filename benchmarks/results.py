@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+OWN_GOALS = ("idle", "simulation", "frame", "flood", "watched", "deaf", "decode", "sweep", "session")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -33,10 +35,10 @@ class Result:
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is met; goals without a ratio (`idle`, `simulation`) are about our own figure."""
+        """Whether the goal is met; goals without a ratio (`OWN_GOALS`) are about our own figure."""
         if self.goal is None:
             return None
-        if self.benchmark in ("idle", "simulation"):
+        if self.benchmark in OWN_GOALS:
             return self.ours >= self.goal if self.more_is_better else self.ours <= self.goal
         return None if self.ratio is None else self.ratio >= self.goal
 
@@ -46,7 +48,7 @@ class Result:
     def line(self) -> str:
         """One row of the table."""
         ratio = f"{self.ratio:.2f} x" if self.ratio is not None else "-"
-        goal = "-" if self.goal is None else f"{self.goal:g}{' ' if self.benchmark in ('idle', 'simulation') else ' x'}"
+        goal = "-" if self.goal is None else f"{self.goal:.3g}{' ' if self.benchmark in OWN_GOALS else ' x'}"
         mark = {None: "", True: "yes", False: "NO"}[self.met]
         ceiling = f"   (client alone: {number(self.ceiling)})" if self.ceiling else ""
         return (f"{self.benchmark:<11}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"

@@ -1,7 +1,10 @@
-"""Segment files of a given number of records, and the time of an action."""
+"""What the benchmarks of Spark share: segment files, the time of an action, a process of its own for each session."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,3 +44,13 @@ def best(action: Callable[[], Any], times: int = 3) -> float:
 def consume(frame: Any) -> None:
     """Make every row, keep none."""
     frame.write.format("noop").mode("overwrite").save()
+
+
+def apart(module: str, *arguments: object, timeout_s: float = 600) -> dict[str, float]:
+    """What `python -m MODULE ARGUMENTS` prints as its last line, JSON: one session of Spark and its Java each."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout_s)
+    if done.returncode:
+        raise RuntimeError(f"{module}: {done.stderr.strip().splitlines()[-1:]}")
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found

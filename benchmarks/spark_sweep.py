@@ -1,43 +1,41 @@
-"""Runs of a sweep a minute, on one core and on two.
-
-    python -m benchmarks.spark_sweep [RUNS]
-"""
+"""`sweep`: simulated runs a minute inside Spark's tasks, on one core and on two."""
 
 from __future__ import annotations
 
-import subprocess
+import json
 import sys
 import time
+from collections.abc import Iterator
 
-from lab.analytics import grid, session, sweep
+from benchmarks.results import Result
+from benchmarks.spark_data import apart
+from lab.analytics import grid, session
+from lab.analytics import sweep as sweeps
+
+GOAL = 1.8
 
 
-def measure(cores: int, runs: int) -> float:
+def sweep(quick: bool) -> Iterator[Result]:
+    """Each number of cores in a process of its own."""
+    runs = 12 if quick else 60
+    one, two = (apart("benchmarks.spark_sweep", cores, runs)["a_minute"] for cores in (1, 2))
+    yield Result("sweep", "one core", "runs/minute", one, None, True)
+    yield Result("sweep", "two cores", "runs/minute", two, None, True)
+    yield Result("sweep", "two cores against one", "x", two / one, None, True, GOAL)
+
+
+def measure(cores: int, runs: int) -> dict[str, float]:
     """Runs a minute with so many tasks at once; the first runs, which load the program, do not count."""
     spark = session.start("bench", f"local[{cores}]")
     cells = grid.cells("acks-1", {"acks": ["1"], "duration": ["7s"], "rate": ["100"]})
-    sweep.sweep(spark, "acks-1", cells, range(cores * 2)).collect()
+    sweeps.sweep(spark, "acks-1", cells, range(cores * 2)).collect()
     began = time.perf_counter()
-    rows = sweep.sweep(spark, "acks-1", cells, range(100, 100 + runs)).collect()
+    rows = sweeps.sweep(spark, "acks-1", cells, range(100, 100 + runs)).collect()
     took = time.perf_counter() - began
     session.stop(spark)
     assert len(rows) == runs and not any(row["error"] for row in rows)
-    return runs / took * 60
-
-
-def main(runs: int) -> None:
-    """Each number of cores in a process of its own."""
-    found = []
-    for cores in (1, 2):
-        told = subprocess.run([sys.executable, "-m", "benchmarks.spark_sweep", "measure", str(cores), str(runs)],
-                              capture_output=True, text=True, check=True).stdout
-        found.append(float(told))
-        print(f"{cores} core{'s' * (cores > 1)}: {found[-1]:.0f} runs a minute", flush=True)
-    print(f"two cores do {found[1] / found[0]:.2f} x as many")
+    return {"a_minute": runs / took * 60}
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["measure"]:
-        print(measure(int(sys.argv[2]), int(sys.argv[3])))
-    else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
+    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))

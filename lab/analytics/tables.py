@@ -37,7 +37,7 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
            "acks int, error string, created_us bigint>")
-SMALL = 128 * 1024 * 1024
+SMALL = 32 * 1024 * 1024
 _PLANNING = {
     "spark.sql.shuffle.partitions": ("4", "1"), "spark.sql.adaptive.enabled": ("true", "false"),
     "spark.sql.codegen.wholeStage": ("true", "false"),
@@ -122,7 +122,19 @@ class Tables:
             "run", f.lit(-1).alias("broker"), f.lit(None).cast("string").alias("topic"),
             f.lit(None).cast("int").alias("partition"), f.lit(file).alias("file"), "position", "error")
             for file, frame in ((places.JOURNAL, self.events), (places.OPERATIONS, self.operations))]
-        return disks.unionByName(lines[0]).unionByName(lines[1])
+        return self._keep(disks.unionByName(lines[0]).unionByName(lines[1]).unionByName(self._hurt_indexes()))
+
+    def _hurt_indexes(self) -> DataFrame:
+        """Offset and time indexes that are missing or end inside an entry; what they say is not checked."""
+        of = (("index", 8, "index_size"), ("timeindex", 12, "time_index_size"))
+        kinds = ", ".join(f"struct('{suffix}' as suffix, {entry} as entry, {size} as bytes)"
+                          for suffix, entry, size in of)
+        each = self.segments.selectExpr("*", f"explode(array({kinds})) as i")
+        reason = ("if(i.bytes is null, 'is missing: a broker makes it anew at its start',"
+                  " concat('ends inside an entry: ', i.bytes, ' bytes, entries have ', i.entry))")
+        return each.where("i.bytes is null or i.bytes % i.entry <> 0").selectExpr(
+            "run", "broker", "topic", "partition", "concat(substring_index(segment, '.', 1), '.', i.suffix) as file",
+            "coalesce(i.bytes - i.bytes % i.entry, 0) as position", f"{reason} as error")
 
     @cached_property
     def runs(self) -> DataFrame:

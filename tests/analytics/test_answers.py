@@ -1,0 +1,108 @@
+"""Every question, asked of runs that were written by hand, has the answer that one counts oneself."""
+
+from __future__ import annotations
+
+import orjson
+import pyarrow.dataset as dataset
+import pytest
+
+from lab.analytics import queries, replay
+from tests.analytics import worlds
+
+MAKERS = (worlds.failover, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("worlds")
+    for make in MAKERS:
+        make(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def written(spark, home, tmp_path_factory):
+    """(answers by name, directory with Parquet and report)."""
+    out = tmp_path_factory.mktemp("out")
+    return {answer.name: answer for answer in replay.replay(spark, [home], out=out)}, out
+
+
+def rows(written, name, run, *columns):
+    """The values of some columns, of one run."""
+    return [tuple(row[column] for column in columns) for row in written[0][name].rows if row["run"] == run]
+
+
+WANTED = [
+    ("receipt", "failover", ("producer", "acked", "read", "lost", "duplicated", "reordered"),
+     [("operator", 1, 1, 0, 0, 0), ("p", 13, 13, 2, 1, 0), ("q", 3, 2, 1, 0, 1)]),
+    ("lost", "failover", ("label", "number", "offset", "test"), [("p", "8", 8, "lost-write"), ("p", "9", 9, "lost-write"), ("q", "2", 20, "unseen")]),
+    ("duplicated", "failover", ("label", "number", "offset"), [("p", "11", 12)]),
+    ("reordered", "failover", ("label", "number", "offset", "behind"), [("q", "0", 16, 1)]),
+    ("inconsistent", "failover", ("label", "number", "offset"), [("p", "8", 8), ("p", "9", 9)]),
+    ("stale", "failover", ("process", "last_read", "next_read", "step", "test"),
+     [("c", 3, 2, -1, "nonmonotonic-poll"), ("c", 4, 8, 4, "poll-skip")]),
+    ("unavailability", "failover", ("from_us", "to_us", "seconds", "leader", "how", "next_leader"),
+     [(10_000_000, 13_500_000, 3.5, "broker-1", "crash", "broker-2"), (30_000_000, 31_000_000, 1.0, "broker-2", "paused", None)]),
+    ("failovers", "failover", ("leader", "detected", "controller", "decided", "took_over", "first_ack"),
+     [("broker-1", 3.0, None, 3.2, 3.5, 4.0)]),
+    ("write_gaps", "failover", ("from_us", "to_us", "seconds"), [(9_900_000, 14_000_000, 4.1)]),
+    ("elections", "failover", ("reason", "elections", "never_took_over", "takeover_ms_p50", "takeover_ms_max"),
+     [("broker gone", 1, 0, 300.0, 300.0), ("new", 1, 0, 100.0, 100.0)]),
+    ("isr_churn", "failover", ("shrunk", "expanded", "smallest", "seconds_below_full"), [(1, 1, 2, 6.8)]),
+    ("rebalance_cost", "rebalances", ("group", "generations", "rebalances", "joining_ms", "assigning_ms", "longest_ms"),
+     [("billing", 2, 2, 2400.0, 600.0, 2000.0)]),
+    ("latency", "requests", ("api", "requests", "expired", "way_there_p50", "queue_p50", "local_p50", "remote_p50", "response_p50", "total_p50"),
+     [("Fetch", 1, 1, 0.5, 0.01, 0.09, 500.0, 0.005, 500.5), ("Produce", 1, 0, 0.5, 0.01, 0.09, 0.4, 0.005, 1.1)]),
+    ("replication_lag", "replication", ("follower", "appends", "p50_ms", "max_ms"), [("broker-2", 2, 5.0, 6.0), ("broker-3", 1, 10.0, 10.0)]),
+    ("leader_skew", "replication", ("broker", "partitions", "bytes", "share"), [("broker-1", 1, 300, 0.75), ("broker-2", 1, 100, 0.25)]),
+    ("key_skew", "disks", ("partition", "records", "share", "keys", "top_key", "top_key_share"),
+     [(0, 6, 0.75, 2, "a", 4 / 6), (1, 2, 0.25, 0, None, 0.0)]),
+    ("damages", "disks", ("partition", "file", "position", "error"),
+     [(0, f"{0:020d}.index", 0, "is missing: a broker makes it anew at its start"), (1, f"{0:020d}.index", 8, "ends inside an entry: 13 bytes, entries have 8")]),
+]
+
+
+@pytest.mark.parametrize(("name", "run", "columns", "wanted"), WANTED, ids=[one[0] for one in WANTED])
+def test_an_answer_is_the_one_counted_by_hand(written, name, run, columns, wanted):
+    found = rows(written, name, run, *columns)
+    assert len(found) == len(wanted), found
+    for have, want in zip(found, wanted):
+        assert have == tuple(pytest.approx(value) if isinstance(value, float) else value for value in want)
+
+
+def test_retention_counts_bytes_that_are_gone_and_bytes_that_are_there(written, home):
+    size = sum(path.stat().st_size for path in (home / "disks").rglob("*.log"))
+    found = rows(written, "retention", "disks", "broker", "topic", "deleted", "deleted_bytes", "kept", "kept_bytes", "saved")
+    assert found == [(1, "orders", 1, 3000, 2, size, pytest.approx(3000 / (3000 + size)))]
+
+
+def test_no_question_is_without_a_known_answer():
+    assert set(queries.QUERIES) == {one[0] for one in WANTED} | {"retention"}
+
+
+def test_plain_sql_over_the_parquet_files_gives_the_numbers_of_the_report(spark, written):
+    """Somebody who has nothing but the files: Spark SQL, and pyarrow without Spark."""
+    out = written[1]
+    told = {one["query"]: [row for row in one["rows"] if row["run"] == "failover"] for one in orjson.loads((out / "answers.json").read_bytes())}
+    for name in ("sends", "polls", "elections", "isr_changes", "events"):
+        spark.read.parquet(str(out / name)).createOrReplaceTempView(name)
+
+    def one(statement):
+        return [tuple(row) for row in spark.sql(statement).collect()]
+
+    assert one("""select label, number, offset from sends s where kind = 'ok' and not exists
+                  (select * from polls p where p.run = s.run and p.label = s.label and p.number = s.number) order by label, number""") == [
+        (row["label"], row["number"], row["offset"]) for row in told["lost"]]
+    assert one("select label, number, count(distinct offset) - 1 as more from polls group by all having more > 0") == [
+        (row["label"], row["number"], 1) for row in told["duplicated"]]
+    assert one("select reason, count(*) as n, max(took_over_us - t_us) / 1e3 from elections group by reason order by reason") == [
+        (row["reason"], row["elections"], row["takeover_ms_max"]) for row in told["elections"]]
+    assert one("select count_if(change = 'shrunk'), count_if(change = 'expanded'), min(size(isr)) from isr_changes") == [
+        (row["shrunk"], row["expanded"], row["smallest"]) for row in told["isr_churn"]]
+    sends, polls = (dataset.dataset(out / name, partitioning="hive").to_table().to_pylist() for name in ("sends", "polls"))
+    acked = {(row["run"], row["label"], row["number"]) for row in sends if row["kind"] == "ok"}
+    seen = {(row["run"], row["label"], row["number"]) for row in polls}
+    assert len(acked - seen) == sum(row["lost"] for row in told["receipt"]) == 3
+    assert len(acked) == sum(row["acked"] for row in told["receipt"])
+    report = (out / "report.html").read_text()
+    assert "lost-write" in report and "broker gone" in report

@@ -1,0 +1,120 @@
+"""Runs written by hand, a dozen rows each: what each question has to answer can be counted on one's fingers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from broker_core.records import encode_batch
+
+PLACE = {"topic": "orders", "partition": 0}
+Rows = list[tuple[Any, ...]]
+
+
+def write(home: Path, name: str, end_s: float, events: Rows = (), operations: Rows = ()) -> Path:
+    """A run: events as (seconds, node, code, params[, cause, seq]), operations as (seconds, process, kind, op, fields)."""
+    run = home / name
+    run.mkdir()
+    (run / "run.json").write_bytes(orjson.dumps({"format": 1, "name": name, "kind": "simulated", "seed": 1, "end_us": round(end_s * 1e6)}))
+    lines = [[event[5] if len(event) > 5 else seq, round(event[0] * 1e6), event[1], event[2], event[4] if len(event) > 4 else 0, event[3]]
+             for seq, event in enumerate(events, 1)]
+    (run / "journal.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    rows = [{"t": round(seconds * 1e6), "seq": seq, "process": process, "kind": kind, "op": op, **fields}
+            for seq, (seconds, process, kind, op, fields) in enumerate(operations, 1)]
+    (run / "operations.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return run
+
+
+def sent(seconds: float, kind: str, label: str, values: list[list[int]], offset: int | None = None, texts: tuple[str, ...] = ()) -> tuple[Any, ...]:
+    fields = {**PLACE, "id": "1", "acks": 1, "label": label, "values": values}
+    return seconds, label, kind, "send", fields | ({"texts": list(texts)} if texts else {}) | ({} if offset is None else {"offset": offset})
+
+
+def read(seconds: float, process: str, *runs: list[Any]) -> tuple[Any, ...]:
+    return seconds, process, "ok", "poll", {**PLACE, "runs": list(runs)}
+
+
+def failover(home: Path) -> Path:
+    """Broker 1 leads and dies at 10 s; broker 2 takes over at 13.5 s without its last two records, and is paused at 30 s."""
+    led = {**PLACE, "leader_epoch": 0}
+    events = [
+        (1, "broker-3", "controller_elected", {"broker": 3, "epoch": 1}),
+        (2, "broker-3", "leader_elected", {**led, "leader": 1, "previous": -1, "isr": [1, 2, 3], "reason": "new"}),
+        (2.1, "broker-1", "became_leader", {**led, "leo": 0}),
+        (10, "broker-1", "process_ended", {"how": "crash"}),
+        (13, "zookeeper-1", "session_expired", {"session": "0x1", "owner": "broker-1"}),
+        (13.2, "broker-3", "leader_elected", {**PLACE, "leader": 2, "previous": 1, "leader_epoch": 1, "isr": [2, 3], "reason": "broker gone"}),
+        (13.2, "broker-3", "isr_shrunk", {**PLACE, "isr": [2, 3], "removed": [1], "reason": "broker gone", "leader_epoch": 1}),
+        (13.5, "broker-2", "became_leader", {**PLACE, "leader_epoch": 1, "leo": 8}),
+        (20, "broker-2", "isr_expanded", {**PLACE, "isr": [2, 3, 1], "added": [1], "leader_epoch": 1}),
+        (30, "broker-2", "process_paused", {}),
+        (31, "broker-2", "process_resumed", {}),
+        (35, "broker-2", "replica_stopped", {"topic": "gone", "partition": 0, "deleted": True}),
+    ]
+    operations = [
+        sent(9, "invoke", "p", [[0, 10]]), sent(9.9, "ok", "p", [[0, 10]], 0),
+        sent(14, "ok", "p", [[10, 3]], 8), sent(14.1, "ok", "operator", [], 11, ("hello",)),
+        sent(15, "info", "p", [[13, 1]]), sent(15, "fail", "p", [[14, 1]]),
+        sent(16, "ok", "q", [[1, 1]], 15), sent(16, "ok", "q", [[0, 1]], 16), sent(16, "ok", "q", [[2, 1]], 20),
+        read(17, "c", [0, "p", 0, 4]), read(18, "c", [2, "p", 2, 3]), read(19, "c", [8, "p", 10, 1]),
+        read(39, "checker", [0, "p", 0, 8], [8, "p", 10, 3], [11, None, "hello", 1], [12, "p", 11, 1], [13, "p", 13, 2],
+             [15, "q", 1, 1], [16, "q", 0, 1]),
+        (20, "c", "ok", "commit", {"id": "c1", "group": "billing", "offsets": [["orders", 0, 9]]}),
+    ]
+    return write(home, "failover", 40, events, operations)
+
+
+def rebalances(home: Path) -> Path:
+    """Two rebalances of one group."""
+    def state(seconds: float, before: str, after: str, generation: int) -> tuple[Any, ...]:
+        return seconds, "broker-1", "group_state", {"group": "billing", "before": before, "after": after, "generation": generation, "reason": "x"}
+
+    return write(home, "rebalances", 12, [
+        state(1, "Empty", "PreparingRebalance", 0), state(3, "PreparingRebalance", "CompletingRebalance", 1),
+        state(3.5, "CompletingRebalance", "Stable", 1), state(10, "Stable", "PreparingRebalance", 1),
+        state(10.4, "PreparingRebalance", "CompletingRebalance", 2), state(10.5, "CompletingRebalance", "Stable", 2)])
+
+
+def requests(home: Path) -> Path:
+    """A Produce that waits for followers, and a Fetch that waits in vain."""
+    produce, fetch = {"api": "Produce", "correlation": 5}, {"api": "Fetch", "correlation": 6}
+    stages = {"queue_us": 10, "local_us": 90, "remote_us": 400, "response_us": 5}
+    return write(home, "requests", 1, [
+        (0.0010, "p", "request_sent", {**produce, "to": "broker-1", "version": 9, "connection": "data"}),
+        (0.0015, "broker-1", "request_received", {**produce, "source": "p", "version": 9, "client_id": "p"}, 1),
+        (0.0021, "broker-1", "request_stages", {**produce, **stages}),
+        (0.0021, "broker-1", "response_sent", {**produce, "to": "p", "error": "NONE"}),
+        (0.1000, "c", "request_sent", {**fetch, "to": "broker-1", "version": 12, "connection": "data"}),
+        (0.1005, "broker-1", "request_received", {**fetch, "source": "c", "version": 12, "client_id": "c"}, 5),
+        (0.6005, "broker-1", "request_stages", {**fetch, **stages, "remote_us": 500000}, 6, 7),
+        (0.6005, "broker-1", "response_sent", {**fetch, "to": "c", "error": "NONE"}, 6, 7),
+        (0.6005, "broker-1", "purgatory_expired", {"operation": "Fetch", "keys": ["orders-0"], "waited_us": 500000}, 6, 7),
+    ])
+
+
+def replication(home: Path) -> Path:
+    """Two appends; follower 2 takes 4 and 6 ms, follower 3 gets only the first, after 10 ms."""
+    def append(seconds: float, broker: int, last: int, role: str, size: int = 150, topic: str = "orders") -> tuple[Any, ...]:
+        return seconds, f"broker-{broker}", "log_appended", {"topic": topic, "partition": 0, "base_offset": last - 9, "last_offset": last,
+                                                             "bytes": size, "role": role}
+
+    return write(home, "replication", 1, [
+        append(0.1, 1, 9, "leader"), append(0.104, 2, 9, "follower"), append(0.110, 3, 9, "follower"),
+        append(0.2, 1, 19, "leader"), append(0.206, 2, 19, "follower"), append(0.3, 2, 9, "leader", 100, "other")])
+
+
+def disks(home: Path) -> Path:
+    """Broker 1 has deleted a segment of 3,000 bytes; four of six keys are `a`; one index is missing, one cut."""
+    run = write(home, "disks", 1, [(0.5, "broker-1", "segment_deleted", {**PLACE, "base_offset": 0, "reason": "retention size", "bytes": 3000}),
+                                   (0.6, "broker-1", "segment_deleted", {**PLACE, "base_offset": 0, "reason": "topic deleted", "bytes": 9})])
+    for partition, keys in ((0, (b"a", b"b", b"a", b"a", b"b", b"a")), (1, (None, None))):
+        directory = run / "broker-1" / "data" / f"orders-{partition}"
+        directory.mkdir(parents=True)
+        name = directory / f"{0:020d}"
+        name.with_suffix(".log").write_bytes(encode_batch([(1000, key, b"v", ()) for key in keys], 0))
+        name.with_suffix(".timeindex").write_bytes(bytes(24))
+        if partition:
+            name.with_suffix(".index").write_bytes(bytes(13))
+    return run
