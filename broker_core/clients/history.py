@@ -56,7 +56,7 @@ def _row(node: Node, kind: str, batch: Batch, acks: int) -> dict[str, Any]:
     row: dict[str, Any] = {
         "t": world.now_us, "seq": world.seq, "process": node.name, "kind": kind, "op": "send",
         "id": batch.operation, "topic": queue.topic, "partition": queue.partition, "acks": acks,
-        "label": label(node), "values": batch.numbers,
+        "label": node.name if node.incarnation == 1 else label(node), "values": batch.numbers,
     }  # fmt: skip
     if batch.texts:
         row["texts"] = batch.texts

@@ -63,7 +63,7 @@ class Idempotence:
             queue = batch.queue
             batch.producer_id, batch.producer_epoch = self.producer_id, self.epoch
             batch.sequence = queue.next_sequence
-            queue.next_sequence = _add(queue.next_sequence, batch.count)
+            queue.next_sequence = (queue.next_sequence + len(batch.records)) & MAX_SEQUENCE
 
     def acked(self, batch: Batch, offset: int) -> None:
         """The batch is in the log."""

@@ -61,7 +61,7 @@ class Producer:
         if headers:
             size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
         accumulator, node = self.accumulator, self.node
-        queue = accumulator.queue(topic, partition)
+        queue = accumulator.queues.get((topic, partition)) or accumulator.queue(topic, partition)
         batch = accumulator.append(queue, (node.wall_ms(), key, value, headers), size, node.world.now_us)
         if batch is None:
             self.sender.wake()

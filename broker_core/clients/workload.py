@@ -134,7 +134,7 @@ class ProducerMachine:
     # -- what the producer reports ----------------------------------------------------------
     def batch_settled(self, batch: Batch, kind: str) -> None:
         if kind == "ok":
-            self.acked += batch.count
+            self.acked += len(batch.records)
         elif kind == "fail":
             self.failed += batch.count
         else:
@@ -145,7 +145,7 @@ class ProducerMachine:
     # -- the process ------------------------------------------------------------------------
     def receive(self, source: str, message: Any) -> None:
         if isinstance(message, Response):
-            self.producer.receive(source, message)
+            self.producer.connections.receive(source, message)
 
     def peer_down(self, peer: str) -> None:
         self.producer.peer_down(peer)

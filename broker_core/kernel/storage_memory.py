@@ -74,10 +74,10 @@ class MemoryFile:
         end = min(position + size, self.size)
         if position >= end:
             return memoryview(b"")
-        index = bisect_right(self._starts, position) - 1
-        start = self._starts[index]
-        limit = self._limit(index)
-        if end <= limit:
+        starts = self._starts
+        index = bisect_right(starts, position) - 1
+        start = starts[index]
+        if index + 1 == len(starts) or end <= starts[index + 1]:
             return self._chunks[index][position - start : end - start]
         parts = []
         while position < end:

@@ -63,7 +63,7 @@ class PartitionLog:
     """See the module. `segments` is never empty and sorted by base offset; the last one is active."""
 
     __slots__ = (
-        "storage", "directory", "topic", "partition", "_config", "rules", "topic_id", "log_start_offset",
+        "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id", "log_start_offset",
         "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
         "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
     )  # fmt: skip
@@ -116,6 +116,7 @@ class PartitionLog:
         self._config = config
         self.rules = config.validation_rules()
         self.rules.partition = self.name
+        self.min_insync_replicas = config.min_insync_replicas
         if self.segments:
             self.active.sure_size = -1
 
@@ -178,7 +179,8 @@ class PartitionLog:
         self.latest_ms = now_ms
         rules = self.rules
         headers, buffer = validate_batches(records, rules, now_ms, origin)
-        if self._has_producers(headers):
+        usual = origin == CLIENT and len(headers) == 1 and self.producers.continues(headers[0])
+        if not usual and self._has_producers(headers):
             duplicate = self._check_producers(headers, buffer, origin)
             if duplicate is not None:
                 return self._duplicate(duplicate)

@@ -113,13 +113,19 @@ class ProducerStateTable:
         self.map_end_offset = 0
         self.expiration_ms = expiration_ms
 
+    def continues(self, header: BatchHeader) -> bool:
+        """Whether this is the usual case: the next batch of a known producer without an open transaction."""
+        entry = self.entries.get(header[PRODUCER_ID])
+        if entry is None or not entry.batches or entry.transaction_start is not None:
+            return False
+        following = (entry.batches[-1][0] + 1) & LARGEST_SEQUENCE
+        return header[PRODUCER_EPOCH] == entry.epoch and header[BASE_SEQUENCE] == following != 0
+
     def check(self, headers: Sequence[BatchHeader], client: bool) -> ProducedBatch | None:
         """Judge batches before they are appended. Returns the old batch when they are a duplicate.
 
         Raises OutOfOrderSequence, InvalidProducerEpoch, DuplicateSequence.
         """
-        if len(headers) == 1 and client and self._continues(headers[0]):
-            return None
         duplicate: ProducedBatch | None = None
         pending: dict[int, tuple[int, int]] = {}
         for header in headers:
@@ -137,14 +143,6 @@ class ProducerStateTable:
         if duplicate is not None and pending:
             raise DuplicateSequence("some batches of the append have been appended before, others not")
         return duplicate
-
-    def _continues(self, header: BatchHeader) -> bool:
-        """The usual case: the next batch of a producer that is known, outside of a transaction."""
-        entry = self.entries.get(header[PRODUCER_ID])
-        if entry is None or not entry.batches or entry.transaction_start is not None:
-            return False
-        following = (entry.batches[-1][0] + 1) & LARGEST_SEQUENCE
-        return header[PRODUCER_EPOCH] == entry.epoch and header[BASE_SEQUENCE] == following != 0
 
     def _check_sequence(
         self, entry: ProducerEntry | None, header: BatchHeader, client: bool, pending: dict[int, tuple[int, int]]

@@ -65,6 +65,7 @@ NO_TIMESTAMP = -1
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
 CLIENT, COORDINATOR, REPLICATION = "client", "coordinator", "replication"
 _MOST_SHOWN_ERRORS = 3
+_new = tuple.__new__
 _FIRST_ZSTD_PRODUCE = 7
 
 
@@ -101,7 +102,7 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
     if size > rules.segment_bytes:
         raise RecordListTooLargeError(f"{size} bytes are more than segment.bytes {rules.segment_bytes}")
     if size >= HEADER_SIZE and buffer[MAGIC_AT] == 2 and (header := read_header(buffer))[1] + LOG_OVERHEAD == size:
-        batches = [Batch(header, buffer, 0)]
+        batches = [_new(Batch, (header, buffer, 0))]
     else:
         batches = _split(buffer)
     unfit = False
@@ -114,7 +115,7 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
         unfit = True
     if unfit:
         return _convert(buffer, rules, now_ms, origin)
-    return Validated([batch.header for batch in batches], buffer)
+    return _new(Validated, ([batch[0] for batch in batches], buffer))
 
 
 def _split(buffer: Buffer) -> list[Batch]:

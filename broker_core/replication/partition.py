@@ -205,7 +205,7 @@ class Partition:
     @property
     def min_isr(self) -> int:
         """`min.insync.replicas`, at most the number of replicas."""
-        wanted: int = self.log.config.min_insync_replicas
+        wanted = self.log.min_insync_replicas
         replicas = len(self.remote) + 1
         return wanted if wanted < replicas else replicas
 
@@ -235,7 +235,10 @@ class Partition:
             host.meters.bytes_in += info.bytes
             host.meters.messages_in += info.last_offset - info.first_offset + 1
             if host.node.messages:
-                self._report(info, LEADER)
+                host.node.emit(
+                    events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,
+                    last_offset=info.last_offset, bytes=info.bytes, role=LEADER, crc=info.last_crc,
+                )  # fmt: skip
             self._wake(self.follower_positions)
             if self in host.fetch_purgatory.watchers:
                 host.fetch_purgatory.check_soon(self)
@@ -248,15 +251,12 @@ class Partition:
         info = self.log.append_as_follower(records, host.node.wall_ms())
         host.meters.replication_bytes_in += info.bytes
         if host.node.messages:
-            self._report(info, FOLLOWER)
+            first, last, _, _, _, size, _, _, crc = info
+            host.node.emit(
+                events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=first, last_offset=last,
+                bytes=size, role=FOLLOWER, crc=crc,
+            )  # fmt: skip
         return info
-
-    def _report(self, info: AppendInfo, role: str) -> None:
-        first, last, _, _, _, size, _, _, crc = info
-        self.host.node.emit(
-            events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=first, last_offset=last,
-            bytes=size, role=role, crc=crc,
-        )  # fmt: skip
 
     # -- high watermark ---------------------------------------------------------------------
     def maybe_increment_high_watermark(self) -> bool:

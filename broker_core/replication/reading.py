@@ -212,7 +212,7 @@ class Reader:
         reading.offset = offset
         reading.end = end = log.log_end_offset
         reading.high_watermark = log.high_watermark
-        reading.last_stable_offset = log.last_stable_offset
+        reading.last_stable_offset = log.last_stable_offset if log.producers.transactions else log.high_watermark
         reading.log_start_offset = log.log_start_offset
         behind = offset
         if offset < end and (limit > 0 or min_one):

@@ -45,9 +45,11 @@ def handle(broker: Broker, context: RequestContext) -> None:
     known: list[tuple[str, int, Any]] = []
     failed: list[tuple[str, Any]] = []
     for topic in request.topic_data:
+        hosted = broker.cache.topics.get(topic.name, ())
         for partition in topic.partition_data:
-            refusal = _payload_error(broker, topic.name, partition, context.api_version)
-            if refusal:
+            if partition.index not in hosted:
+                failed.append((topic.name, _failure(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+            elif refusal := _payload_error(partition.records, context.api_version):
                 failed.append((topic.name, _failure(partition.index, refusal)))
             else:
                 known.append((topic.name, partition.index, partition.records))
@@ -64,11 +66,9 @@ def _is_transactional(records: Any) -> bool:
     return records is not None and any(header.is_transactional for header in read_headers(records))
 
 
-def _payload_error(broker: Broker, topic: str, partition: Any, version: int) -> ErrorCode:
-    if not broker.cache.contains(topic, partition.index):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _payload_error(records: Any, version: int) -> ErrorCode:
     try:
-        check_produce_payload(b"" if partition.records is None else partition.records, version)
+        check_produce_payload(b"" if records is None else records, version)
     except RecordsError as error:
         return ErrorCode[error.kafka_error]
     return ErrorCode.NONE
@@ -78,8 +78,11 @@ def _appended(state: tuple[Broker, RequestContext, list[tuple[str, Any]]], resul
     broker, context, failed = state
     parts = [(result.topic, _success(result)) for result in results]
     response = _response(parts + failed)
-    if context.api_version >= FIRST_PRODUCE and any(result.error_code in HINTED for result in results):
-        add_hints(broker, response, [(name, part.index, part) for name, part in parts])
+    if context.api_version >= FIRST_PRODUCE:
+        for result in results:
+            if result.error_code in HINTED:
+                add_hints(broker, response, [(name, part.index, part) for name, part in parts])
+                break
     _answer(context, response)
 
 
