@@ -138,6 +138,7 @@ def test_many_viewers_see_the_same(served: Served) -> None:
 
 def test_a_viewer_that_does_not_read_is_cut_to_a_resync_and_others_are_not_held_up(served: Served) -> None:
     from web.live.hub import hub
+    from web.live.viewer import LIMIT
 
     big = (1000, "broker-1", "command", 0, {"command": "x" * 200_000})
     with dial(served, max_queue=1) as sleeper, dial(served) as reader:
@@ -147,7 +148,7 @@ def test_a_viewer_that_does_not_read_is_cut_to_a_resync_and_others_are_not_held_
         for _ in range(60):
             served.lab.play(big)
             assert get(reader, "d")["ev"]
-        assert max(viewer.size for viewer in hub.viewers) <= 2_400_000
+        assert max(viewer.size for viewer in hub.viewers) <= LIMIT + 400_000
         assert sum(viewer.cuts for viewer in hub.viewers) >= 1
         seen = [get_any(sleeper) for _ in range(3)]
         while not any(message["k"] == "snap" for message in seen):

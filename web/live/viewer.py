@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 
-LIMIT = 2_000_000
+LIMIT = 4_000_000
 
 
 class Viewer:
