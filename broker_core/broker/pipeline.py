@@ -29,7 +29,6 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import read_all
-from broker_core.wire import first_error
 from broker_core.wire.apis import API_NAMES, ApiKey, Mode, is_supported
 from broker_core.wire.codec import (
     decode_request,
@@ -42,6 +41,7 @@ from broker_core.wire.codec import (
 )
 from broker_core.wire.errors import ErrorCode, WireError
 from broker_core.wire.rpc import Request, Response
+from broker_core.wire.summary import ERROR_FINDERS
 
 WAITING_FRAMES = 64
 WAITING_BYTES = 16 * 1024 * 1024
@@ -323,7 +323,7 @@ class RequestPipeline:
         if node.details:
             self._report_stages(context, ready_us)
         if node.messages:
-            error = first_error(response)
+            error = ERROR_FINDERS[response.__class__](response)
             node.emit(
                 events.RESPONSE_SENT, api=API_NAMES[key], to=connection.source, correlation=correlation,
                 error=ErrorCode(error).name if error else "NONE",

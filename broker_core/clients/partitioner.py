@@ -122,7 +122,9 @@ class Sticky:
                 self._waiting.append((place, batches))
 
     def _draw(self, partitions: int, available: Sequence[int]) -> int:
-        draw = self.random.randrange(1 << 31)
+        draw = self.random.getrandbits(32)
+        while draw >= 1 << 31:  # what `randrange(1 << 31)` does, in three calls
+            draw = self.random.getrandbits(32)
         if self._waiting:
             return self._available[self._weighted(draw)]
         return available[draw % len(available)] if available else draw % partitions

@@ -78,10 +78,11 @@ class Sender:
             self.node.soon(self.run)
 
     def _wake_at(self, at_us: int) -> None:
-        if self._timer is not None:
-            if self._timer.active and self._timer_at <= at_us:
+        timer = self._timer
+        if timer is not None:
+            if timer.method is not None and self._timer_at <= at_us:
                 return
-            self._timer.cancel()
+            timer.cancel()
         self._timer_at = at_us
         self._timer = self.node.after(at_us - self.node.now_us(), self._timer_fired)
 

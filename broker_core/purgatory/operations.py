@@ -163,7 +163,8 @@ class DelayedOperationPurgatory:
 
     def leave(self, operation: DelayedOperation) -> None:
         """A completed operation leaves the timer and every watcher list."""
-        self.timer.cancel(operation)
+        if operation.bucket is not None:
+            self.timer.cancel(operation)
         everyone = self.watchers
         for key in operation.keys:
             watchers = everyone.get(key)

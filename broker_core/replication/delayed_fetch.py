@@ -45,7 +45,7 @@ class DelayedFetch(DelayedOperation):
         self, params: FetchParams, session: FetchSession | None, positions: list[FetchPosition], full: bool,
         reader: Reader, answer: FetchDone, done: Callable[[Any, Any], None], context: Any,
     ) -> None:  # fmt: skip
-        super().__init__()
+        DelayedOperation.__init__(self)
         self.params = params
         self.session = session
         self.epoch = session.epoch if session is not None else 0

@@ -39,7 +39,7 @@ class DelayedProduce(DelayedOperation):
         done: Callable[[Any, Any], None],
         context: Any,
     ) -> None:
-        super().__init__()
+        DelayedOperation.__init__(self)
         self.pending = pending
         self.results = results
         self.done = done

@@ -14,15 +14,20 @@ from broker_core.wire.catalog import MessageType
 from broker_core.wire.schema import Field, Struct
 from broker_core.wire.source import Source
 
-_FINDERS: dict[Any, Callable[[Any], int]] = {}
+
+class _Finders(dict[Any, Callable[[Any], int]]):
+    def __missing__(self, kind: Any) -> Callable[[Any], int]:
+        made = self[kind] = _make(kind.TYPE)
+        return made
+
+
+ERROR_FINDERS = _Finders()
+"""Message class -> its function."""
 
 
 def first_error(response: Any) -> int:
     """The first error code that is not 0 (NONE) in any message; 0 when there is none."""
-    finder = _FINDERS.get(type(response))
-    if finder is None:
-        finder = _FINDERS[type(response)] = _make(response.TYPE)
-    return finder(response)
+    return ERROR_FINDERS[response.__class__](response)
 
 
 def _make(kind: MessageType) -> Callable[[Any], int]:

@@ -131,7 +131,7 @@ def _response(parts: list[tuple[str, Any]]) -> m.ProduceResponse:
 
 def _answer(context: RequestContext, response: m.ProduceResponse) -> None:
     if context.body.acks != 0:
-        context.respond(response)
+        context.pipeline.respond(context, response)
         return
     for topic in response.responses:
         for part in topic.partition_responses:
