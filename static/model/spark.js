@@ -23,9 +23,12 @@ const MEANT = {
   retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === `broker-${row.broker}` && params.topic === row.topic }),
 };
 
-/** {seq} | {t} | {lost: row} | {codes, fits} | null: where a row of an answer leads. `all`: the other answers by name. */
+/** Which of the events with one number is meant, by how a leader ended. */
+const ENDS = { paused: "process_paused", "stepped down": "became_follower" };
+
+/** {seq, code} | {t} | {lost: row} | {codes, fits} | null: where a row of an answer leads. `all`: the other answers by name. */
 export function momentOf(query, row, all = {}) {
-  if (Number.isInteger(row.seq)) return { seq: row.seq };
+  if (Number.isInteger(row.seq)) return { seq: row.seq, code: row.how ? ENDS[row.how] ?? "process_ended" : null };
   if (query === "lost") return { lost: row };
   if (query === "receipt") return row.lost ? { lost: all.lost?.rows.find((one) => String(one.label).startsWith(row.producer)) ?? all.lost?.rows[0] } : null;
   const time = TIMES.find((name) => Number.isFinite(row[name]));

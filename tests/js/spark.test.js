@@ -21,7 +21,8 @@ test("another partition's leaders do not count, and a record that never had an o
 });
 
 test("a row leads to its event, to its time, to a loss, or to what the journal is asked for", () => {
-  assert.deepEqual(momentOf("failovers", { seq: 7, from_us: 3 }), { seq: 7 });
+  assert.deepEqual(momentOf("failovers", { seq: 7, from_us: 3, how: "crash" }), { seq: 7, code: "process_ended" });
+  assert.deepEqual(momentOf("unavailability", { seq: 7, how: "paused" }), { seq: 7, code: "process_paused" });
   assert.deepEqual(momentOf("write_gaps", { from_us: 3, to_us: 9 }), { t: 3 });
   const row = { topic: "orders", partition: 0, offset: 4 };
   assert.deepEqual(momentOf("lost", row), { lost: row });

@@ -84,7 +84,7 @@ export class Spark {
     this.close();
     if (!(await this.lookAt(run))) return;
     if (row.topic !== undefined && row.topic !== null && row.partition !== undefined) this.app.choose(row.topic, row.partition);
-    if (wanted.seq !== undefined) await this.desk.goToSeq(wanted.seq);
+    if (wanted.seq !== undefined) await this.desk.goToSeq(wanted.seq, wanted.code);
     else if (wanted.t !== undefined) await this.#goToTime(wanted.t);
     else if (wanted.lost) await this.goToLoss(wanted.lost);
     else this.#land(pick(await this.#events(wanted.codes), wanted));
