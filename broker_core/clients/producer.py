@@ -76,7 +76,9 @@ class Producer:
             self.sender.wake()  # a batch has begun, or one has become full
         return True
 
-    def _maybe_switch(self, partitioner: Sticky | RoundRobin, queue: PartitionQueue, info: TopicInfo, size: int) -> None:
+    def _maybe_switch(
+        self, partitioner: Sticky | RoundRobin, queue: PartitionQueue, info: TopicInfo, size: int
+    ) -> None:
         """The partition has got its bytes; where records go from now on depends on what waits elsewhere."""
         accumulator, settings = self.accumulator, self.settings
         if settings.partitioner_adaptive_partitioning_enable:

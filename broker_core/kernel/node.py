@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
 
-Call = tuple["Node | None", int, int, Callable[..., Any], tuple[Any, ...]]
+Call = tuple["Node", int, int, Callable[..., Any], tuple[Any, ...]]
 """A call that is due now and cannot be cancelled: node, its incarnation, cause, method, arguments."""
 
 

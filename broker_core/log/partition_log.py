@@ -63,8 +63,8 @@ class PartitionLog:
     """See the module. `segments` is never empty and sorted by base offset; the last one is active."""
 
     __slots__ = (
-        "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id", "log_start_offset",
-        "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
+        "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id",
+        "log_start_offset", "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
         "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
     )  # fmt: skip
 
