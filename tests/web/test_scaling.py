@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -198,6 +200,10 @@ def test_viewers_elsewhere_survive_a_new_host_and_a_redis_that_was_away(
         other = run_viewers(REDIS_URL=url)
         socket = stack.enter_context(view(other.page))
         before = snapshot(socket)
+    away = get_page(other.page, "ko")
+    assert (away[0], "지금은 실험실에 연결할 수 없습니다" in away[1]) == (503, True)
+    refused = other.rest.get("labs/lab/snapshot")
+    assert (refused.status, refused.json["type"]) == (503, "/api/problems#host-away")
     with redis_server(require_program("redis-server"), port), stack:
         deadline = time.monotonic() + 20
         while other.rest.get("labs/lab/snapshot").status != 200 and time.monotonic() < deadline:
@@ -210,6 +216,15 @@ def test_viewers_elsewhere_survive_a_new_host_and_a_redis_that_was_away(
         run_lab("--preset", "teaching", web=True, data=lab.data)
         fresh = next(one for one in messages(socket, 30) if one["k"] == "snap" and one["run"] != before["run"])
         assert "again" in fresh["state"]["topics"]
+
+
+def get_page(url: str, language: str) -> tuple[int, str]:
+    request = urllib.request.Request(url, headers={"Accept-Language": language})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
 
 
 def until(socket: ClientConnection, code: str, known: int) -> Iterator[dict[str, Any]]:
@@ -226,3 +241,42 @@ def test_viewers_without_redis_say_what_is_missing() -> None:
     done = subprocess.run([sys.executable, "-P", "-m", "web.viewers"], env=environment | {"PYTHONPATH": str(CHECKOUT)},
                           capture_output=True, text=True, check=False)
     assert (done.returncode, "REDIS_URL" in done.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_lab_goes_on_while_its_database_is_away_and_says_so(
+    require_module: Callable[[str], None], run_lab: Callable[..., StartedLab], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    require_module("psycopg")
+    initdb, server = postgres_program("initdb"), postgres_program("postgres")
+    if initdb is None or server is None:
+        missing("PostgreSQL's server")
+    with postgres_server(str(initdb), str(server)) as url:
+        lab = start(run_lab, monkeypatch, DATABASE_URL=url)
+        rest = Caller(lab.page)
+        assert rest.get("jobs").json == {"jobs": [], "total": 0}
+    refused = rest.get("jobs", Accept_Language="ko")
+    assert (refused.status, refused.json["type"]) == (503, "/api/problems#no-database")
+    assert refused.json["title"] == "데이터베이스가 응답하지 않습니다"
+    assert rest.post("scenarios/acks-all/run", {"seed": 5}).status == 503
+    assert rest.get("labs/lab/snapshot").status == 200
+    assert rest.post("labs/lab/commands", {"do": "create_topic", "topic": "still", "partitions": 1}).json["ok"]
+    assert get_page(lab.page, "en")[0] == 200
+
+
+@pytest.mark.parametrize(("variable", "value", "words"), [
+    ("DATABASE_URL", "postgresql://lab@127.0.0.1:1/lab", "the database lab on 127.0.0.1:1 cannot be used"),
+    ("DATABASE_URL", "mysql://lab", "expected postgresql://"),
+    ("REDIS_URL", "127.0.0.1:6379", "expected redis://"),
+])  # fmt: skip
+def test_an_address_that_cannot_be_used_is_told_in_one_line_before_the_page_is_announced(
+    variable: str, value: str, words: str, tmp_path: Path, require_module: Callable[[str], None]
+) -> None:
+    require_module("psycopg")
+    first = free_ports(2)
+    command = [sys.executable, "-P", "-m", "lab.cli", "up", "--data", str(tmp_path), "--brokers", "1",
+               "--kafka-port", str(first), "--port", str(first + 1)]  # fmt: skip
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(CHECKOUT), variable: value}, timeout=60,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert words in done.stderr

@@ -18,8 +18,10 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
-from web.live.hub import hub
-from web.messages import LANGUAGES, catalogue, catalogue_text
+from lab.branch import BranchError
+from lab.live import LabError
+from web.live.hub import NoLab, hub
+from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
 
 
 LOOK_BACK = 6000
@@ -62,9 +64,17 @@ async def earlier(seq: int) -> str:
 @require_GET
 @ensure_csrf_cookie
 async def lab(request: HttpRequest) -> HttpResponse:
-    """The screen."""
-    seq, text = await asyncio.wrap_future(hub.lab.snapshot())
+    """The screen; a page that tries again by itself while the lab cannot be reached."""
     language = (get_language() or "en")[:2]
+    try:
+        return await _screen(request, language)
+    except (LabError, BranchError, NoLab):
+        context = {"language": language, "words": words_of("access", language)}
+        return render(request, "away.html", context, status=503)
+
+
+async def _screen(request: HttpRequest, language: str) -> HttpResponse:
+    seq, text = await asyncio.wrap_future(hub.lab.snapshot())
     state = json.loads(text)["state"]
     context = {
         "language": language if language in LANGUAGES else "en",
