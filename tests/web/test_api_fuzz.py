@@ -28,7 +28,8 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}", "Host": "localhost"}
 EXAMPLES = int(os.environ.get("BROKERLAB_FUZZ", "10"))
 KNOWN = {"lab": "lab", "run": "0001", "topic": "orders", "name": "acks-1"}
 # Jobs are processes of their own, and branches are worlds: other tests start few of them.
-LEFT_OUT = ("/api/scenarios/run", "/api/scenarios/{name}/run", "/api/labs/{lab}/forks", "/api/runs/{run}/replay")
+LEFT_OUT = ("/api/scenarios/run", "/api/scenarios/{name}/run", "/api/labs/{lab}/forks", "/api/runs/{run}/replay",
+            "/api/runs/{run}/rolling", "/api/spark/install")
 
 
 @pytest.fixture(scope="module")

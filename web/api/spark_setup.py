@@ -21,9 +21,10 @@ from lab.cli.bootstrap import MARK
 from web.api import schemas, spark_schemas
 from web.api.asking import answer
 from web.api.models import DONE, FAILED, RUNNING
-from web.api.problems import Problem
+from web.api.problems import Problem, told
 from web.api.replays import questions
 from web.api.spark import missing, spark
+from web.language import language_of
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
@@ -93,9 +94,9 @@ class Setup:
 setup = Setup()
 
 
-async def _view() -> dict[str, Any]:
+async def _view(request: HttpRequest) -> dict[str, Any]:
     why = await asyncio.to_thread(missing)
-    return {"installed": why is None, "missing": why, "pid": spark.pid,
+    return {"installed": why is None, "missing": why and told(why, language_of(request)), "pid": spark.pid,
             "can_install": why is not None and setup.can_install, "install": setup.facts,
             "questions": await asyncio.to_thread(questions)}  # fmt: skip
 
@@ -104,7 +105,7 @@ async def _view() -> dict[str, Any]:
 async def state(request: HttpRequest) -> HttpResponse:
     """`missing` says in one line what is not there and what to do; `pid` is the worker's process, which starts with
     the first piece of work; `questions` are what a replay answers."""
-    return answer(await _view())
+    return answer(await _view(request))
 
 
 @router.post(
@@ -122,4 +123,4 @@ async def install(request: HttpRequest) -> HttpResponse:
     if not setup.can_install:
         raise Problem(409, "this Python was not set up by the start script: pip install -r requirements/spark.txt")
     setup.start()
-    return answer(await _view(), 202)
+    return answer(await _view(request), 202)

@@ -15,11 +15,17 @@ export function stagesLine({ stages = [] }, words) {
   return open.length ? h("p", { key: "stages", class: "hint stages" }, open.map(({ stage, done, total }) => words.t("spark.stage", { stage, done, total })).join(" · ")) : null;
 }
 
+/** Of what the worker died, and that another one is at work. */
+export function restarted({ died }, words) {
+  const code = /exit code (-?\d+)/.exec(died ?? "")?.[1];
+  return words.t("spark.restarted", { reason: code === undefined ? words.t("spark.died.machine") : words.t("spark.died", { code }) });
+}
+
 /** Death and failure, told. */
 export function troubles(work, words) {
   const { found, error } = work;
   return [
-    found?.restarts > 0 && h("p", { key: "died", class: "verdict warn", role: "status", "data-spark": "died" }, "▲ ", words.t("spark.restarted", { reason: found.died ?? "" })),
+    found?.restarts > 0 && h("p", { key: "died", class: "verdict warn", role: "status", "data-spark": "died" }, "▲ ", restarted(found, words)),
     found?.state === "failed" && h("p", { key: "failed", class: "verdict bad", role: "alert", "data-spark": "failed" }, "✕ ", words.t("spark.failed", { error: found.error ?? "?" })),
     found?.state === "cancelled" && h("p", { key: "cancelled", class: "verdict", role: "status" }, words.t("spark.cancelled")),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),

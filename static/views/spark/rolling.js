@@ -3,6 +3,7 @@ import { seconds } from "../../i18n/format.js";
 import { sparkline } from "../../model/spark.js";
 import { h } from "../patch.js";
 import { short } from "./plots.js";
+import { restarted } from "./progress.js";
 
 const W = 92;
 const H = 22;
@@ -20,7 +21,7 @@ function status({ found, error }, words) {
   if (!found?.figures) return words.t(found?.session_s === null || !found ? "spark.starting" : "rolling.first");
   const at = words.t("rolling.at", { t: seconds(found.figures.t_us) });
   const behind = found.age_s > OLD_S ? words.t("rolling.quiet", { age: Math.round(found.age_s) }) : words.t("rolling.behind", { behind: short(found.behind_s ?? 0) });
-  return `${at} · ${behind}${found.restarts ? ` · ${words.t("spark.restarted", { reason: found.died ?? "" })}` : ""}`;
+  return `${at} · ${behind}${found.restarts ? ` · ${restarted(found, words)}` : ""}`;
 }
 
 /** Nothing while it is off, or while another run is looked at. */
