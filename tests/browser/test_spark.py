@@ -224,7 +224,7 @@ def test_a_worker_that_dies_is_told_and_the_replay_ends_all_the_same(visit: Open
     seen.page.click("[data-spark=start]")
     seen.wait(f"{SPARK}.replay.running && {SPARK}.replay.answers.length > 0", PATIENCE_S)
     seen.page.evaluate(f"{SPARK}.look()")
-    os.kill(seen.value(f"fetch('/api/spark').then((answer) => answer.json()).then((found) => found.pid)"), signal.SIGKILL)
+    os.kill(seen.value("fetch('/api/spark').then((answer) => answer.json()).then((found) => found.pid)"), signal.SIGKILL)
     seen.see("[data-spark=died]", PATIENCE_S)
     assert "exit code -9" in seen.page.inner_text("[data-spark=died]")
     answered(seen)
