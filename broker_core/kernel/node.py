@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
 
-Call = tuple["Node", int, int, Callable[..., Any], tuple[Any, ...]]
+Call = tuple[Any, int, int, Any, tuple[Any, ...]]
 """A call that is due now and cannot be cancelled: node, its incarnation, cause, method, arguments."""
 
 
@@ -52,6 +52,10 @@ class Timer:
         self.incarnation = node.incarnation if node is not None else 0
         self.method: Callable[..., Any] | None = method
         self.args = args
+
+    def call(self) -> Call:
+        """What is to be called; its method is None when this was cancelled."""
+        return self.node, self.incarnation, self.cause, self.method, self.args
 
     def cancel(self) -> None:
         self.method = None

@@ -188,20 +188,17 @@ class World:
 
     def _execute(self, call: Timer | Call) -> bool:
         """Run a call if its process runs; False when it was cancelled before."""
-        if isinstance(call, Timer):
-            method, node, incarnation = call.method, call.node, call.incarnation
-            cause, args = call.cause, call.args
-            if method is None:
-                return False
-        else:
-            node, incarnation, cause, method, args = call
+        timer = call if isinstance(call, Timer) else None
+        node, incarnation, cause, method, args = call.call() if isinstance(call, Timer) else call
+        if method is None:
+            return False
         if node is not None and node.live != incarnation:
             self._passed_over += 1
             if incarnation == node.incarnation and node.state == PAUSED:
                 node.held.append(call)
             return True
-        if isinstance(call, Timer):
-            call.method = None  # no longer active
+        if timer is not None:
+            timer.method = None  # no longer active
         self.seq += 1
         self.cause = cause
         method(*args)

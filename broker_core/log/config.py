@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from crc32c import crc32c
+
 from broker_core.log.errors import InvalidConfig
 from broker_core.records.compression import BY_NAME
 from broker_core.records.validate import CREATE_TIME, LOG_APPEND_TIME, LONG_MAX, ValidationRules
@@ -112,6 +114,13 @@ class LogConfig:
             compacted=self.is_compacted,
             compression=BY_NAME.get(self.compression_type),
         )
+
+    def roll_jitter_ms(self, log_name: str, base_offset: int) -> int:
+        """By how much earlier a segment is rolled, lest many roll at once; the same in every run."""
+        if not self.segment_jitter_ms:
+            return 0
+        seed: int = crc32c(f"{log_name}/{base_offset}".encode())
+        return seed % (min(self.segment_jitter_ms, self.segment_ms) + 1)
 
     def as_strings(self) -> dict[str, str]:
         """Dotted names and values, as DescribeConfigs shows them."""

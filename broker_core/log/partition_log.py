@@ -22,18 +22,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from crc32c import crc32c
-
 from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
-from broker_core.log import checkpoints, flushing, retention, timestamps, truncation
+from broker_core.log import checkpoints, flushing, renaming, retention, timestamps, truncation
 from broker_core.log.config import LogConfig
 from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
 from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
 from broker_core.log.producer_snapshot import write_snapshot
-from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable
+from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable, has_producers
 from broker_core.log.recovery import load
 from broker_core.log.segment import LARGEST_RELATIVE_OFFSET, LogRead, LogSegment
 from broker_core.log.stamping import check_copies, stamp
@@ -43,9 +41,7 @@ from broker_core.records.header import (
     ATTRIBUTES,
     BASE_OFFSET,
     CONTROL,
-    CRC,
     LAST_DELTA,
-    LEADER_EPOCH,
     MAX_TIMESTAMP,
     PRODUCER_ID,
     BatchHeader,
@@ -64,8 +60,8 @@ class PartitionLog:
 
     __slots__ = (
         "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id",
-        "log_start_offset", "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs", "producers",
-        "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
+        "log_start_offset", "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs",
+        "producers", "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
     )  # fmt: skip
 
     def __init__(
@@ -96,7 +92,7 @@ class PartitionLog:
         self.recovery_point = recovery_point
         self._bases: list[int] = []
         self.producers = ProducerStateTable(producer_expiration_ms)
-        self.leader_epochs = LeaderEpochCache(storage, self._epochs_path(), self.end_offset)
+        self.leader_epochs = LeaderEpochCache(storage, self.epochs_path, self.end_offset)
         self.last_flush_ms = self.latest_ms = now_ms
         self.deleted_files: list[tuple[int | None, str]] = []
         load(self, now_ms, clean)
@@ -134,10 +130,11 @@ class PartitionLog:
         return f"{self.topic}-{self.partition}"
 
     def end_offset(self) -> int:
-        """The log end offset, as a method that can be handed on."""
+        """As a method that can be handed on."""
         return self.log_end_offset
 
-    def _epochs_path(self) -> str:
+    @property
+    def epochs_path(self) -> str:
         return f"{self.directory}/{checkpoints.LEADER_EPOCHS}"
 
     def assign_topic_id(self, topic_id: uuid.UUID) -> None:
@@ -180,7 +177,7 @@ class PartitionLog:
         rules = self.rules
         headers, buffer = validate_batches(records, rules, now_ms, origin)
         usual = origin == CLIENT and len(headers) == 1 and self.producers.continues(headers[0])
-        if not usual and self._has_producers(headers):
+        if not usual and has_producers(headers):
             duplicate = self._check_producers(headers, buffer, origin)
             if duplicate is not None:
                 return self._duplicate(duplicate)
@@ -201,7 +198,7 @@ class PartitionLog:
         buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
         headers, size = check_copies(buffers, self.log_end_offset)
         for header in headers:
-            if header[LEADER_EPOCH] > self.leader_epochs.latest_epoch:
+            if header.leader_epoch > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
         return self._append(headers, buffers, size, self.latest_ms, NO_TIMESTAMP)
 
@@ -232,13 +229,8 @@ class PartitionLog:
         if end - self.recovery_point >= self._config.flush_messages:
             self.flush(now_ms)
         return _new(AppendInfo, (
-            first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last[CRC],
+            first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last.crc,
         ))  # fmt: skip
-
-    def _has_producers(self, headers: Sequence[BatchHeader]) -> bool:
-        return headers[0][PRODUCER_ID] >= 0 or (
-            len(headers) > 1 and any(header.producer_id >= 0 for header in headers)
-        )
 
     def _check_producers(self, headers: Sequence[BatchHeader], buffer: Buffer, origin: str) -> ProducedBatch | None:
         if headers[0].attributes & CONTROL and origin != REPLICATION:
@@ -263,16 +255,9 @@ class PartitionLog:
         self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
     ) -> LogSegment:
         segment, config = self.segments[-1], self._config
-        wait = config.segment_ms
-        if config.segment_jitter_ms:
-            wait -= self._jitter(segment.base_offset)
+        wait = config.segment_ms - config.roll_jitter_ms(self.name, segment.base_offset)
         reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
         return segment if reason is None else self.roll(now_ms, reason, first_offset)
-
-    def _jitter(self, base_offset: int) -> int:
-        """Spreads the rolls of many partitions; the same for a segment in every run."""
-        seed: int = crc32c(f"{self.name}/{base_offset}".encode())
-        return seed % (min(self._config.segment_jitter_ms, self._config.segment_ms) + 1)
 
     def roll(self, now_ms: int, reason: str = "asked for", first_offset: int | None = None) -> LogSegment:
         """Begin a new segment at the log end (or at a follower's `first_offset` behind it)."""
@@ -404,18 +389,8 @@ class PartitionLog:
 
     def move_directory(self, directory: str) -> None:
         """Rename the directory; the files stay open."""
-        self.storage.rename(self.directory, directory)
-        for segment in self.segments:
-            segment.path = f"{directory}/{segment.base_offset:020d}"
-        self.deleted_files = [
-            (due, directory + path[len(self.directory) :]) for due, path in self.deleted_files
-        ]
-        self.directory = directory
-        self.leader_epochs.moved_to(self._epochs_path())
+        renaming.move_directory(self, directory)
 
     def rename_for_delete(self, unique: str) -> None:
         """The directory becomes `<topic>-<partition>.<unique>-delete` (topic cut so that it fits 255 bytes)."""
-        parent = self.directory.rpartition("/")[0]
-        suffix = f"-{self.partition}.{unique}-delete"
-        name = self.topic[: 255 - len(suffix)] + suffix
-        self.move_directory(f"{parent}/{name}" if parent else name)
+        renaming.rename_for_delete(self, unique)

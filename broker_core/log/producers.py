@@ -246,3 +246,8 @@ class ProducerStateTable:
     def clear(self, end_offset: int) -> None:
         self.entries.clear()
         self.map_end_offset = end_offset
+
+
+def has_producers(headers: Sequence[BatchHeader]) -> bool:
+    """Whether any of the batches comes from an idempotent producer."""
+    return headers[0][PRODUCER_ID] >= 0 or (len(headers) > 1 and any(header.producer_id >= 0 for header in headers))
