@@ -53,8 +53,17 @@ def three_brokers(k: Script) -> None:
     for broker in (2, 1):
         k(f"delete records at {broker}", ApiKey.DELETE_RECORDS, 2, d(topics=[below], timeout=5000), broker)
     k("read what is left", FETCH, 11, fetch("replicated", 2), 1)
+    for broker in (1, 2):
+        one = m.DescribeProducersRequest.TopicRequest
+        asked = [one(name=name, partition_indexes=[0]) for name in ("replicated", "elsewhere")]
+        k(f"producers at {broker}", ApiKey.DESCRIBE_PRODUCERS, 0, m.DescribeProducersRequest(topics=asked), broker)
     _at_another(k, other)
     k("factor 4", ApiKey.CREATE_TOPICS, 7, create(topic("four", 1, 4)), controller)
+    c = m.CreatePartitionsRequest
+    for title, *added in (("fewer replicas", [1], [2, 3]), ("one replica", [1]), ("twice the same", [1, 1, 2])):
+        one = c.CreatePartitionsTopic(name="replicated", count=2 + len(added),
+                                      assignments=[c.CreatePartitionsAssignment(broker_ids=ids) for ids in added])
+        k(f"grow: {title}", ApiKey.CREATE_PARTITIONS, 2, c(topics=[one], timeout=5000), controller)
     k("uneven", ApiKey.CREATE_TOPICS, 7, create(topic("uneven", assigned=[(0, [1]), (1, [2, 3])])), controller)
 
 

@@ -21,7 +21,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_admin, script_records, script_three
+from tests.oracle import script_admin, script_records, script_refused, script_three
 from tests.oracle.asking import Script
 
 RECORDED = Path(__file__).with_name("kafka_3_9_answers.json")
@@ -39,6 +39,7 @@ SCRIPTS: dict[str, Callable[[Script], None]] = {
     "settings": script_admin.settings,
     "other admin requests": script_admin.others,
     "malformed": script_admin.malformed,
+    "refused": script_refused.refused,
 }
 SETTINGS = {
     "log.retention.ms": "-1", "offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "1",
@@ -47,12 +48,9 @@ SETTINGS = {
 }  # fmt: skip
 THREE = {"three brokers": script_three.three_brokers}
 NOT_IMPLEMENTED = {
-    "SASL_HANDSHAKE", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT",
-    "DESCRIBE_ACLS", "CREATE_ACLS", "DELETE_ACLS", "ALTER_REPLICA_LOG_DIRS", "SASL_AUTHENTICATE",
-    "CREATE_DELEGATION_TOKEN", "RENEW_DELEGATION_TOKEN", "EXPIRE_DELEGATION_TOKEN", "DESCRIBE_DELEGATION_TOKEN",
-    "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
+    "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT",
+    "ALTER_REPLICA_LOG_DIRS", "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
     "ALTER_USER_SCRAM_CREDENTIALS", "UPDATE_FEATURES", "ENVELOPE", "DESCRIBE_TRANSACTIONS", "LIST_TRANSACTIONS",
-    "CONSUMER_GROUP_HEARTBEAT", "CONSUMER_GROUP_DESCRIBE",
 }  # fmt: skip
 PARTS = "Kafka cuts messages that were converted for an old client at the size that they had before"
 DIFFERENCES = {

@@ -17,6 +17,7 @@ from broker_core.broker.handlers import (
     metadata,
     produce,
     producers,
+    security,
     topics,
 )
 from broker_core.wire.apis import ApiKey
@@ -44,16 +45,25 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.SYNC_GROUP: groups.sync,
     ApiKey.DESCRIBE_GROUPS: groups.describe,
     ApiKey.LIST_GROUPS: groups.list_groups,
+    ApiKey.SASL_HANDSHAKE: security.sasl_handshake,
     ApiKey.API_VERSIONS: api_versions.handle,
     ApiKey.CREATE_TOPICS: topics.create,
     ApiKey.DELETE_TOPICS: topics.delete,
     ApiKey.DELETE_RECORDS: fetch.delete_records,
     ApiKey.INIT_PRODUCER_ID: producers.init_producer_id,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: fetch.offset_for_leader_epoch,
+    ApiKey.DESCRIBE_ACLS: security.describe_acls,
+    ApiKey.CREATE_ACLS: security.create_acls,
+    ApiKey.DELETE_ACLS: security.delete_acls,
     ApiKey.DESCRIBE_CONFIGS: configs.describe,
     ApiKey.ALTER_CONFIGS: configs.alter,
     ApiKey.DESCRIBE_LOG_DIRS: log_dirs.describe,
+    ApiKey.SASL_AUTHENTICATE: security.sasl_authenticate,
     ApiKey.CREATE_PARTITIONS: topics.create_partitions,
+    ApiKey.CREATE_DELEGATION_TOKEN: security.create_token,
+    ApiKey.RENEW_DELEGATION_TOKEN: security.renew_token,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: security.expire_token,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: security.describe_tokens,
     ApiKey.DELETE_GROUPS: groups.delete,
     ApiKey.ELECT_LEADERS: topics.elect_leaders,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: configs.alter_incrementally,
@@ -64,6 +74,8 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.DESCRIBE_CLUSTER: metadata.describe_cluster,
     ApiKey.DESCRIBE_PRODUCERS: producers.describe_producers,
     ApiKey.ALLOCATE_PRODUCER_IDS: control.allocate_producer_ids,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: groups.next_generation_heartbeat,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: groups.next_generation_describe,
 }
 
 IMPLEMENTED: frozenset[ApiKey] = frozenset(ApiKey(key) for key in HANDLERS)

@@ -90,3 +90,15 @@ def delete(broker: Broker, context: RequestContext) -> None:
 
 def delete_offsets(broker: Broker, context: RequestContext) -> None:
     context.respond(broker.groups.delete_offsets(context.body))
+
+
+def next_generation_heartbeat(broker: Broker, context: RequestContext) -> None:
+    """KIP-848 needs `group.coordinator.rebalance.protocols` with "consumer", and that needs KRaft."""
+    context.respond(m.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+
+
+def next_generation_describe(broker: Broker, context: RequestContext) -> None:
+    """The same for each group."""
+    one = m.ConsumerGroupDescribeResponse.DescribedGroup
+    groups = [one(group_id=name, error_code=ErrorCode.UNSUPPORTED_VERSION) for name in context.body.group_ids]
+    context.respond(m.ConsumerGroupDescribeResponse(groups=groups))

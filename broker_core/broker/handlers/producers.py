@@ -34,7 +34,7 @@ def init_producer_id(broker: Broker, context: RequestContext) -> None:
 
 
 def describe_producers(broker: Broker, context: RequestContext) -> None:
-    """Who writes into these partitions, as the leader's log remembers."""
+    """Who writes into these partitions, as this broker's replica remembers; a follower's may be asked, too."""
     topics = [
         m.DescribeProducersResponse.TopicResponse(
             name=topic.name, partitions=[_describe(broker, topic.name, index) for index in topic.partition_indexes]
@@ -46,8 +46,8 @@ def describe_producers(broker: Broker, context: RequestContext) -> None:
 
 def _describe(broker: Broker, topic: str, index: int) -> Any:
     partition = broker.replicas.partition(topic, index)
-    if partition is None or not partition.is_leader:
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER if partition else broker.replicas.missing(topic, index)
+    if partition is None:
+        error = broker.replicas.missing(topic, index)
         known = topic in broker.cache.topics
         return m.DescribeProducersResponse.PartitionResponse(
             partition_index=index, error_code=error, error_message=None if known else error.message, active_producers=[]

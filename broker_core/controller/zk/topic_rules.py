@@ -81,9 +81,13 @@ def _given_growth(topic: Any, now: int, factor: int, racks: dict[int, str | None
     unknown = sorted(dict.fromkeys(broker for replicas in given.values() for broker in replicas if broker not in racks))
     if unknown:
         raise _wrong(f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.")
-    check_replicas(given)
-    if any(len(replicas) != factor for replicas in given.values()):
-        raise _wrong(f"Inconsistent replication factor: the topic has {factor}.")
+    wrong = [number for number, replicas in given.items() if len(replicas) != factor]
+    if wrong:
+        factors = [len(given[number]) for number in wrong]
+        raise _wrong(
+            f"Inconsistent replication factor between partitions, partition 0 has {factor} while partitions "
+            f"{wrong} have replication factors {factors}, respectively."
+        )
     return given
 
 
