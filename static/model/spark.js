@@ -14,7 +14,7 @@ const MEANT = {
   reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   inconsistent: (row) => ({ codes: ["log_appended"], fits: holds(row), last: true }),
   elections: (row) => ({ codes: ["leader_elected", "partition_offline"], fits: ({ code, params }) => (code === "leader_elected" ? params.reason === row.reason : /alive/.test(row.reason)) }),
-  isr_churn: (row) => ({ codes: ["isr_shrunk"], fits: place(row) }),
+  isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded"], fits: place(row) }),
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
   rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && params.after === "PreparingRebalance" }),
