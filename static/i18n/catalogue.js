@@ -24,7 +24,7 @@ export class Catalogue {
   /** A label; parameters fill its holes. */
   t(key, params) {
     const text = this.words[key] ?? key;
-    return params ? capital(format(text, params, this.words)) : text;
+    return params ? this.#begun(format(text, params, this.words)) : text;
   }
 
   /** The name of a node. */
@@ -37,7 +37,7 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return `${event.code} ${JSON.stringify(event.params)}`;
     const params = { ...event.params, node: event.node, ...many };
-    return capital(format((many && entry.many) || entry.say, params, this.words));
+    return this.#begun(format((many && entry.many) || entry.say, params, this.words));
   }
 
   /** Why it happened; "" when the sentence says it all. */
@@ -47,6 +47,11 @@ export class Catalogue {
     let text = entry.why ?? "";
     const params = { ...event.params, node: event.node, node_kind: kindOf(event.node) };
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
-    return capital(format(text, params, this.words));
+    return this.#begun(format(text, params, this.words));
+  }
+
+  /** As a sentence of this language begins. */
+  #begun(text) {
+    return this.language === "en" ? capital(text) : text;
   }
 }

@@ -54,7 +54,7 @@ export const FILTERS = {
   // A known reason in the reader's language; an unknown one stays as the journal has it.
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind) + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
-  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? ""),
+  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
   placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
   command: (value, words) => commandText(value, words),

@@ -25,6 +25,9 @@ function slider(view, name, label, steps, value, text, choose) {
     h("input", { type: "range", min: 0, max: steps.length - 1, step: 1, value: String(shown), "data-slider": name, "aria-valuetext": text(steps[shown]), oninput: move, onchange: done }));
 }
 
+/** Records that wait in a producer's batches: one entry a partition. */
+const recordsOf = (waiting) => (Array.isArray(waiting) ? waiting.reduce((sum, one) => sum + one.records, 0) : waiting ?? 0);
+
 function producers({ state }) {
   return Object.entries(state.clients).filter(([, client]) => client.kind === "producer" && client.state === "running").map(([name]) => name);
 }
@@ -43,7 +46,7 @@ function traffic(view) {
   return [
     slider(view, "rate", words.t("levers.rate"), RATES, rate, (value) => words.t("levers.rate.value", { n: value }), set("rate")),
     slider(view, "linger", "linger.ms", LINGERS, linger, (value) => words.t("look.ms", { n: value }), set("linger.ms")),
-    h("p", { key: "figures", class: "hint figures" }, words.t("levers.figures", { acked: client.acked ?? 0, failed: client.failed ?? 0, waiting: client.waiting ?? 0 })),
+    h("p", { key: "figures", class: "hint figures" }, words.t("levers.figures", { acked: client.acked ?? 0, failed: client.failed ?? 0, waiting: recordsOf(client.waiting) })),
   ];
 }
 

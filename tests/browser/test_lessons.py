@@ -38,12 +38,13 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "kind", "linger", "torn", "Spark",
+    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral",
 }  # fmt: skip
 NAME = re.compile(
     r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__\w+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
 )
+PATH = re.compile(r"/[\w/.\-]+")  # of a znode, of a file
 WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.\-]*")
 READ = """() => {
     const shown = [];
@@ -71,7 +72,7 @@ def english(seen: LabPage) -> list[str]:
     settings |= {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in kind.__dataclass_fields__}
     found = {}
     for text in seen.value(READ):
-        for word in WORD.findall(text):
+        for word in WORD.findall(PATH.sub(" ", text)):
             plain = word.strip(".-")
             if plain not in WORDS and plain not in settings and not NAME.fullmatch(plain):
                 found[plain] = text[:90]

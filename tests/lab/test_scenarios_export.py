@@ -12,8 +12,8 @@ from lab.scenarios.export import export, export_commands, to_yaml
 from lab.scenarios.links import LinkError
 
 NO_LESSON_YET = [
-    "A5", "A6", "A9", "A10", "A12", "B5", "B6", "C2", "C4", "C6", "C7", "C8", "D1", "D2", "D3", "D4", "D5", "D6",
-    "D8", "D9", "D11", "E4", "E5", "E6", "E7", "E8", "E9",
+    "A5", "A6", "A10", "A12", "B5", "B6", "C6", "C8", "D3", "D4", "D6",
+    "D8", "D9", "D11", "E4", "E6", "E7", "E8", "E9",
 ]  # fmt: skip
 
 
