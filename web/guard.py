@@ -31,7 +31,7 @@ from web.entrance import ENTER, Throttle, entered, entrance
 from web.language import spoken
 
 OPEN_TO_ALL = ("/api/docs.css",)
-CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate")
+CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read")
 LARGEST = 2 * 1024 * 1024
 LARGEST_TOGETHER = 32 * 1024 * 1024
 BODY_S = 20.0

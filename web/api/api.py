@@ -16,7 +16,7 @@ from ninja.errors import HttpError
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
-from web.api import jobs, labs, problems, reference, replays, rolling, runs, scenarios, spark_setup, sweeps
+from web.api import jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_setup, sweeps
 from web.api.docs import operations
 
 DEEPEST = 64
@@ -94,6 +94,6 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-for router in (labs.router, runs.router, replays.router, sweeps.router, rolling.router, spark_setup.router,
-               scenarios.router, jobs.router, reference.router):  # fmt: skip
-    api.add_router("", router)
+ROOMS = (labs, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
+for room in ROOMS:
+    api.add_router("", room.router)

@@ -33,7 +33,7 @@ from web.live.viewer import Viewer
 
 HEARTBEAT_SECONDS = 1.0
 COMMANDS_AT_ONCE = 32
-LOOKING = ("history", "inspect", "outline", "export", "receive")
+LOOKING = ("history", "inspect", "outline", "export", "message")
 LOOK_ONLY = {"ok": False, "error": "the class's token is for looking only", "place": "do"}
 
 

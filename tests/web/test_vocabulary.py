@@ -1,0 +1,55 @@
+"""What the screen can do, REST can do, with the same words: commands, questions, speeds."""
+
+from __future__ import annotations
+
+import re
+
+from tests.conftest import CHECKOUT
+
+from lab.clusters.vocabulary import KINDS
+from web.api.api import api
+from web.live import asking
+from web.live.consumer import LOOKING
+
+QUESTIONS = {
+    "history": "GET /api/labs/{lab}/history", "fork": "POST /api/labs/{lab}/forks",
+    "open": "POST /api/labs/{lab}/runs/{run}/open", "close": "DELETE /api/labs/{lab}/runs/{run}",
+    "outline": "GET /api/labs/{lab}/compare", "inspect": "GET /api/labs/{lab}/inspect",
+    "export": "GET /api/runs/{run}/scenario", "message": "GET /api/labs/{lab}/message",
+}  # fmt: skip
+
+
+def modules() -> dict[str, str]:
+    return {str(path.relative_to(CHECKOUT)): path.read_text() for path in (CHECKOUT / "static").rglob("*.js")}
+
+
+def operations() -> set[str]:
+    return {f"{method.upper()} {path}" for path, methods in api.get_openapi_schema()["paths"].items() for method in methods}
+
+
+def test_every_command_of_the_screen_is_one_of_the_vocabulary() -> None:
+    used = {(name, do) for name, text in modules().items() for do in re.findall(r'\bdo: "(\w+)"', text)}
+    assert len(used) > 15
+    assert sorted(one for one in used if one[1] not in (*KINDS, "time")) == []
+
+
+
+
+def test_every_question_of_the_wire_has_an_operation() -> None:
+    assert asking.KINDS.keys() == QUESTIONS.keys()
+    assert set(QUESTIONS.values()) <= operations()
+    assert set(LOOKING) <= QUESTIONS.keys()
+
+
+def test_the_screen_asks_nothing_that_the_wire_does_not_know() -> None:
+    for name, text in modules().items():
+        asked = re.findall(r'\bask\(\{ what: "(\w+)"', text) + re.findall(r'question\(\{ what: "(\w+)"', text)
+        assert set(asked) <= asking.KINDS.keys(), name
+
+
+def test_every_address_that_the_screen_calls_is_an_operation() -> None:
+    known = [re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(one.partition(" ")[2])) for one in operations()]
+    for name, text in modules().items():
+        for address in re.findall(r"\bapi\([`\"](/[^`\"?]*)", text):
+            shape = "/api" + re.sub(r"\$\{[^}]*\}", "X", address)
+            assert any(re.fullmatch(one, shape) for one in known), (name, address)
