@@ -1,4 +1,8 @@
-/** The colours of the style sheet, for the canvases; read again when the theme changes. */
+/**
+ * The colours of the style sheet, for the canvases; read again when the theme changes.
+ *
+ * A canvas does not know the colours of the system (CanvasText, Highlight): an element is asked what it makes of them.
+ */
 const BROKERS = 8;
 
 export class Palette {
@@ -10,8 +14,12 @@ export class Palette {
   }
 
   read() {
-    const style = getComputedStyle(document.documentElement);
-    const value = (name) => style.getPropertyValue(name).trim();
+    const probe = document.createElement("span");
+    document.body.append(probe);
+    const value = (name) => {
+      probe.style.setProperty("color", `var(${name})`);
+      return getComputedStyle(probe).color;
+    };
     this.ink = value("--ink");
     this.soft = value("--soft");
     this.line = value("--line");
@@ -20,8 +28,9 @@ export class Palette {
     this.good = value("--good");
     this.warn = value("--warn");
     this.accent = value("--accent");
-    this.family = value("--sans");
+    this.family = getComputedStyle(document.documentElement).getPropertyValue("--sans").trim();
     this.brokers = Array.from({ length: BROKERS }, (_, index) => value(`--broker-${index + 1}`));
+    probe.remove();
   }
 
   broker(id) {

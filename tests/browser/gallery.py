@@ -130,8 +130,8 @@ def readme(view: Gallery) -> None:
 def messages(view: Gallery) -> None:
     """The world stands still with messages under way."""
     page = view.seen
-    leader = page.value("lab.app.chosenPartition.leader")
-    page.command(do="delay_link", between=["producer-orders", leader], delay_ms=400, one_way=True)
+    for broker in (1, 2, 3):
+        page.command(do="delay_link", between=["producer-orders", broker], delay_ms=400, one_way=True)
     page.page.wait_for_timeout(1500)
     page.command(do="time", speed="pause")
     view.tab("request")

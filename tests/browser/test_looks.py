@@ -77,6 +77,11 @@ def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> No
         e.offsetParent && !e.matches('.unseen') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible'
         && getComputedStyle(e).textOverflow !== 'ellipsis' && !e.querySelector('.unseen')).map((e) => e.outerHTML.slice(0, 120))"""
     assert seen.page.evaluate(too_wide) == []
+    seen.page.keyboard.press("ArrowLeft")
+    seen.caught_up()
+    chips = "[document.getElementById('lights').scrollWidth, document.getElementById('lights').clientWidth]"
+    needed, there = seen.page.evaluate(chips)
+    assert needed <= there
     pictures = os.environ.get("BROKERLAB_PICTURES")
     if pictures:
         seen.page.wait_for_timeout(400)
