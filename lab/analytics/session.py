@@ -71,15 +71,35 @@ def start(
         builder = builder.config(key, value)
     master = master or os.environ.get("SPARK_REMOTE")
     if master is not None and master.startswith("sc://"):
-        session = builder.remote(master).getOrCreate()
-        session.addArtifact(str(package_zip()), pyfile=True)
+        session = _connect(builder, master)
     elif "PYSPARK_GATEWAY_PORT" in os.environ:
         session = builder.getOrCreate()
         _send_package(session)
+        _settle(session)
     else:
         session = _start_machine(builder, master or default_master(), quick, memory, quiet)
     _register(session)
     return session
+
+
+def _connect(builder: Any, address: str) -> SparkSession:
+    """A session at a Spark Connect server; the package goes there as a zip."""
+    try:
+        session: SparkSession = builder.remote(address).getOrCreate()
+        session.addArtifact(str(package_zip()), pyfile=True)
+        _settle(session)
+    except ImportError as error:
+        raise AnalyticsError(f"Spark Connect needs {error.name}: pip install -r requirements/spark.txt") from None
+    except Exception as error:
+        raise AnalyticsError(f"no Spark Connect server answers at {address}: {_first_line(error)}") from error
+    return session
+
+
+def _settle(session: SparkSession) -> None:
+    """The settings of a session that somebody else has started, as far as they can still be set."""
+    for key, value in _SETTINGS.items():
+        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
+            session.conf.set(key, value)
 
 
 def default_master() -> str:

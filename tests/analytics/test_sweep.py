@@ -1,14 +1,8 @@
-"""Sweeps: grid, seeds, failures with their command, and a cluster of one master and two workers."""
+"""Sweeps: grid, seeds, failures with their command."""
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
 
 import pyarrow.parquet as parquet
 import pytest
@@ -82,63 +76,6 @@ def test_a_run_that_fails_names_its_seed_and_the_command_that_repeats_it(spark, 
     assert len(told) == 1
     assert told[0].startswith("steps.0.at=1s, seed 11: RunError: ")
     assert told[0].endswith(f"./brokerlab sweep {scenario} --grid steps.0.at=1s --seeds 11")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """A standalone cluster on the loopback: one master, two workers of one core; its URL."""
-    import pyspark
-
-    from lab.analytics.java import find_java
-
-    home = os.path.dirname(pyspark.__file__)
-    port = free_port()
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
-        "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOG_DIR": str(tmp_path), "JAVA_HOME": str(find_java().home), "SPARK_HOME": home}
-    words = [["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())]]
-    words += [["org.apache.spark.deploy.worker.Worker", f"spark://127.0.0.1:{port}", "--host", "127.0.0.1", "--cores", "1",
-               "--memory", "1g", "--webui-port", str(free_port()), "--work-dir", str(tmp_path / f"work-{number}")] for number in (1, 2)]
-    processes = []
-    log = open(tmp_path / "cluster.log", "wb")
-    try:
-        for word in words:
-            processes.append(subprocess.Popen([f"{home}/bin/spark-class", *word], env=environment, stdout=log, stderr=log, cwd=tmp_path))
-            time.sleep(0.1)
-        until = time.monotonic() + 90
-        while (tmp_path / "cluster.log").read_bytes().count(b"Successfully registered with master") < 2:
-            assert time.monotonic() < until, (tmp_path / "cluster.log").read_text()[-3000:]
-            time.sleep(0.5)
-        yield f"spark://127.0.0.1:{port}"
-    finally:
-        for process in reversed(processes):
-            process.send_signal(signal.SIGTERM)
-        for process in processes:
-            process.wait(30)
-        log.close()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_sweep_and_a_replay_work_on_a_cluster(cluster, scenario, short_runs, tmp_path):
-    """The package travels as a zip: the workers' Python does not find it elsewhere."""
-    from tests.house.sources import CHECKOUT
-
-    def brokerlab(*words):
-        return subprocess.run([sys.executable, "-P", "-m", "lab.cli", *words], cwd=tmp_path, capture_output=True, text=True, check=False,
-                              env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, timeout=400)
-
-    swept = brokerlab("sweep", scenario, "--grid", "acks=1,all", "--seeds", "1..3", "--master", cluster)
-    assert swept.returncode == 0, swept.stderr[-3000:]
-    assert re.search(r"acks=all +3 +0 ", swept.stdout), swept.stdout
-    replayed = brokerlab("replay", str(short_runs / "acks-1"), "--query", "receipt", "--master", cluster)
-    assert replayed.returncode == 0, replayed.stderr[-3000:]
-    assert "producer-orders" in replayed.stdout
 
 
 def test_the_command_line_tells_trouble_in_one_line(scenario, tmp_path, capsys):
