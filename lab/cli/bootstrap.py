@@ -26,7 +26,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARK = "made-by-brokerlab"
-NEEDS_MORE = {"test": ("test", "spark"), "bench": ("test", "spark"), "replay": ("spark",), "sweep": ("spark",)}
+NEEDS_MORE = {
+    "test": ("test", "spark"), "bench": ("test", "spark"), "replay": ("spark",), "sweep": ("spark",),
+    "pictures": ("test",),
+}  # fmt: skip
 PIP_VERSION = "26.0"
 PIP_SHA256 = "98436feffb9e31bc9339cf369fd55d3331b1580b6a6f1173bacacddcf9c34754"
 

@@ -62,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _up(commands)
     _test(commands)
+    _pictures(commands)
     _run(commands)
     _validate(commands)
     _verify(commands)
@@ -154,6 +155,15 @@ def _test(commands: Any) -> None:
     test = _add(commands, "test", ("testing", "test"), "Run the tests: everything but the browser, then the browser.",
                 epilog="Arguments after -- go to pytest, for example: brokerlab test -- tests/log -x")
     test.add_argument("pytest", nargs="*", help="arguments for pytest; with any, pytest runs once, with just these")
+
+
+def _pictures(commands: Any) -> None:
+    pictures = _add(commands, "pictures", ("testing", "pictures"),
+                    "Take pictures of the running page in every state, in English and Korean, with Chromium.",
+                    epilog="Without DIR the pictures of the README are taken anew.")
+    pictures.add_argument("directory", nargs="?", metavar="DIR", help="where all pictures go")
+    pictures.add_argument("--language", choices=["en", "ko"], help="of one language only")
+    pictures.add_argument("--only", metavar="PATTERN", default="", help="pictures whose file name has this pattern")
 
 
 def _run(commands: Any) -> None:

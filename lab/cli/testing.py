@@ -1,4 +1,6 @@
-"""`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process."""
+"""`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
+`pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
+"""
 
 from __future__ import annotations
 
@@ -48,3 +50,12 @@ def _pytest(options: list[str]) -> tuple[int, Counter[str]]:
     counts = Counter({("errors" if word == "error" else word): int(number)
                       for number, word in re.findall(r"(\d+) (\w+)", last) if word in _OUTCOMES})
     return code, counts
+
+
+def pictures(arguments: argparse.Namespace) -> int:
+    """All states of the page as PNG files; the gallery's exit code."""
+    options = ["--only", arguments.only]
+    options += ["--language", arguments.language] if arguments.language else []
+    options += [os.path.abspath(arguments.directory)] if arguments.directory else []
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    return subprocess.call([sys.executable, "-m", "tests.browser.gallery", *options], cwd=CHECKOUT, env=environment)
