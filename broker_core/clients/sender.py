@@ -193,15 +193,15 @@ class Sender:
                 batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence
             )
             queue = batch.queue
-            data = m.ProduceRequest.PartitionProduceData(index=queue.partition, records=records)
+            data = m.ProduceRequest.PartitionProduceData.make(index=queue.partition, records=records)
             if queue.topic in topics:
                 topics[queue.topic].append(data)
             else:
                 topics[queue.topic] = [data]
-        return m.ProduceRequest(
+        return m.ProduceRequest.make(
             acks=self.settings.acks,
             timeout=self.settings.request_timeout_ms,
-            topic_data=[m.ProduceRequest.TopicProduceData(name=n, partition_data=p) for n, p in topics.items()],
+            topic_data=[m.ProduceRequest.TopicProduceData.make(name=n, partition_data=p) for n, p in topics.items()],
         )
 
     # -- answers ----------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class FetcherSession:
         for state in states.values():
             state.sent = True
             partition = state.partition
-            asked = m.FetchRequest.FetchPartition(
+            asked = m.FetchRequest.FetchPartition.make(
                 partition=partition.index,
                 current_leader_epoch=state.leader_epoch,
                 fetch_offset=state.fetch_offset,
@@ -81,7 +81,7 @@ class FetcherSession:
             if name in topics:
                 topics[name].partitions.append(asked)
             else:
-                topics[name] = m.FetchRequest.FetchTopic(topic=name, topic_id=partition.topic_id, partitions=[asked])
+                topics[name] = m.FetchRequest.FetchTopic.make(topic=name, topic_id=partition.topic_id, partitions=[asked])
         return [*topics.values()], self._forgotten_topics() if self.forgotten else []
 
     def _forgotten_topics(self) -> list[Any]:

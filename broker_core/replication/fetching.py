@@ -118,7 +118,7 @@ class Fetching:
             if key in topics:
                 topics[key].partitions.append(data)
             else:
-                topics[key] = m.FetchResponse.FetchableTopicResponse(
+                topics[key] = m.FetchResponse.FetchableTopicResponse.make(
                     topic=position.topic, topic_id=position.topic_id, partitions=[data]
                 )
             if session is not None:
@@ -127,7 +127,9 @@ class Fetching:
             self.meters.replication_bytes_out += size
         else:
             self.meters.bytes_out += size
-        response = m.FetchResponse(session_id=session.id if session is not None else 0, responses=[*topics.values()])
+        response = m.FetchResponse.make(
+            session_id=session.id if session is not None else 0, responses=[*topics.values()]
+        )
         fetch.done(fetch.context, response)
 
     def _said(self, session: FetchSession, position: FetchPosition, reading: Reading) -> None:
@@ -148,7 +150,7 @@ class Fetching:
     def _partition_data(self, reading: Reading, position: FetchPosition, params: FetchParams) -> Any:
         error = reading.error
         plain = not error and params.isolation != READ_COMMITTED
-        reading.data = data = m.FetchResponse.PartitionData(
+        reading.data = data = m.FetchResponse.PartitionData.make(
             partition_index=position.index,
             error_code=error,
             high_watermark=reading.high_watermark,

@@ -57,7 +57,7 @@ class LeaderEndpoint:
         me = self._me
         if me is None or me.replica_epoch != host.broker_epoch():
             me = self._me = m.FetchRequest.ReplicaState(replica_id=host.broker_id, replica_epoch=host.broker_epoch())
-        request = m.FetchRequest(
+        request = m.FetchRequest.make(
             replica_id=host.broker_id,
             replica_state=me,
             max_wait=host.fetch_wait_max_ms,

@@ -27,10 +27,25 @@ _UNSET: Any = object()
 _SHOWN = 60  # characters of a value in repr
 
 
+class _Maker:
+    """Gives each class its `make` when that is first asked for."""
+
+    def __get__(self, message: Message | None, kind: type[Message]) -> Any:
+        made = _function_of(kind)
+        kind.make = staticmethod(made)  # type: ignore[assignment]
+        return made
+
+
 class Message:
-    """Base of all message classes."""
+    """Base of all message classes.
+
+    `X.make(...)` is `X(...)` as a plain function: for messages that are made at every request. Python calls a
+    function with eleven keywords in half a microsecond, a class in three.
+    """
 
     __slots__ = ()
+    make = _Maker()
+    DESCRIBED: ClassVar[list[Field]] = []
     FIELDS: ClassVar[tuple[str, ...]] = ()
     TYPE: ClassVar[MessageType]  # of the whole message, also on nested classes
     CLASSES: ClassVar[dict[str, type[Message]]]  # the whole message and its nested structs, by name
@@ -133,7 +148,7 @@ def _merge(struct: Struct, depth: int, merged: dict[str, dict[str, Field]], dept
 
 def _make_class(name: str, fields: list[Field], nested: dict[str, type[Message]]) -> type[Message]:
     names = tuple(field.name for field in fields)
-    members: dict[str, Any] = {"__slots__": names, "FIELDS": names}
+    members: dict[str, Any] = {"__slots__": names, "FIELDS": names, "DESCRIBED": fields}
     if fields:
         members["__init__"] = _initializer(name, fields, nested)
     return type(name, (Message,), members)
@@ -147,6 +162,18 @@ def _initializer(name: str, fields: list[Field], nested: dict[str, type[Message]
     for field, (_, value) in values.items():
         source.line(f"self.{field} = {value}")
     return source.function("__init__", name)
+
+
+def _function_of(kind: type[Message]) -> Any:
+    source = Source({"UNSET": _UNSET, "new": object.__new__, "kind": kind})
+    values = {field.name: _default_source(field, kind.CLASSES, source) for field in kind.DESCRIBED}
+    parameters = ", ".join(f"{field}={default}" for field, (default, _) in values.items())
+    source.open(f"def make({'*, ' if parameters else ''}{parameters}):")
+    source.line("message = new(kind)")
+    for field, (_, value) in values.items():
+        source.line(f"message.{field} = {value}")
+    source.line("return message")
+    return source.function("make", f"make {kind.__name__}")
 
 
 def _default_source(field: Field, nested: dict[str, type[Message]], source: Source) -> tuple[str, str]:

@@ -87,7 +87,7 @@ def _appended(state: tuple[Broker, RequestContext, list[tuple[str, Any]]], resul
 
 
 def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
-    return m.ProduceResponse.PartitionProduceResponse(
+    return m.ProduceResponse.PartitionProduceResponse.make(
         index=result.partition,
         error_code=result.error_code,
         base_offset=result.base_offset,
@@ -102,7 +102,7 @@ def _success(result: Any) -> m.ProduceResponse.PartitionProduceResponse:
 
 
 def _failure(index: int, error: ErrorCode, message: str | None = None) -> m.ProduceResponse.PartitionProduceResponse:
-    return m.ProduceResponse.PartitionProduceResponse(
+    return m.ProduceResponse.PartitionProduceResponse.make(
         index=index, error_code=error, base_offset=-1, log_append_time=-1, log_start_offset=-1, error_message=message
     )
 
@@ -121,9 +121,9 @@ def _response(parts: list[tuple[str, Any]]) -> m.ProduceResponse:
     topics: dict[str, list[Any]] = {}
     for name, part in parts:
         topics.setdefault(name, []).append(part)
-    return m.ProduceResponse(
+    return m.ProduceResponse.make(
         responses=[
-            m.ProduceResponse.TopicProduceResponse(name=name, partition_responses=found)
+            m.ProduceResponse.TopicProduceResponse.make(name=name, partition_responses=found)
             for name, found in topics.items()
         ]
     )
