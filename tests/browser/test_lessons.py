@@ -38,7 +38,7 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral",
+    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral", "unclean", "murmur2", "clicks",
 }  # fmt: skip
 NAME = re.compile(
     r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__\w+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
