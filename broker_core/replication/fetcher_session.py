@@ -81,7 +81,9 @@ class FetcherSession:
             if name in topics:
                 topics[name].partitions.append(asked)
             else:
-                topics[name] = m.FetchRequest.FetchTopic.make(topic=name, topic_id=partition.topic_id, partitions=[asked])
+                topics[name] = m.FetchRequest.FetchTopic.make(
+                    topic=name, topic_id=partition.topic_id, partitions=[asked]
+                )
         return [*topics.values()], self._forgotten_topics() if self.forgotten else []
 
     def _forgotten_topics(self) -> list[Any]:

@@ -209,16 +209,20 @@ class Partition:
         replicas = len(self.remote) + 1
         return wanted if wanted < replicas else replicas
 
+    def lacks_replicas(self, in_sync: int) -> bool:
+        """Whether so many are fewer than `min_isr`."""
+        return in_sync < self.log.min_insync_replicas and in_sync <= len(self.remote)
+
     @property
     def under_min_isr(self) -> bool:
-        return self.role == LEADER and len(self.isr.committed) < self.min_isr
+        return self.role == LEADER and self.lacks_replicas(len(self.isr.committed))
 
     # -- appends ----------------------------------------------------------------------------
     def append_as_leader(self, records: Buffer, acks: int, origin: str) -> AppendInfo:
         """Append a client's batches. Raises ReplicaError, and what the log raises."""
         if self.role != LEADER:
             raise ReplicaError(self.refusal)
-        if acks == -1 and len(self.isr.committed) < self.min_isr:
+        if acks == -1 and self.lacks_replicas(len(self.isr.committed)):
             raise ReplicaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"The size of the current ISR {self.isr.committed} is insufficient to satisfy the min.isr"
@@ -275,7 +279,7 @@ class Partition:
                 new = replica.log_end_offset
                 if new <= high_watermark:
                     return False
-        if new <= high_watermark or self.role != LEADER or len(isr.committed) < self.min_isr:
+        if new <= high_watermark or self.role != LEADER or self.lacks_replicas(len(isr.committed)):
             return False
         self.move_high_watermark(new)
         return True
@@ -317,7 +321,7 @@ class Partition:
             return self.refusal
         if self.log.high_watermark < offset:
             return None
-        if len(self.isr.maximal) < self.min_isr:
+        if self.lacks_replicas(len(self.isr.maximal)):
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
