@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.i18n import set_language
 
 from web.api.api import api
-from web.api.docs import style
+from web.api.docs import problem_types, style
 from web.api.errors import nowhere
 from web.pages import views as pages
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("messages/<str:language>.json", pages.messages, name="messages"),
     path("language/", set_language, name="set_language"),
     path("api/docs.css", style, name="api-style"),
+    path("api/problems", problem_types, name="api-problems"),
     path("api/", api.urls),
     path("api/<path:rest>", nowhere),
 ]

@@ -10,6 +10,7 @@ from lab.clusters.vocabulary import KINDS
 from web.api.api import api
 from web.live import asking
 from web.live.consumer import LOOKING
+from web.messages import words_of
 
 QUESTIONS = {
     "history": "GET /api/labs/{lab}/history", "fork": "POST /api/labs/{lab}/forks",
@@ -53,3 +54,20 @@ def test_every_address_that_the_screen_calls_is_an_operation() -> None:
         for address in re.findall(r"\bapi\([`\"](/[^`\"?]*)", text):
             shape = "/api" + re.sub(r"\$\{[^}]*\}", "X", address)
             assert any(re.fullmatch(one, shape) for one in known), (name, address)
+
+
+def test_the_page_of_operations_is_complete_in_korean() -> None:
+    told = words_of("api", "ko")["operations"]
+    assert {one: "" for one in sorted(operations() ^ told.keys())} == {}
+    assert all(re.search("[가-힣]", text) for one in told.values() for text in one.values())
+    tags = {one["tags"][0] for methods in api.get_openapi_schema()["paths"].values() for one in methods.values()}
+    assert tags == words_of("api", "ko")["tags"].keys() == words_of("api", "en")["tags"].keys()
+
+
+def test_every_type_of_problem_has_a_title_in_both_languages() -> None:
+    english, korean = words_of("problems", "en"), words_of("problems", "ko")
+    assert english["titles"].keys() == korean["titles"].keys()
+    assert set(english["by_status"].values()) <= english["titles"].keys()
+    assert all(re.search("[가-힣]", title) for title in korean["titles"].values())
+    for pattern, text in korean["details"].items():
+        assert len(re.findall(r"\{\d\}", text)) <= re.compile(pattern).groups, pattern

@@ -18,15 +18,12 @@ from ninja.parser import Parser
 
 from web.api import jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_setup, sweeps
 from web.api.docs import operations
+from web.language import language_of
+from web.messages import words_of
 
 DEEPEST = 64
 TEXTS = {
     "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML, "/report": replays.HTML,
-}  # fmt: skip
-WORDS = {
-    "labs": "The lab of this process", "runs": "What runs have left",
-    "spark": "Spark: replays, sweeps, rolling figures", "scenarios": "Scenarios", "jobs": "Background work",
-    "reference": "To look up",
 }  # fmt: skip
 
 
@@ -56,10 +53,16 @@ class OwnPage(DocsBase):
     """All operations on one page, rendered here."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
-        """The page."""
-        schema = api.get_openapi_schema()
-        groups = [{"name": WORDS[tag], "operations": rows} for tag, rows in operations(schema, list(WORDS)).items()]
-        return render(request, "api/docs.html", {"groups": groups, "title": schema["info"]["title"]})
+        """The page, in the reader's language."""
+        language = language_of(request)
+        words, schema = words_of("api", language), api.get_openapi_schema()
+        found = operations(schema, list(words["tags"]), words["operations"])
+        groups = [{"id": tag, "name": words["tags"][tag], "operations": rows} for tag, rows in found.items()]
+        before, _, after = words["intro"].partition("{openapi}")
+        context = {"groups": groups, "title": schema["info"]["title"], "words": words, "language": language,
+                   "before_openapi": before, "after_openapi": after,
+                   "before_problems": words["errors"].partition("{problems}")[0]}  # fmt: skip
+        return render(request, "api/docs.html", context)
 
 
 class LabApi(NinjaAPI):

@@ -7,6 +7,10 @@ from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from web.language import language_of
+from web.messages import words_of
 
 STYLE = Path(__file__).with_name("docs.css")
 
@@ -16,12 +20,24 @@ def style(request: HttpRequest) -> HttpResponse:
     return HttpResponse(STYLE.read_bytes(), content_type="text/css; charset=utf-8")
 
 
-def operations(schema: dict[str, Any], tags: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Tag -> operations in the order of the code."""
+def problem_types(request: HttpRequest) -> HttpResponse:
+    """What the type of a problem leads to: all of them with their titles."""
+    language = language_of(request)
+    titles = words_of("problems", language)["titles"]
+    context = {"language": language, "words": words_of("api", language), "titles": titles}
+    return render(request, "api/problems.html", context)
+
+
+Told = dict[str, dict[str, str]]
+
+
+def operations(schema: dict[str, Any], tags: list[str], told: Told) -> dict[str, list[dict[str, Any]]]:
+    """Tag -> operations in the order of the code; `told` has their texts in another language."""
     found: dict[str, list[dict[str, Any]]] = {tag: [] for tag in tags}
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
-            found[one["tags"][0]].append(_shown(schema, path, method.upper(), one))
+            shown = _shown(schema, path, method.upper(), one)
+            found[one["tags"][0]].append(shown | told.get(f"{method.upper()} {path}", {}))
     return found
 
 
