@@ -9,7 +9,16 @@
 import { byNumber } from "./names.js";
 
 export const SETTINGS = { "min.insync.replicas": ["1", "2", "3"], "unclean.leader.election.enable": ["true", "false"] };
+/** What replication protects itself with; each can be taken away, to see what it prevents. */
+export const PROTECTIONS = [
+  "truncate_by_leader_epoch", "epoch_end_offset_of_largest_not_above", "fence_fetch_by_leader_epoch", "isr_expansion_waits_for_epoch_start",
+  "fence_follower_of_newer_epoch", "truncate_on_every_new_epoch", "maximal_isr", "isr_checks_broker_epoch", "truncate_before_high_watermark",
+  "empty_epochs_truncate", "ignore_diverged_fetch_state", "diverging_epoch_in_fetch",
+];
 const SLOW_MS = 100;
+
+/** Whether a protection is in place in a state. */
+export const inPlace = (state, name) => state.cluster.protections?.[name] !== false;
 
 /** The producers that run in a state. */
 export function producers(state) {
@@ -29,6 +38,7 @@ export function commandsOf(choices, state, topic) {
   for (const setting of Object.keys(SETTINGS)) {
     if (choices[setting] && topic) found.push({ do: "alter_config", topic, set: { [setting]: choices[setting] } });
   }
+  if (choices.protection) found.push({ do: "set_protection", set: { [choices.protection]: !inPlace(state, choices.protection) } });
   if (choices.links && topic) {
     const between = [`leader_of:${topic}-0`, `followers_of:${topic}-0`];
     found.push(choices.links === "slow" ? { do: "delay_link", between, delay_ms: SLOW_MS } : { do: "partition_link", between });

@@ -1,6 +1,6 @@
 /** Going on from a moment: which settings, which faults; and two branches side by side. */
 import { commandText, count, seconds } from "../i18n/format.js";
-import { brokerChoices, producers, SETTINGS } from "../model/fork.js";
+import { brokerChoices, inPlace, producers, PROTECTIONS, SETTINGS } from "../model/fork.js";
 import { byNumber } from "../model/names.js";
 import { GLYPHS } from "../model/story.js";
 import { segments } from "./levers.js";
@@ -16,6 +16,16 @@ function row(view, name, label, options) {
     segments(`fork-${name}`, label, all, desk.forks.choices[name] ?? "", (value) => desk.forks.choose(name, value)));
 }
 
+/** One of the protections, to be taken away or put back. */
+function protections(view, state) {
+  const { words, desk } = view;
+  const { choices, choose } = desk.forks;
+  return h("label", { key: "protection", class: "fork-row" }, h("span", { class: "field-name" }, words.t("fork.protection")),
+    h("select", { "data-fork": "protection", value: choices.protection ?? "", onchange: (event) => choose("protection", event.target.value) },
+      h("option", { key: "", value: "" }, words.t("fork.keep")),
+      PROTECTIONS.map((name) => h("option", { key: name, value: name }, words.t(inPlace(state, name) ? "fork.take_away" : "fork.put_back", { name })))));
+}
+
 export function forkDialog(view) {
   const { words, desk } = view;
   const { moment, commands, playOn } = desk.forks;
@@ -26,6 +36,7 @@ export function forkDialog(view) {
     h("p", { key: "hint", class: "hint" }, words.t("fork.hint", { t: seconds(moment.t), run: moment.run })),
     producers(state).length > 0 && row(view, "acks", words.t("levers.acks"), ["0", "1", "all"].map((value) => [value, value])),
     topic && Object.entries(SETTINGS).map(([name, values]) => row(view, name, `${name} · ${topic}`, values.map((value) => [value, value]))),
+    protections(view, state),
     topic && row(view, "links", words.t("fork.links", { partition: `${topic}-0` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),
     Object.keys(state.brokers).sort(byNumber).map((id) => row(view, `broker:${id}`, `${words.t("noun.broker")} ${id}`, brokerChoices(state.brokers[id]).map((verb) => [verb, words.t(`do.${verb}`)]))),
     h("h3", { key: "what" }, words.t("fork.commands")),

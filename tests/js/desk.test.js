@@ -148,6 +148,8 @@ test("choices of a fork become commands: settings before faults", () => {
     { do: "kill", broker: 1 },
   ]);
   assert.deepEqual(commandsOf({}, state, "orders"), []);
+  assert.deepEqual(commandsOf({ protection: "maximal_isr" }, { ...state, cluster: { protections: {} } }, "orders"), [{ do: "set_protection", set: { maximal_isr: false } }]);
+  assert.deepEqual(commandsOf({ protection: "maximal_isr" }, { ...state, cluster: { protections: { maximal_isr: false } } }, "orders"), [{ do: "set_protection", set: { maximal_isr: true } }]);
   assert.deepEqual(brokerChoices(state.brokers[2]), ["restart"]);
 });
 

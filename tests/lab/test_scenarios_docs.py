@@ -70,6 +70,12 @@ def test_every_figure_of_the_receipt_is_in_the_page(figure: str) -> None:
     assert f"`{figure}`" in "".join(rows("| key | figure |").values()) or figure in rows("| figure | exactly |")
 
 
+def test_the_screen_can_take_away_each_protection() -> None:
+    source = (CHECKOUT / "static" / "model" / "fork.js").read_text()
+    listed = source.split("PROTECTIONS = [", 1)[1].split("]", 1)[0]
+    assert re.findall(r'"(\w+)"', listed) == list(PROTECTIONS)
+
+
 def test_the_lessons_that_come_with_the_lab_stand_with_their_titles_and_variants() -> None:
     found = rows("| file | shows | variants |")
     for name in grammar.names():
