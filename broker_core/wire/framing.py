@@ -9,6 +9,9 @@ given away is never written again.
     B  smaller frame                                copied out, or it would pin a buffer many times its size
     C  frame longer than the buffer                 a buffer of its own; the part already here is copied once
 
+A connection begins with a buffer of FIRST bytes: thousands of clients that only ask now and then cost little. The
+first one who fills it gets CHUNK from then on.
+
 What a size claims is not believed at once: a buffer grows to `GENEROUS` bytes for a claim, beyond that only
 to twice of what has arrived. A size below 0 or above socket.request.max.bytes ends the connection, as in
 Kafka (NetworkReceive); a frame of size 0 is a frame, and no header fits into it.
@@ -21,6 +24,7 @@ import struct
 from broker_core.wire.errors import WireError
 
 SOCKET_REQUEST_MAX_BYTES = 104857600
+FIRST = 2048
 CHUNK = 65536
 GENEROUS = 4 << 20
 PINNED_AT_MOST = 4  # times its own size
@@ -41,6 +45,7 @@ class FrameReader:
         self._view = memoryview(self._buffer)
         self._start = 0
         self._end = 0
+        self._chunk = FIRST
         self._given_out = False
         self.broken: WireError | None = None
 
@@ -90,9 +95,11 @@ class FrameReader:
     def _renew(self) -> None:
         """A buffer with room behind the bytes that wait for the rest of their frame."""
         rest = self._view[self._start : self._end]
+        if 0 < self._end == len(self._buffer):
+            self._chunk = CHUNK
         wanted = 4 + _SIZE.unpack_from(rest)[0] if len(rest) >= 4 and self.broken is None else 4
         believed = max(GENEROUS, 2 * len(rest))
-        room = max(min(wanted, believed), 1 + len(rest), CHUNK if wanted <= CHUNK else 0)
+        room = max(min(wanted, believed), 1 + len(rest), self._chunk if wanted <= self._chunk else 0)
         buffer = bytearray(room)
         buffer[: len(rest)] = rest
         self._buffer, self._view = buffer, memoryview(buffer)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.wire.errors import WireError
-from broker_core.wire.framing import CHUNK, GENEROUS, SOCKET_REQUEST_MAX_BYTES, FrameReader
+from broker_core.wire.framing import CHUNK, FIRST, GENEROUS, SOCKET_REQUEST_MAX_BYTES, FrameReader
 
 
 def feed(reader: FrameReader, data: bytes, most: int = 1 << 30) -> list[memoryview]:
@@ -120,3 +120,11 @@ def test_a_claimed_size_is_believed_in_steps() -> None:
     reader = FrameReader()
     feed(reader, struct.pack(">i", SOCKET_REQUEST_MAX_BYTES) + b"x" * (CHUNK - 4))
     assert len(reader.get_buffer(-1)) <= GENEROUS
+
+
+def test_a_connection_that_only_asks_now_and_then_holds_little_memory() -> None:
+    reader = FrameReader()
+    for _ in range(100):
+        assert feed(reader, stream([b"question"])) and len(reader.get_buffer()) <= FIRST
+    feed(reader, stream([b"x" * 100] * 50))  # a busy one
+    assert len(reader.get_buffer()) > FIRST
