@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,6 +23,48 @@ def test_addresses_come_first_and_a_signal_ends_it_with_exit_code_0(run_lab):
     with urllib.request.urlopen(lab.page, timeout=20) as answer:
         assert answer.status == 200
     assert lab.stop() == 0
+
+
+def test_other_machines_are_let_in_with_a_link_that_is_printed(run_lab):
+    lab = run_lab("--host", "0.0.0.0", web=True, brokers=1)
+    invitation, for_a_class = (lab.process.stdout.readline().strip() for _ in range(2))
+    assert invitation.startswith("From elsewhere: http://") and for_a_class.startswith("For a class, to look only: http://")
+    link = "/" + invitation.rpartition("/")[2]
+    for path, status in (("/", 401), (link, 303), (link + "x", 401)):
+        connection = http.client.HTTPConnection(urlsplit(lab.page).netloc, timeout=20)
+        connection.request("GET", path, headers={"X-Forwarded-For": "198.51.100.7"})
+        assert connection.getresponse().status == status
+        connection.close()
+
+
+def test_an_address_that_is_not_of_this_machine_is_told_in_one_line(tmp_path):
+    done = brokerlab("up", "--host", "203.0.113.9", "--data", str(tmp_path), "--kafka-port", "0", "--port", "0")
+    assert (done.returncode, done.stderr) == (
+        1, "brokerlab: page: 203.0.113.9 is no address of this machine; name one with --host\n")
+    done = brokerlab("up", "--kafka-host", "0.0.0.0", "--data", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_what_was_acked_is_there_after_a_kill_9_and_the_journal_tells_of_the_recovery(tmp_path):
+    kafka = pytest.importorskip("confluent_kafka")
+    first = start_lab(tmp_path / "lab", "--preset", "teaching")
+    producer = kafka.Producer({"bootstrap.servers": first.bootstrap, "acks": "all"})
+    for number in range(100):
+        producer.produce("orders", str(number))
+    assert producer.flush(60) == 0
+    first.process.kill()
+    first.process.wait(10)
+    second = start_lab(tmp_path / "lab", "--preset", "teaching")
+    try:
+        consumer = kafka.Consumer({"bootstrap.servers": second.bootstrap, "group.id": "readers",
+                                   "auto.offset.reset": "earliest"})
+        consumer.subscribe(["orders"])
+        assert len({message.value() for message in consumer.consume(100, timeout=60)}) == 100
+        consumer.close()
+    finally:
+        second.stop()
+    journal = (tmp_path / "lab" / "runs" / "0002" / "journal.jsonl").read_text()
+    assert '"session_expired"' in journal and '"log_loaded"' in journal
 
 
 def test_control_c_ends_it_with_exit_code_0(run_lab):
