@@ -219,10 +219,10 @@ class RequestPipeline:
         if connection.closed:
             return
         if node.messages:
-            node.emit(
-                events.REQUEST_RECEIVED, api=API_NAMES[context.api_key], version=context.api_version,
-                correlation=context.correlation_id, source=connection.source, client_id=context.client_id,
-            )  # fmt: skip
+            node.note(events.REQUEST_RECEIVED, {
+                "api": API_NAMES[context.api_key], "version": context.api_version,
+                "correlation": context.correlation_id, "source": connection.source, "client_id": context.client_id,
+            })  # fmt: skip
         faults = node.storage.faults
         if faults is not None:
             faults.take_debt()  # of what is no request: others wait for that
@@ -324,10 +324,10 @@ class RequestPipeline:
             self._report_stages(context, ready_us)
         if node.messages:
             error = ERROR_FINDERS[response.__class__](response)
-            node.emit(
-                events.RESPONSE_SENT, api=API_NAMES[key], to=connection.source, correlation=correlation,
-                error=ErrorCode(error).name if error else "NONE",
-            )  # fmt: skip
+            node.note(events.RESPONSE_SENT, {
+                "api": API_NAMES[key], "to": connection.source, "correlation": correlation,
+                "error": ErrorCode(error).name if error else "NONE",
+            })  # fmt: skip
         if connection.number >= 0:
             node.write(connection.number, encode_response(key, context.api_version, correlation, response))
         else:

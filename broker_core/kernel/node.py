@@ -173,6 +173,10 @@ class Node:
     # -- record and chance ------------------------------------------------------------------
     def emit(self, code: EventCode, **params: Any) -> None:
         """Add an event of this node to the journal."""
+        self.note(code, params)
+
+    def note(self, code: EventCode, params: dict[str, Any]) -> None:
+        """As `emit`, for events of every request: a dictionary that is handed over costs half as much as keywords."""
         world, journal = self.world, self.journal
         level, room = code.level, journal.room
         if level > journal.level:

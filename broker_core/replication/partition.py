@@ -239,10 +239,10 @@ class Partition:
             host.meters.bytes_in += info.bytes
             host.meters.messages_in += info.last_offset - info.first_offset + 1
             if host.node.messages:
-                host.node.emit(
-                    events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=info.first_offset,
-                    last_offset=info.last_offset, bytes=info.bytes, role=LEADER, crc=info.last_crc,
-                )  # fmt: skip
+                host.node.note(events.LOG_APPENDED, {
+                    "topic": self.topic, "partition": self.index, "base_offset": info.first_offset,
+                    "last_offset": info.last_offset, "bytes": info.bytes, "role": LEADER, "crc": info.last_crc,
+                })  # fmt: skip
             self._wake(self.follower_positions)
             if self in host.fetch_purgatory.watchers:
                 host.fetch_purgatory.check_soon(self)
@@ -256,10 +256,10 @@ class Partition:
         host.meters.replication_bytes_in += info.bytes
         if host.node.messages:
             first, last, _, _, _, size, _, _, crc = info
-            host.node.emit(
-                events.LOG_APPENDED, topic=self.topic, partition=self.index, base_offset=first, last_offset=last,
-                bytes=size, role=FOLLOWER, crc=crc,
-            )  # fmt: skip
+            host.node.note(events.LOG_APPENDED, {
+                "topic": self.topic, "partition": self.index, "base_offset": first, "last_offset": last,
+                "bytes": size, "role": FOLLOWER, "crc": crc,
+            })  # fmt: skip
         return info
 
     # -- high watermark ---------------------------------------------------------------------
@@ -300,7 +300,9 @@ class Partition:
         log.high_watermark = after
         node = host.node
         if node.messages:
-            node.emit(events.HIGH_WATERMARK, topic=self.topic, partition=self.index, before=before, after=after)
+            node.note(events.HIGH_WATERMARK, {
+                "topic": self.topic, "partition": self.index, "before": before, "after": after,
+            })  # fmt: skip
         if self.consumer_positions:
             self._wake(self.consumer_positions)
         if self in host.fetch_purgatory.watchers:

@@ -88,10 +88,10 @@ class RpcClient:
         self._next_correlation = correlation_id = (self._next_correlation + 1) & 0x7FFFFFFF
         node, connection = self.node, self.connection
         if node.messages:
-            node.emit(
-                events.REQUEST_SENT, api=API_NAMES[api_key], version=api_version, correlation=correlation_id, to=dest,
-                connection=connection,
-            )  # fmt: skip
+            node.note(events.REQUEST_SENT, {
+                "api": API_NAMES[api_key], "version": api_version, "correlation": correlation_id, "to": dest,
+                "connection": connection,
+            })  # fmt: skip
         node.send(dest, Request(connection, api_key, api_version, correlation_id, self.client_id, body))
         if done is None:
             return
