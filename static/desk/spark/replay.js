@@ -17,9 +17,8 @@ export class Replay extends Work {
   }
 
   choose(run) {
-    if (run === this.asked && this.found?.run === run) return;
-    if (!this.running) Object.assign(this, { found: null, error: null });
-    this.run = run;
+    if (this.running || (run === this.asked && this.found?.run === run)) return;
+    Object.assign(this, { run, found: null, error: null });
     this.app.set({});
     this.recall();
   }
@@ -32,6 +31,7 @@ export class Replay extends Work {
       const known = (await api("/replays")).replays.find((one) => one.run === asked && [...OPEN, "done"].includes(one.state));
       if (!known || asked !== this.asked || this.found) return;
       this.found = await api(home(known));
+      this.run = asked;
       await this.follow(home);
     } catch {
       this.found = null; // a server that knows no replays
@@ -40,7 +40,7 @@ export class Replay extends Work {
   }
 
   start() {
-    this.chosen = null;
+    Object.assign(this, { chosen: null, run: this.asked });
     return this.begin(`/runs/${this.asked}/replay`, {}, home);
   }
 

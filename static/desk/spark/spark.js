@@ -80,9 +80,8 @@ export class Spark {
   /** Where a row of an answer leads: the run, at that moment. */
   async goTo(run, query, row, all) {
     const wanted = momentOf(query, row, all);
-    if (!wanted) return;
+    if (!wanted || this.desk.work || !(await this.lookAt(run))) return;
     this.close();
-    if (!(await this.lookAt(run))) return;
     if (row.topic !== undefined && row.topic !== null && row.partition !== undefined) this.app.choose(row.topic, row.partition);
     if (wanted.seq !== undefined) await this.desk.goToSeq(wanted.seq, wanted.code);
     else if (wanted.t !== undefined) await this.#goToTime(wanted.t);

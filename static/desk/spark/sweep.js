@@ -112,9 +112,9 @@ export class Sweep extends Work {
     try {
       const facts = await this.#executed(cell, seed);
       this.edit({ opening: null });
-      this.spark.close();
       await this.#makeRoom();
       if (!(await this.spark.lookAt(facts.run))) return;
+      this.spark.close();
       this.opened.push(this.spark.desk.run);
       const lost = facts.receipt.places?.lost?.[0];
       if (lost) await this.spark.goToLoss(lost);

@@ -1,5 +1,6 @@
 /** The dialog of all that Spark does: replays and sweeps. */
 import { h } from "../patch.js";
+import { working } from "../runs.js";
 import { missing } from "./progress.js";
 import { replayTab } from "./replay.js";
 import { sweepTab } from "./sweep.js";
@@ -16,6 +17,7 @@ export function sparkDialog(view) {
       }, words.t(`spark.tab.${name}`)))),
       h("button", { type: "button", class: "round", "data-spark": "close", "aria-label": words.t("close"), onclick: () => spark.close() }, "×")),
     missing(view),
+    desk.work && h("div", { key: "work", class: "spark-work" }, working(view)),
     h("div", { key: spark.tab, class: "spark-body" }, TABS[spark.tab](view)),
   ];
 }

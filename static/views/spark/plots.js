@@ -23,7 +23,7 @@ export function shown(name, value, words) {
   if (MILLIS.test(name)) return `${short(value)} ms`;
   if (NODES.has(name) || (name === "broker" && Number.isNaN(Number(value)))) return words.name(value);
   if (name === "broker") return FILTERS.broker(value, words.words);
-  if (name === "reason") return FILTERS.reason(value, words.words);
+  if (name === "reason") return words.words[`spark.value.${value}`] ?? FILTERS.reason(value, words.words);
   if (typeof value === "number") return short(value);
   return words.words[`spark.value.${value}`] ?? String(value);
 }

@@ -11,7 +11,7 @@ const OLD_S = 6;
 
 function figure(words, name, value, unit, points, tone) {
   const text = value === undefined || value === null ? "–" : `${short(value)}${unit}`;
-  return h("div", { key: name, class: `rolling-figure ${tone}` }, h("span", { class: "rolling-name" }, words.t(`rolling.${name}`)),
+  return h("div", { key: name, class: `rolling-figure ${tone}`, title: words.t(`rolling.${name}.tip`) }, h("span", { class: "rolling-name" }, words.t(`rolling.${name}`)),
     h("b", { class: "number", "data-rolling-figure": name }, tone === "bad" ? "✕ " : "", text),
     h("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, "aria-hidden": "true" }, points.length > 1 && h("polyline", { points: sparkline(points, W, H), class: "rolling-line" })));
 }
