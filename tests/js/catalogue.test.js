@@ -5,7 +5,7 @@ import { Catalogue } from "../../static/i18n/catalogue.js";
 import { FILTERS, format } from "../../static/i18n/format.js";
 
 const read = (part, language) => JSON.parse(readFileSync(new URL(`../../web/messages/${part}.${language}.json`, import.meta.url)));
-const catalogue = (language) => new Catalogue({ language, page: { ...read("page", language), ...read("desk", language), ...read("inspect", language) }, story: read("story", language) });
+const catalogue = (language) => new Catalogue({ language, page: { ...read("page", language), ...read("desk", language), ...read("inspect", language), ...read("spark", language) }, story: read("story", language) });
 const [en, ko] = [catalogue("en"), catalogue("ko")];
 const HOLE = /\{([^{}]+)\}/g;
 const names = (text) => new Set([...text.matchAll(HOLE)].map(([, hole]) => hole.split("|")[0]).filter((name) => !/[가-힣]/.test(name)));
