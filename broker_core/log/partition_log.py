@@ -38,12 +38,7 @@ from broker_core.log.stamping import check_copies, stamp
 from broker_core.records.batch import decode_records
 from broker_core.records.control import end_transaction_marker
 from broker_core.records.header import (
-    ATTRIBUTES,
-    BASE_OFFSET,
     CONTROL,
-    LAST_DELTA,
-    MAX_TIMESTAMP,
-    PRODUCER_ID,
     BatchHeader,
     iterate_batches,
 )
@@ -206,9 +201,9 @@ class PartitionLog:
         self, headers: Sequence[BatchHeader], buffers: Sequence[Buffer], size: int, now_ms: int, append_time: int
     ) -> AppendInfo:
         """The part that leader and follower share."""
-        count, first, last = len(headers), headers[0][BASE_OFFSET], headers[-1]
-        last_offset = last[BASE_OFFSET] + last[LAST_DELTA]
-        max_timestamp = last[MAX_TIMESTAMP] if count == 1 else max([header.max_timestamp for header in headers])
+        count, first, last = len(headers), headers[0].base_offset, headers[-1]
+        last_offset = last.base_offset + last.last_offset_delta
+        max_timestamp = last.max_timestamp if count == 1 else max([header.max_timestamp for header in headers])
         segment = self.segments[-1]
         if (
             size > segment.sure_size - segment.log.size
@@ -219,9 +214,9 @@ class PartitionLog:
         segment.append(headers, buffers)
         producers = self.producers
         for header in headers:
-            if header[PRODUCER_ID] < 0:
+            if header.producer_id < 0:
                 continue
-            if header[ATTRIBUTES] & CONTROL:
+            if header.attributes & CONTROL:
                 self._end_transaction(header)
             else:
                 producers.add(header)

@@ -31,14 +31,7 @@ from broker_core.log.errors import (
 )
 from broker_core.records.control import ABORT, COMMIT, end_transaction_marker
 from broker_core.records.header import (
-    ATTRIBUTES,
-    BASE_OFFSET,
-    BASE_SEQUENCE,
     CONTROL,
-    LAST_DELTA,
-    MAX_TIMESTAMP,
-    PRODUCER_EPOCH,
-    PRODUCER_ID,
     TRANSACTIONAL,
     BatchHeader,
 )
@@ -92,11 +85,11 @@ class ProducerEntry:
 
     def duplicate_of(self, header: BatchHeader) -> ProducedBatch | None:
         """The remembered batch with the same epoch and sequences."""
-        if header[PRODUCER_EPOCH] != self.epoch:
+        if header.producer_epoch != self.epoch:
             return None
-        last, delta = header.last_sequence, header[LAST_DELTA]
+        last, delta = header.last_sequence, header.last_offset_delta
         for batch in self.batches:
-            if batch[0] == last and batch[2] == delta:
+            if batch.last_sequence == last and batch.offset_delta == delta:
                 return batch
         return None
 
@@ -115,11 +108,11 @@ class ProducerStateTable:
 
     def continues(self, header: BatchHeader) -> bool:
         """Whether this is the usual case: the next batch of a known producer without an open transaction."""
-        entry = self.entries.get(header[PRODUCER_ID])
+        entry = self.entries.get(header.producer_id)
         if entry is None or not entry.batches or entry.transaction_start is not None:
             return False
-        following = (entry.batches[-1][0] + 1) & LARGEST_SEQUENCE
-        return header[PRODUCER_EPOCH] == entry.epoch and header[BASE_SEQUENCE] == following != 0
+        following = (entry.batches[-1].last_sequence + 1) & LARGEST_SEQUENCE
+        return header.producer_epoch == entry.epoch and header.base_sequence == following != 0
 
     def check(self, headers: Sequence[BatchHeader], client: bool) -> ProducedBatch | None:
         """Judge batches before they are appended. Returns the old batch when they are a duplicate.
@@ -173,30 +166,30 @@ class ProducerStateTable:
 
     def update(self, header: BatchHeader, markers: list[Record] | None = None) -> None:
         """Take in an appended batch (with its final offsets); `markers` are a control batch's records."""
-        if header[PRODUCER_ID] >= 0:
-            if header[ATTRIBUTES] & CONTROL:
+        if header.producer_id >= 0:
+            if header.attributes & CONTROL:
                 self._end_transaction(header, markers or [])
             else:
                 self.add(header)
-        self.map_end_offset = header[BASE_OFFSET] + header[LAST_DELTA] + 1
+        self.map_end_offset = header.base_offset + header.last_offset_delta + 1
 
     def add(self, header: BatchHeader) -> None:
         """Take in an appended batch of an idempotent producer that holds records."""
-        entry = self.entries.get(header[PRODUCER_ID])
+        entry = self.entries.get(header.producer_id)
         if entry is None:
             entry = self.entries[header.producer_id] = ProducerEntry(header.producer_id)
-        delta, sequence = header[LAST_DELTA], header[BASE_SEQUENCE]
+        delta, sequence = header.last_offset_delta, header.base_sequence
         last_sequence = (sequence + delta) & LARGEST_SEQUENCE if sequence >= 0 else NO_SEQUENCE
-        batch = _new(ProducedBatch, (last_sequence, header[BASE_OFFSET] + delta, delta, header[MAX_TIMESTAMP]))
+        batch = _new(ProducedBatch, (last_sequence, header.base_offset + delta, delta, header.max_timestamp))
         batches = entry.batches
-        if header[PRODUCER_EPOCH] != entry.epoch:
+        if header.producer_epoch != entry.epoch:
             entry.epoch = header.producer_epoch
             batches.clear()
         batches.append(batch)
         if len(batches) > BATCHES_KEPT:
             del batches[0]
-        entry.last_timestamp = header[MAX_TIMESTAMP]
-        if header[ATTRIBUTES] & TRANSACTIONAL and entry.transaction_start is None:
+        entry.last_timestamp = header.max_timestamp
+        if header.attributes & TRANSACTIONAL and entry.transaction_start is None:
             self.transactions = True
             entry.transaction_start = header.base_offset
 
@@ -250,4 +243,4 @@ class ProducerStateTable:
 
 def has_producers(headers: Sequence[BatchHeader]) -> bool:
     """Whether any of the batches comes from an idempotent producer."""
-    return headers[0][PRODUCER_ID] >= 0 or (len(headers) > 1 and any(header.producer_id >= 0 for header in headers))
+    return headers[0].producer_id >= 0 or (len(headers) > 1 and any(header.producer_id >= 0 for header in headers))

@@ -32,11 +32,7 @@ from broker_core.log.time_index import TimeIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import (
-    BASE_OFFSET,
-    LAST_DELTA,
-    LENGTH,
     LOG_OVERHEAD,
-    MAX_TIMESTAMP,
     Batch,
     BatchHeader,
     ensure_valid,
@@ -108,8 +104,9 @@ class LogSegment:
         tail = self.tail
         try:
             for header in headers:
-                last_offset, end = header[BASE_OFFSET] + header[LAST_DELTA], position + header[LENGTH] + LOG_OVERHEAD
-                self._note(header[MAX_TIMESTAMP], last_offset, position, end)
+                last_offset = header.base_offset + header.last_offset_delta
+                end = position + header.batch_length + LOG_OVERHEAD
+                self._note(header.max_timestamp, last_offset, position, end)
                 tail.last_offsets.append(last_offset)
                 tail.ends.append(end)
                 position = end

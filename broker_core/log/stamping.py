@@ -18,8 +18,6 @@ from broker_core.records.batch import assign_append_time, assign_offset
 from broker_core.records.errors import CorruptRecordError
 from broker_core.records.header import (
     ATTRIBUTES_AT,
-    BASE_OFFSET,
-    CRC,
     HEADER_SIZE,
     LOG_APPEND_TIME,
     BatchHeader,
@@ -96,7 +94,7 @@ def check_copies(buffers: Sequence[Buffer], log_end: int) -> tuple[list[BatchHea
     if len(buffers) == 1 and is_single_batch(buffers[0]):  # one record at a time: no walk
         buffer = buffers[0]
         header = read_header(buffer)
-        if header[BASE_OFFSET] >= log_end and header[CRC] == crc32c(memoryview(buffer)[ATTRIBUTES_AT:]):
+        if header.base_offset >= log_end and header.crc == crc32c(memoryview(buffer)[ATTRIBUTES_AT:]):
             return [header], len(buffer)
     headers: list[BatchHeader] = []
     size, expected = 0, log_end

@@ -56,10 +56,6 @@ TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
 
-BASE_OFFSET, LENGTH, LEADER_EPOCH, CRC, ATTRIBUTES, LAST_DELTA, MAX_TIMESTAMP = 0, 1, 2, 4, 5, 6, 8
-PRODUCER_ID, PRODUCER_EPOCH, BASE_SEQUENCE, RECORD_COUNT = 9, 10, 11, 12
-"""Places in a `BatchHeader`: where each append comes by, `header[LENGTH]` costs a fifth of `header.batch_length`."""
-
 _OFFSET_AND_LENGTH = Struct(">qi")
 _LENGTH = Struct(">i")
 _LEGACY = Struct(">Ibb")
@@ -143,7 +139,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         magic = buffer[position + MAGIC_AT]
         if magic == 2:
             header = _new(BatchHeader, HEADER.unpack_from(buffer, position))
-            if header[LENGTH] < HEADER_SIZE - LOG_OVERHEAD:
+            if header[1] < HEADER_SIZE - LOG_OVERHEAD:
                 reason = f"Record size {header.batch_length} is less than the minimum record overhead (49)"
                 raise CorruptRecordError(reason, f"batch at byte {position}")
             return header
