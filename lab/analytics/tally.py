@@ -33,7 +33,7 @@ class Letters:
 def letter_box(spark: SparkSession) -> Accumulator[list[Row]] | None:
     """An empty one; None where Spark has none."""
     try:
-        return spark.sparkContext.accumulator([], Letters())  # type: ignore[type-var, arg-type]
+        return spark.sparkContext.accumulator([], Letters())  # type: ignore[arg-type]
     except Exception:  # Spark Connect
         return None
 

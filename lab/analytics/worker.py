@@ -43,7 +43,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from lab.analytics import grid, session, sweep, sweep_report, tally
+from lab.analytics import grid, rolling, session, sweep, sweep_report, tally
 from lab.analytics import replay as pipeline
 from lab.analytics.errors import AnalyticsError
 
@@ -232,8 +232,6 @@ class Worker:
 
     def _roll(self, request: Mapping[str, Any]) -> None:
         """Begin a stream; it goes on by itself, and its figures come on a thread of Spark's."""
-        from lab.analytics import rolling
-
         number = request["id"]
 
         def figures(found: Mapping[str, Any]) -> None:

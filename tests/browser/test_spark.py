@@ -94,6 +94,12 @@ def swept(seen: LabPage) -> None:
     seen.wait(f"!{SPARK}.sweep.running", PATIENCE_S)
 
 
+def pick(seen: LabPage, query: str) -> None:
+    """Choose an answer, and wait until it is drawn."""
+    seen.page.click(f"[data-answer={query}]")
+    seen.see(f"[data-answer={query}][aria-current=true]")
+
+
 def answered(seen: LabPage) -> None:
     seen.wait(f"{SPARK}.replay.found !== null && !{SPARK}.replay.running", PATIENCE_S)
     assert seen.value(f"[{SPARK}.replay.found.state, {SPARK}.replay.found.error]") == ["done", None]
@@ -174,22 +180,22 @@ def test_a_replay_tells_its_progress_and_each_mark_leads_to_its_moment(visit: Op
     assert seen.page.locator("[data-answer]").count() == seen.value(f"{SPARK}.setup.questions.length")
     assert seen.page.inner_text("[data-answer=lost] b").startswith("✕")
     for name in ("receipt", "failovers", "latency", "leader_skew"):
-        seen.page.click(f"[data-answer={name}]")
+        pick(seen, name)
         seen.wait(f"document.querySelectorAll('.plot-row').length === Math.min(40, {SPARK}.replay.answer.rows.length)")
         assert seen.page.inner_text(".reading")
     picture(seen, "replay")
 
-    seen.page.click("[data-answer=unavailability]")
+    pick(seen, "unavailability")
     row = seen.value(f"{SPARK}.replay.answer.rows[0]")
     seen.page.click(".plot-span[data-row='0']")
     seen.wait(f"!lab.clock.live && lab.history.at(lab.clock.viewed - 1)?.seq === {row['seq']}", PATIENCE_S)
     assert seen.value("lab.history.at(lab.clock.viewed - 1).code") == "process_ended"
-    assert seen.value("lab.app.desk.view().parent") == run
+    seen.wait(f"lab.app.desk.view()?.parent === '{run}'")
     opened = seen.value("lab.app.desk.run")
 
     for query, code in (("lost", "became_leader"), ("isr_churn", "isr_(shrunk|expanded)"), ("elections", "leader_elected|partition_offline")):
         seen.page.click("[data-panel=spark]")
-        seen.page.click(f"[data-answer={query}]")
+        pick(seen, query)
         seen.page.locator("[data-go]").first.click()
         seen.wait(f"/^({code})$/.test(lab.history.at(lab.clock.viewed - 1)?.code)", 60)
         assert seen.value("lab.app.desk.run") == opened, "the same branch, not another copy of the run"
@@ -237,7 +243,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Open, width: int, dark
     seen = visit(dark=dark, width=width, bypass_csp=True)
     replayed(seen)
     for query in ("failovers", "unavailability", "lost"):
-        seen.page.click(f"[data-answer={query}]")
+        pick(seen, query)
         seen.page.wait_for_timeout(200)
         assert violations(seen.page) == []
         assert seen.value("document.querySelector('.spark-body').scrollWidth <= document.querySelector('.spark-body').clientWidth")
@@ -255,7 +261,7 @@ def test_the_korean_dialog_leaves_no_english(visit: Open) -> None:
     replayed(seen)
     text = ""
     for name in ("receipt", "unavailability", "failovers", "elections", "replication_lag", "rebalance_cost", "key_skew"):
-        seen.page.click(f"[data-answer={name}]")
+        pick(seen, name)
         seen.page.wait_for_timeout(150)
         text += seen.page.inner_text("#spark-dialog")
     picture(seen, "replay-ko")
