@@ -23,12 +23,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.java import Java, cache_directory, find_java
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("broker_core", "lab")
+CONNECT_PORT = 15002
 ARCHIVING_BY_ITSELF = 19
 """From this Java on one flag makes and renews the archive."""
 _SETTINGS = {
@@ -83,8 +86,13 @@ def start(
 
 
 def _connect(builder: Any, address: str) -> SparkSession:
-    """A session at a Spark Connect server; the package goes there as a zip."""
+    """A session at a Spark Connect server; the package goes there as a zip.
+
+    Its client would try for minutes to reach a server that is not there: one look at the port comes first.
+    """
+    place = urlsplit(address)
     try:
+        socket.create_connection((place.hostname or "", place.port or CONNECT_PORT), 10).close()
         session: SparkSession = builder.remote(address).getOrCreate()
         session.addArtifact(str(package_zip()), pyfile=True)
         _settle(session)

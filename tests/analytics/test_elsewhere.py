@@ -116,6 +116,6 @@ def test_a_sweep_and_a_replay_work_at_a_spark_connect_server(connect, scenario, 
 
 def test_a_server_that_is_not_there_is_told_in_one_line(tmp_path, short_runs):
     done = subprocess.run([*BROKERLAB, "replay", str(short_runs / "acks-1"), "--master", "sc://127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True,
-                          check=False, timeout=200, env=os.environ | {"PYTHONPATH": str(CHECKOUT), "SPARK_CONNECT_MAX_RETRIES": "1"})
+                          check=False, timeout=200, env=os.environ | {"PYTHONPATH": str(CHECKOUT)})
     assert done.returncode == 2
     assert re.search(r"no Spark Connect server answers at sc://127\.0\.0\.1:1", done.stderr), done.stderr
