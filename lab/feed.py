@@ -66,6 +66,11 @@ class JournalFeed:
             self.journal.watchers.append(self._take)
         self._subscribers[token] = subscriber
 
+    @property
+    def watched(self) -> bool:
+        """Whether anybody gets batches."""
+        return bool(self._subscribers)
+
     def unsubscribe(self, token: int) -> None:
         if self._subscribers.pop(token, None) is not None and not self._subscribers:
             self.journal.watchers.remove(self._take)

@@ -315,7 +315,7 @@ class LiveLab(LiveFront):
         self, source: Path, run_id: str, parent: str, seq: int | None, t_us: int | None, answer: Future[str],
         progress: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
-        if len(self.branches) >= MAX_BRANCHES:
+        if len(self.branches) >= MAX_BRANCHES and not self._make_room():
             raise BranchError(f"{MAX_BRANCHES} runs are open; close one first")
         facts = read_facts(source)
         if facts.get("start") is False:
@@ -356,6 +356,16 @@ class LiveLab(LiveFront):
         branch.pump.start(self._loop)
         self.branches[branch.run_id] = branch
         answer.set_result(branch.run_id)
+
+    def _make_room(self) -> bool:
+        """Close the oldest run that was only opened, has not gone on and is not looked at; it can be opened again."""
+        for run_id, branch in self.branches.items():
+            facts = branch.files.facts
+            rests = facts.get("kind") == OPENED and branch.world.seq == facts.get("forked_at_seq")
+            if rests and not branch.feed.watched:
+                self._close_branch(run_id)
+                return True
+        return False
 
     def _close_branch(self, run_id: str) -> None:
         branch = self.branch(run_id)

@@ -12,8 +12,10 @@ import pytest
 
 from lab.branch import Branch, BranchError
 from lab.clusters.spec import run_from_dict
+from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
-from lab.live import LiveLab
+from lab.live import MAX_BRANCHES, LiveLab
+from lab.scenarios import grammar
 from tests.lab.ports import free_ports
 
 
@@ -118,3 +120,20 @@ def test_the_live_run_is_executed_again_after_a_restart_on_its_own_disks(lab: Li
     for run in ("0001", "0002"):
         verdict = verify(lab.data / "runs" / run)
         assert verdict.same, verdict
+
+
+def test_runs_that_were_only_opened_make_room_for_others_and_those_that_went_on_stay(lab: LiveLab) -> None:
+    source = "cluster: {brokers: 1, preset: teaching}\nduration: 1s\n"
+    run_scenario(grammar.parse(source, "tiny.yaml"), out=lab.data / "runs" / "0900")
+    names = [lab.open_run("0900").result(30) for _ in range(MAX_BRANCHES - 1)]
+    assert len(lab.branches) == MAX_BRANCHES and names[0] in lab.branches
+    gone_on, watched = lab.branch(names[0]), lab.branch(names[1])
+    done(gone_on, {"do": "stop_all_faults"})
+    watched.subscribe(print)
+    last = lab.open_run("0900").result(30)
+    assert last in lab.branches and names[2] not in lab.branches
+    assert names[0] in lab.branches and names[1] in lab.branches and len(lab.branches) == MAX_BRANCHES
+    for name in [name for name in lab.branches if name not in (lab.run_id, names[0])]:
+        lab.branch(name).subscribe(print)
+    with pytest.raises(BranchError, match="runs are open; close one first"):
+        lab.open_run("0900").result(30)

@@ -17,7 +17,6 @@ from pydantic import Field
 
 from lab.clusters.vocabulary import check_command
 from lab.experiments.directory import JOURNAL
-from lab.live import MAX_BRANCHES
 from web.api import journal_file, records, schemas
 from web.api.asking import answer, asked, branch_of, flushed, hosted, lab_named, raw, run_directory
 from web.api.journal_file import Page
@@ -237,8 +236,6 @@ async def open_run(request: HttpRequest, lab: str, run: str) -> HttpResponse:
     """It is executed again to its end and paused there; from then on it is a branch that can be forked."""
     found = hosted(lab_named(lab))
     run_directory(run)
-    if len(found.branches) >= MAX_BRANCHES:
-        raise Problem(409, f"{MAX_BRANCHES} runs are open; close one first")
     name = await asked(found.open_run(run), FORK_S)
     return answer(found.branch(name).view(), 201)
 
