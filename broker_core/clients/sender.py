@@ -34,6 +34,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
+PRODUCE = int(ApiKey.PRODUCE)
 STALE = (  # InvalidMetadataException: what we believe about leaders is wrong
     ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NETWORK_EXCEPTION, ErrorCode.KAFKA_STORAGE_ERROR,
@@ -164,11 +165,11 @@ class Sender:
             batches.append(self._take(queue))
         body = self._request(batches)
         if settings.acks == 0:
-            self.connections.send_only(dest, ApiKey.PRODUCE, body)
+            self.connections.send_only(dest, PRODUCE, body)
             for batch in batches:
                 self._complete(batch, -1)
         else:
-            self.connections.call(dest, ApiKey.PRODUCE, body, self._answered, (dest, batches))
+            self.connections.call(dest, PRODUCE, body, self._answered, (dest, batches))
         for queue in queues:
             if queue.batches:
                 self.wake()

@@ -20,7 +20,7 @@ from broker_core.records.errors import RecordsError
 from broker_core.replication.delayed_produce import DelayedProduce
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.partition import Partition
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 ALL, LEADER_ONLY, NO_ANSWER = -1, 1, 0
 VALID_ACKS = (NO_ANSWER, LEADER_ONLY, ALL)
@@ -44,7 +44,7 @@ class PartitionProduceResult:
     def __init__(self, topic: str, partition: int) -> None:
         self.topic = topic
         self.partition = partition
-        self.error_code = ErrorCode.NONE
+        self.error_code = NONE
         self.base_offset = -1
         self.last_offset = -1
         self.log_append_time = -1

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from broker_core.purgatory.operations import DelayedOperation
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.replication.appending import PartitionProduceResult
@@ -52,7 +52,7 @@ class DelayedProduce(DelayedOperation):
             if error is None:
                 continue
             satisfied.append(partition)
-            if error is not ErrorCode.NONE:
+            if error is not NONE:
                 result.fail(error)
         for partition in satisfied:
             del self.pending[partition]

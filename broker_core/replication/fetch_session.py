@@ -28,7 +28,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel.node import Node
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.replication.partition import Partition
@@ -212,7 +212,7 @@ class FetchSessionCache:
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if request.session_id != INVALID_SESSION_ID:
                 self.remove(request.session_id)
-            return None, ErrorCode.NONE
+            return None, NONE
         session = self.sessions.get(request.session_id)
         if session is None:
             return None, ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -224,7 +224,7 @@ class FetchSessionCache:
         session.last_fetch_ms = self.node.world.now_us // 1000
         if len(self.sessions) > 1:
             self.sessions[session.id] = self.sessions.pop(session.id)
-        return session, ErrorCode.NONE
+        return session, NONE
 
 
 def _value(session: FetchSession) -> tuple[bool, int, int]:

@@ -36,7 +36,7 @@ from broker_core.replication.isr import InSyncReplicas
 from broker_core.replication.meters import Meters
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica import FetchClock, Replica
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.replication.fetch_session import FetchPosition
@@ -188,7 +188,7 @@ class Partition:
                 return error
         if self.role != LEADER and (leader_only or self.role != FOLLOWER):
             return self.refusal
-        return ErrorCode.NONE
+        return NONE
 
     @property
     def refusal(self) -> ErrorCode:
@@ -199,8 +199,8 @@ class Partition:
         """Fence what is older, refuse what is newer than this replica's own epoch."""
         protections = self.host.protections
         if leader_epoch < self.leader_epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH if protections.fence_fetch_by_leader_epoch else ErrorCode.NONE
-        return ErrorCode.UNKNOWN_LEADER_EPOCH if protections.fence_follower_of_newer_epoch else ErrorCode.NONE
+            return ErrorCode.FENCED_LEADER_EPOCH if protections.fence_fetch_by_leader_epoch else NONE
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if protections.fence_follower_of_newer_epoch else NONE
 
     @property
     def min_isr(self) -> int:
@@ -325,7 +325,7 @@ class Partition:
             return None
         if self.lacks_replicas(len(self.isr.maximal)):
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-        return ErrorCode.NONE
+        return NONE
 
     # -- followers --------------------------------------------------------------------------
     def follower(self, broker_id: int, leader_epoch: int) -> Replica:

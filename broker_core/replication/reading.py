@@ -34,7 +34,7 @@ from broker_core.log.errors import LogError
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.fetch_session import NIL, FetchPosition
 from broker_core.replication.partition import LEADER, Partition, PartitionHost
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.replication.replica import Replica
@@ -83,7 +83,7 @@ class Reading:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.error = ErrorCode.NONE
+        self.error = NONE
         self.offset = self.end = self.high_watermark = self.last_stable_offset = self.log_start_offset = -1
         self.slices: list[Any] = []
         self.size = 0

@@ -15,7 +15,7 @@ from broker_core.broker.handlers.leader_hints import FIRST_PRODUCE, HINTED, add_
 from broker_core.records import RecordsError, check_produce_payload, read_headers
 from broker_core.records.header import ATTRIBUTES_AT, TRANSACTIONAL, is_single_batch
 from broker_core.wire import messages as m
-from broker_core.wire.errors import ErrorCode
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
@@ -71,7 +71,7 @@ def _payload_error(records: Any, version: int) -> ErrorCode:
         check_produce_payload(b"" if records is None else records, version)
     except RecordsError as error:
         return ErrorCode[error.kafka_error]
-    return ErrorCode.NONE
+    return NONE
 
 
 def _appended(state: tuple[Broker, RequestContext, list[tuple[str, Any]]], results: list[Any]) -> None:
