@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel import events
 from broker_core.log.config import LogConfig
+from broker_core.log.errors import InvalidConfig
 from broker_core.metadata import znodes
 from broker_core.metadata.configs import ConfigError
 from broker_core.metadata.configs_topics import topic_config
@@ -137,7 +138,7 @@ class ConfigStore:
     def _take_topic(self, topic: str, values: dict[str, str]) -> None:
         try:
             config = self.log_config(topic, values)
-        except (ConfigError, ValueError) as error:
+        except (ConfigError, InvalidConfig, ValueError) as error:
             self._refused(TOPICS, topic, error)
             return
         self.overrides[topic] = values

@@ -89,7 +89,7 @@ class LogConfig:
         if self.message_timestamp_type not in _TIMESTAMP_TYPES:
             raise _invalid("message_timestamp_type", self.message_timestamp_type,
                            "String must be one of: CreateTime, LogAppendTime")  # fmt: skip
-        if not self.cleanup_policy or any(policy not in ("delete", "compact") for policy in self.cleanup_policy):
+        if any(policy not in ("delete", "compact") for policy in self.cleanup_policy):
             raise _invalid("cleanup_policy", ",".join(self.cleanup_policy), "String must be one of: compact, delete")
         if not 0 <= self.min_cleanable_dirty_ratio <= 1:
             raise _invalid("min_cleanable_dirty_ratio", self.min_cleanable_dirty_ratio, "Value must be between 0 and 1")

@@ -22,6 +22,12 @@ _THREAD_COUNTS = (
     "background.threads",
 )
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+# Limits that Kafka only has for the topic setting that the broker's stands in for.
+_TOPIC_LIMITS = {
+    "log.roll.ms": ("segment.ms", 1),
+    "log.roll.jitter.ms": ("segment.jitter.ms", 0),
+    "log.flush.interval.ms": ("flush.ms", 0),
+}
 
 
 def check_broker(config: BrokerConfig) -> None:
@@ -29,6 +35,10 @@ def check_broker(config: BrokerConfig) -> None:
     for name in _RETENTION:
         if config[name] is not None and (config[name] == 0 or config[name] < -1):
             raise _broken(name, f"{name} must be unlimited (-1) or, greater than or equal to 1")
+    for name, (meant, least) in _TOPIC_LIMITS.items():
+        value = config[name]
+        if value is not None and value < least:
+            raise _broken(name, f"Invalid value {value} for configuration {meant}: Value must be at least {least}")
     wait = config["replica.fetch.wait.max.ms"]
     if wait > config["replica.socket.timeout.ms"]:
         raise _broken("replica.fetch.wait.max.ms", "replica.socket.timeout.ms should always be at least"
@@ -36,6 +46,8 @@ def check_broker(config: BrokerConfig) -> None:
     if wait > config["replica.lag.time.max.ms"]:
         raise _broken("replica.fetch.wait.max.ms", "replica.fetch.wait.max.ms should always be less than or equal to"
                       " replica.lag.time.max.ms to prevent frequent changes in ISR")
+    if config["log.cleaner.threads"] < 1:
+        raise _broken("log.cleaner.threads", "Log cleaner threads should be at least 1")
     if config["log.cleaner.dedupe.buffer.size"] // config["log.cleaner.threads"] <= 1024 * 1024:
         raise _broken("log.cleaner.dedupe.buffer.size",
                       "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")

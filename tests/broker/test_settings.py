@@ -1,0 +1,68 @@
+"""What may be written to the coordination tree can be taken over by every broker that reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.broker.configs import LOG_SETTINGS
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.world import World
+from broker_core.log.config import LogConfig
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
+from broker_core.metadata.configs_topics import check_topic_overrides, topic_config
+from lab.clusters.build import build_world
+from lab.clusters.spec import run_from_dict
+
+S = 1_000_000
+TEXTS = ("", "0", "-1", "1", "14", "0.5", str(2**31 - 1), str(2**63 - 1), "true", "delete", "delete,compact", "compact,",
+         " compact ", "zstd", "none", "LogAppendTime", "*", "0:1,1:2", "3.0", "a b")  # fmt: skip
+
+
+def taken(values: dict[str, str]) -> LogConfig:
+    return LogConfig.from_strings({name: text for name, text in values.items() if name in LOG_SETTINGS})
+
+
+@pytest.mark.parametrize("name", TOPIC_SETTINGS)
+def test_a_topic_setting_that_is_accepted_fits_a_log(name: str) -> None:
+    broker = BrokerConfig()
+    for text in TEXTS:
+        try:
+            check_topic_overrides({name: text}, broker)
+        except ConfigError:
+            continue
+        taken(topic_config({name: text}, broker))
+
+
+@pytest.mark.parametrize("name", [name for name in BROKER_SETTINGS if name.startswith(("log.", "message.", "compression"))])
+def test_a_brokers_setting_that_is_accepted_fits_its_logs(name: str) -> None:
+    for text in TEXTS:
+        broker = BrokerConfig()
+        try:
+            broker.set_dynamic(name, text, all_brokers=True)
+        except ConfigError:
+            continue
+        taken(topic_config({}, broker))
+
+
+def test_a_topic_that_neither_deletes_nor_compacts_is_read_by_all_brokers_also_when_they_start_again() -> None:
+    world = build_world(run_from_dict({"cluster": {"preset": "teaching"}, "seed": 4}))
+    world.run_until(2 * S)
+    for command in (
+        {"do": "create_topic", "topic": "kept", "partitions": 1, "replication_factor": 3},
+        {"do": "alter_config", "topic": "kept", "set": {"cleanup.policy": ""}},
+        {"do": "kill", "broker": 2},
+        {"do": "restart", "broker": 2},
+    ):
+        do(world, command)
+        world.run_until(world.now_us + 4 * S)
+    found = {name: node.machine for name, node in world.nodes.items() if name.startswith("broker")}
+    configs = [one.log_manager.get("kept", 0).config for one in found.values()]  # type: ignore[union-attr]
+    assert [config.cleanup_policy for config in configs] == [[]] * 3
+    assert not any(config.is_deleted or config.is_compacted for config in configs)
+
+
+def do(world: World, command: dict[str, object]) -> None:
+    item = Command(command)
+    world.inject(item)
+    world.run_due()
+    assert item.result is not None and item.result["ok"], item.result
