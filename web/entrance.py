@@ -21,7 +21,8 @@ WRONG_ONES = 10
 WINDOW_S = 60.0
 PEERS = 1000
 COOKIE_S = 30 * 24 * 3600
-POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+POLICY = ("default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+          "frame-ancestors 'none'")
 
 Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
 
