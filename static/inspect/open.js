@@ -8,6 +8,7 @@ import { positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
 
 const TICK_MS = 120;
+const AGAIN_MS = 150;
 const LESSON_MS = 3000;
 
 /** Before the first picture. */
@@ -51,7 +52,10 @@ export function prepare(app) {
 function underWay(app) {
   const { clock, history } = app;
   if (!clock.live || !(clock.cluster.paused || app.tab === "request")) return [];
-  const { found, t } = app.inquiry.get("flights");
+  const entry = app.inquiry.get("flights");
+  const { found, t } = entry;
+  // What was asked for before the cluster stood still is asked for again at once.
+  if (clock.cluster.paused && t < clock.cluster.t && !entry.waiting && performance.now() - entry.asked > AGAIN_MS) app.inquiry.fresh("flights");
   const sentAt = (seq) => {
     const position = history.positionOf(seq);
     return position === null ? null : history.at(position)?.t ?? null;

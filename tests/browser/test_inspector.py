@@ -81,7 +81,54 @@ def test_a_request_is_put_together(seen: LabPage) -> None:
     assert "Produce" in found and "NONE" in found
 
 
+def test_what_is_under_way_is_seen_and_one_of_it_is_delivered_next(seen: LabPage) -> None:
+    for broker in (1, 2, 3):
+        seen.command(do="delay_link", between=["producer-orders", broker], delay_ms=600, one_way=True)
+    under_way = "lab.app.standing.filter((one) => one.api === 'Produce' && one.kind === 'request')"
+    tab(seen, "request")
+    seen.wait(f"{under_way}.length > 1")
+    seen.command(do="time", speed="pause")
+    seen.wait(f"lab.clock.cluster.paused && {under_way}.some((one) => one.first)")
+    seen.page.evaluate("lab.app.inquiry.fresh('flights').then(() => true)")
+    first = seen.value(f"{under_way}.find((one) => one.first)")
+    seen.wait("lab.screen.dots.standing.length > 0")
+    stands = "lab.app.inquiry.fresh('flights').then((entry) => entry.t)"
+    before = seen.value(stands)
+    seen.page.click(f'[data-flight="{first["key"]}"]')
+    seen.wait(f"document.querySelector('#tab-panel').innerText.includes('Produce v11 #{first['correlation']}')")
+    seen.page.click('[data-segment="message:request"]')
+    seen.wait("document.querySelector('#tab-panel .hex-piece') !== null")
+    assert {"apiKey", "correlationId", "acks", "record 0 value"} <= set(
+        seen.value("[...document.querySelectorAll('#tab-panel .byte-field')].map((one) => one.dataset.field)")
+    )
+    seen.page.focus(f'[data-deliver="{first["key"]}"]')
+    seen.page.keyboard.press("Enter")
+    seen.wait(f"!{under_way}.some((one) => one.key === '{first['key']}')")
+    arrived = f"""[...lab.history.between(lab.history.begin, lab.history.end)].some((event) => event.code === 'request_received'
+        && event.params.api === 'Produce' && event.params.correlation === {first["correlation"]} && event.node === '{first["to"]}')"""
+    seen.wait(arrived)
+    assert seen.value(stands) == before and seen.value("lab.clock.cluster.paused")
+    seen.command(do="time", speed="play")
+    seen.command(do="stop_all_faults")
+
+
+def test_a_message_of_the_past_is_shown_byte_by_byte(seen: LabPage) -> None:
+    tab(seen, "request")
+    seen.page.evaluate(
+        """lab.app.lookAt([...Array(lab.history.end - lab.history.begin).keys()].map((n) => n + lab.history.begin)
+            .find((at) => lab.history.at(at).code === 'response_sent' && lab.history.at(at).params.api === 'Produce'))"""
+    )
+    seen.wait("document.querySelector('#tab-panel .look-title').innerText.startsWith('Produce')")
+    seen.page.click('[data-segment="message:answer"]')
+    seen.wait("document.querySelector('#tab-panel .byte-fields') !== null && !lab.app.messages.shown.waiting")
+    seen.page.focus('#tab-panel [data-field="correlationId"]')
+    seen.page.keyboard.press("ArrowRight")
+    seen.wait("document.querySelectorAll('#tab-panel .hex-piece.lit').length > 0")
+    assert "errorCode" in seen.page.inner_text("#tab-panel .byte-fields")
+
+
 def test_bytes_and_fields_point_at_each_other_from_the_keyboard(seen: LabPage) -> None:
+    tab(seen, "partitions")
     seen.page.keyboard.press("h")
     seen.see('[data-field="partitionLeaderEpoch"]')
     seen.page.focus('[data-field="baseOffset"]')
