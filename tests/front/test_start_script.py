@@ -103,32 +103,6 @@ def test_a_command_that_needs_more_gets_it_first_and_then_starts_at_once(ready, 
         lock = (CHECKOUT / "requirements" / f"{group}.txt").read_bytes()
         (ready / f"installed-{group}.txt").write_bytes(lock)
     site = next(path for path in sys.path if path.endswith("site-packages"))
-    environment = os.environ | {"BROKERLAB_VENV": str(ready), "PYTHONPATH": site}
-    done = subprocess.run([str(link), "settings", "broker.rack"], cwd=tmp_path, env=environment, capture_output=True,
-                          text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Rack of this broker" in done.stdout
-
-
-def test_an_interrupted_environment_is_made_anew(ready, monkeypatch, tmp_path):
-    (ready / "installed-run.txt").unlink()
-    (ready / "half").touch()
-    installed = []
-    monkeypatch.setattr(bootstrap.venv, "create", lambda directory, **_: installed.append("environment"))
-    monkeypatch.setattr(bootstrap, "install", lambda _, lock: installed.append(lock.name))
-    bootstrap.prepare(CHECKOUT, ready, ["run", "test"])
-    assert installed == ["environment", "run.txt", "test.txt"]
-    assert not (ready / "half").exists()
-    assert (ready / "installed-test.txt").read_bytes() == (CHECKOUT / "requirements" / "test.txt").read_bytes()
-
-
-@pytest.mark.parametrize(("command", "group"), [("replay", "spark"), ("sweep", "spark"), ("test", "test"), ("bench", "test")])
-def test_a_command_that_needs_more_gets_it_first_and_then_starts_at_once(ready, command, group):
-    assert bootstrap.groups_of([command, "--help"]) == ["run", group]
-    assert bootstrap.groups_of(["up"]) == bootstrap.groups_of([]) == ["run"]
-    lock = (CHECKOUT / "requirements" / f"{group}.txt").read_bytes()
-    (ready / f"installed-{group}.txt").write_bytes(lock)
-    site = next(path for path in sys.path if path.endswith("site-packages"))
     done = start(command, "--help", BROKERLAB_VENV=str(ready), PYTHONPATH=site, BROKERLAB_PYTHON="no-such-python")
     assert (done.returncode, f"usage: brokerlab {command}" in done.stdout) == (0, True), done.stderr
 
