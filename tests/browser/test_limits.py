@@ -49,10 +49,16 @@ def messages(n: int) -> list[Any]:
     return rows
 
 
+def reach(seen: Visit, seq: int) -> None:
+    """Until the page knows an event, however slow this machine is; the test's own limit ends it."""
+    while seen.page.evaluate("lab.feed.last") < seq:
+        seen.page.wait_for_timeout(25)
+
+
 def test_no_more_messages_are_drawn_than_the_canvas_bears(visit: Open) -> None:
     seen = visit(lab=RecordedLab(start_state({"orders": topic_state(600, 100)})))
     seen.lab.play(*messages(5000))
-    seen.wait(f"lab.feed.last >= {seen.lab.seq}")
+    reach(seen, seen.lab.seq)
     assert seen.page.evaluate("lab.screen.dots.flights.length") <= DOTS
 
 
@@ -62,8 +68,8 @@ def test_a_flood_of_events_loses_no_state_transition(visit: Open) -> None:
     seen.page.evaluate(COUNT)
     for piece in range(40):
         seen.lab.play(*flood(piece * 1000, 1000))
-        seen.wait(f"lab.feed.last >= {seen.lab.seq - 5000}")
-    seen.wait(f"lab.feed.last >= {seen.lab.seq}")
+        reach(seen, seen.lab.seq - 5000)
+    reach(seen, seen.lab.seq)
     assert seen.page.evaluate("[lab.shrunk, lab.feed.gaps]") == [40, 0]
 
 
@@ -75,14 +81,11 @@ def test_a_page_that_stops_reading_costs_a_bounded_queue_and_is_up_to_date_when_
     (viewer,) = hub.viewers
     seen.lab.state["cluster"]["controller"] = 3  # what only a snapshot can tell
     seen.page.evaluate(f"() => {{ setTimeout({BUSY}, 0, 3000); }}")
-    for _ in range(3 * LIMIT // 100_000):
-        seen.lab.play(*batch)
-        largest = max(largest, viewer.size)
     while viewer.cuts == 0:
         seen.lab.play(*batch)
         largest = max(largest, viewer.size)
     assert largest <= LIMIT + 110_000
     seen.lab.play((2000, "broker-1", "process_paused", 0, {}))
-    seen.wait(f"lab.feed.last >= {seen.lab.seq}")
+    reach(seen, seen.lab.seq)
     assert seen.page.evaluate("[lab.feed.gaps > 0, lab.app.online, lab.app.state.cluster.controller]") == [True, True, 3]
     assert viewer.size == 0
