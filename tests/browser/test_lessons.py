@@ -41,7 +41,7 @@ WORDS = NAMES | {
     "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral", "unclean", "murmur2", "clicks",
 }  # fmt: skip
 NAME = re.compile(
-    r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__\w+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
+    r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
 )
 PATH = re.compile(r"/[\w/.\-]+")  # of a znode, of a file
