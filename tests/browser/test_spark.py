@@ -31,10 +31,24 @@ SAME = NAMES | {
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Any, require_module: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+def pages(browser: Any, require_module: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
     for name in ("pyspark", "pyarrow", "numba"):
         require_module(name)
     yield from open_pages(browser, tmp_path_factory.mktemp("spark") / "lab")
+
+
+@pytest.fixture
+def visit(pages: Open) -> Iterator[Open]:
+    """Pages that are closed with their test: one that nobody looks at would go on drawing."""
+    opened: list[LabPage] = []
+
+    def start(*arguments: Any, **more: Any) -> LabPage:
+        opened.append(pages(*arguments, **more))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.page.context.close()
 
 
 def picture(seen: LabPage, name: str) -> None:
@@ -214,6 +228,7 @@ def test_figures_roll_and_show_a_partition_without_a_leader(visit: Open) -> None
     seen.command(do="kill", leader_of="orders-0")
     seen.wait(f"{SPARK}.rolling.found.figures.unavailable_s > {before}", PATIENCE_S)
     picture(seen, "rolling")
+    seen.command(do="stop_client", name="producer-orders")
     seen.page.click("[data-rolling=off]")
     seen.wait("document.querySelector('.rolling') === null")
     asked = "fetch(`/api/runs/${lab.app.desk.run}/rolling`).then((answer) => answer.json()).then((found) => { globalThis.rolled = found.state; })"
