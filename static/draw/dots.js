@@ -141,7 +141,7 @@ export class Dots {
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     context.fillStyle = colour;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
-    if (labelled && !flight.quiet && (flight.failed || share < 0.8)) this.#label(at, flight, palette);
+    if (labelled && !flight.quiet && (flight.failed || (share > 0.14 && share < 0.8))) this.#label(at, flight, palette);
     context.globalAlpha = 1;
   }
 

@@ -137,7 +137,7 @@ export class Lanes {
     for (const [text, wanted, base] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
       const width = context.measureText(text).width;
       const left = Math.min(wanted, edge - width - 2);
-      if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 12)) continue;
+      if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 14)) continue;
       taken.push({ left: left - 3, right: left + width + 3, base });
       context.lineWidth = 3;
       context.strokeStyle = palette.ground;
