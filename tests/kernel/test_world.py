@@ -148,7 +148,7 @@ class Circle(Scribe):
 
 
 def test_a_loop_without_delay_is_an_error_and_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker_core.kernel.world.LIVELOCK", 1000)
+    monkeypatch.setattr("broker_core.kernel.event_queue.LIVELOCK", 1000)
     world = World(seed=1)
     world.add_node("a", MemoryStorage(), Circle)
     world.start_node("a")
@@ -174,3 +174,29 @@ def test_a_world_that_was_pickled_goes_on_as_the_original() -> None:
     assert seen(copy, "b") == seen(world, "b") == [(0, "start"), (70, ("a", "on its way"))]
     assert seen(copy, "a") == seen(world, "a")
     assert copy.nodes["a"].random("x").random() == world.nodes["a"].random("x").random()
+
+
+class Faulty(Scribe):
+    """A machine with a fault."""
+
+    def note(self, what: Any) -> None:
+        if what == "bad":
+            raise ValueError("a fault of ours")
+        super().note(what)
+
+
+@pytest.mark.faulty
+@pytest.mark.parametrize("by_step", [False, True])
+def test_a_call_that_fails_is_told_and_everything_else_goes_on(by_step: bool) -> None:
+    world = World(seed=1)
+    node = world.add_node("a-1", MemoryStorage(), Faulty)
+    world.start_node("a-1")
+    for delay_us, what in ((0, "one"), (0, "bad"), (0, "two"), (5, "bad"), (5, "three")):
+        node.after(delay_us, node.machine.note, what)
+    while by_step and world.step():
+        pass
+    world.run_until(10)
+    assert [what for _, what in node.machine.seen if what != "start"] == ["one", "two", "three"]
+    failed = [row for row in world.journal.tail if row[3] == "call_failed"]
+    assert [(row[1], row[2], row[5]["place"]) for row in failed] == [(0, "a-1", "Faulty.note"), (5, "a-1", "Faulty.note")]
+    assert failed[0][5]["error"] == "ValueError: a fault of ours"

@@ -47,10 +47,10 @@ def test_each_seed_draws_a_valid_scenario_and_draws_it_again() -> None:
 
 
 def test_the_nemesis_knows_only_commands_that_there_are() -> None:
-    own = {"tree_kill", "tree_pause", "client_kill"}
+    own = {"tree_kill", "tree_pause", "client_kill", "swizzle"}
     more = {"partition_link": {}, "delay_link": {"delay_ms": 1}, "drop_link": {"probability": 0.1},
             "bandwidth_link": {"bytes_per_s": 1}, "produce": {"topic": "a", "value": "b"}, "random_halves": {},
-            "clock_skew": {"ms": 1}}  # fmt: skip
+            "clock_skew": {"ms": 1}, "slow_disk": {"latency_ms": 5}}  # fmt: skip
     for kind in set(KINDS) - own:
         target = {"between": [1, 2]} if kind.endswith("_link") else {"broker": 1}
         if kind in ("produce", "random_halves"):
