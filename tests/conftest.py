@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 import pytest
@@ -87,12 +88,10 @@ def no_fault_of_ours(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFi
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` neighbouring ports that nobody listens on."""
+    """The first of `count` neighbouring ports that nobody listens on, below those that outgoing connections get."""
     for _ in range(200):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            first: int = probe.getsockname()[1]
-        if first + count < 65_535 and all(_is_free(first + number) for number in range(count)):
+        first = SystemRandom().randrange(10_000, 32_000 - count)
+        if all(_is_free(first + number) for number in range(count)):
             return first
     raise RuntimeError("no neighbouring free ports")
 
