@@ -38,8 +38,11 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral", "unclean", "murmur2", "clicks",
+    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral", "unclean", "murmur2",
+    *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
+      for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"))),
 }  # fmt: skip
+TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document.get("topics", ())}
 NAME = re.compile(
     r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
@@ -74,7 +77,8 @@ def english(seen: LabPage) -> list[str]:
     for text in seen.value(READ):
         for word in WORD.findall(PATH.sub(" ", text)):
             plain = word.strip(".-")
-            if plain not in WORDS and plain not in settings and not NAME.fullmatch(plain):
+            is_named = plain in WORDS or plain in settings or re.sub(r"-\d+$", "", plain) in TOPICS
+            if not is_named and not NAME.fullmatch(plain):
                 found[plain] = text[:90]
     return [f"{word}: {text}" for word, text in found.items()]
 
