@@ -227,7 +227,7 @@ def retention(tables: Tables, history: History) -> DataFrame:
         kept as (select run, broker, topic, count(*) as kept, sum(size) as kept_bytes from {segments} group by all)
         select run, broker, topic, coalesce(deleted, 0) as deleted, coalesce(deleted_bytes, 0) as deleted_bytes,
                coalesce(kept, 0) as kept, coalesce(kept_bytes, 0) as kept_bytes,
-               coalesce(deleted_bytes, 0) / (coalesce(deleted_bytes, 0) + coalesce(kept_bytes, 0)) as saved
+               coalesce(try_divide(deleted_bytes, deleted_bytes + coalesce(kept_bytes, 0)), 0) as saved
         from kept full join gone using (run, broker, topic) order by run, broker, topic""")
 
 

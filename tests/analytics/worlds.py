@@ -106,7 +106,7 @@ def replication(home: Path) -> Path:
 
 
 def disks(home: Path) -> Path:
-    """Broker 1 has deleted a segment of 3,000 bytes; four of six keys are `a`; one index is missing, one cut."""
+    """Broker 1 has deleted a segment of 3,000 bytes; four of six keys are `a`; one index is missing, one cut; a topic is empty."""
     run = write(home, "disks", 1, [(0.5, "broker-1", "segment_deleted", {**PLACE, "base_offset": 0, "reason": "retention size", "bytes": 3000}),
                                    (0.6, "broker-1", "segment_deleted", {**PLACE, "base_offset": 0, "reason": "topic deleted", "bytes": 9})])
     for partition, keys in ((0, (b"a", b"b", b"a", b"a", b"b", b"a")), (1, (None, None))):
@@ -117,4 +117,8 @@ def disks(home: Path) -> Path:
         name.with_suffix(".timeindex").write_bytes(bytes(24))
         if partition:
             name.with_suffix(".index").write_bytes(bytes(13))
+    empty = run / "broker-1" / "data" / "quiet-0"
+    empty.mkdir()
+    for suffix in (".log", ".index", ".timeindex"):
+        (empty / f"{0:020d}{suffix}").write_bytes(b"")
     return run
