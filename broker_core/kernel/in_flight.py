@@ -1,4 +1,4 @@
-"""Messages that have been sent and not yet arrived, and how to let one of them arrive now.
+"""Messages that have been sent and not yet arrived, and how to let one of them arrive now, or never.
 
 Between two nodes a message is a call of the receiver's `receive` that waits in the world's queue: among
 what is due in this instant (a link without delay), or in the heap until its delay is over.
@@ -6,6 +6,7 @@ what is due in this instant (a link without delay), or in the heap until its del
     a sends 1, 2 to b (delay 400 ms), c sends 3 to b     under way: a>b 1, a>b 2, c>b 3
     deliver_next(a, b)                                   b receives 1, and nothing else happens
     deliver_next(a, b)                                   b receives 2
+    drop_next(c, b)                                      3 is lost, and nothing else
 
 A connection is a TCP connection: only the message that was sent first can be the next of its link, and the
 end of a connection comes behind all that was sent before it. Delivering early is an event of the world like
@@ -17,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import RUNNING, Call, Timer
 from broker_core.kernel.world import World
@@ -66,13 +68,29 @@ def _message(at_us: int, call: Timer | Call) -> UnderWay | None:
 
 def deliver_next(world: World, source: str, dest: str) -> UnderWay:
     """The first message from `source` to `dest` arrives now, before everything else. Raises CommandError."""
-    found = under_way(world, source, dest)
-    if not found:
-        raise CommandError(f"nothing is under way from {source} to {dest}", "between")
+    first = _first(world, source, dest)
     state = world.nodes[dest].state
     if state != RUNNING:
         raise CommandError(f"{dest} is {state}", "between")
-    world._execute(_taken(world, found[0].call))
+    world._execute(_taken(world, first.call))
+    return first
+
+
+def drop_next(world: World, source: str, dest: str) -> UnderWay:
+    """The first message from `source` to `dest` never arrives; the connection stays. Raises CommandError."""
+    first = _first(world, source, dest)
+    if first.message is None:
+        raise CommandError("the end of a connection cannot be lost", "between")
+    _taken(world, first.call)
+    kind = type(first.message).__name__
+    world.nodes[source].emit(events.MESSAGE_DROPPED, dest=dest, kind=kind, reason="chosen")
+    return first
+
+
+def _first(world: World, source: str, dest: str) -> UnderWay:
+    found = under_way(world, source, dest)
+    if not found:
+        raise CommandError(f"nothing is under way from {source} to {dest}", "between")
     return found[0]
 
 

@@ -15,6 +15,7 @@
 | bandwidth_link | between [A, B], bytes_per_s, one_way | messages wait for their turn |
 | lose_next | between [A, B], api | the next such request from A to B is lost, and nothing else |
 | deliver_next | between [A, B] | what is first on its way from A to B arrives now, and nothing else happens |
+| drop_next | between [A, B] | what is first on its way from A to B is lost, and nothing else |
 | isolate | broker, one_way | cut off from everybody |
 | random_halves | | the brokers fall into two halves that do not hear each other |
 | disk_full, disk_write_error, disk_read_error, lost_fsync | broker, directory, times, on_call, probability | disks |
@@ -197,6 +198,7 @@ KINDS: dict[str, CommandKind] = {
     "bandwidth_link": CommandKind({**_LINK, "bytes_per_s": _whole(1)}, ("between", "bytes_per_s")),
     "lose_next": CommandKind({"between": _pair, "api": _api}, ("between", "api")),
     "deliver_next": CommandKind({"between": _pair}, ("between",)),
+    "drop_next": CommandKind({"between": _pair}, ("between",)),
     "isolate": _process(one_way=checks.truth),
     "random_halves": CommandKind({}),
     **{name: _process((), **_DISK)

@@ -7,10 +7,11 @@ recorded command does the same when the run is executed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.in_flight import deliver_next
+from broker_core.kernel.in_flight import UnderWay, deliver_next, drop_next
 from broker_core.kernel.node import PAUSED, STOPPED
 from broker_core.kernel.world import World
 from broker_core.wire.apis import ApiKey, api_name
@@ -79,11 +80,20 @@ class FaultCommands:
 
     def _do_deliver_next(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """What is first on its way from A to B arrives now, and nothing else happens."""
+        return self._with_next(world, command, deliver_next)
+
+    def _do_drop_next(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """What is first on its way from A to B is lost, and nothing else happens."""
+        return self._with_next(world, command, drop_next)
+
+    def _with_next(
+        self, world: World, command: dict[str, Any], act: Callable[[World, str, str], UnderWay]
+    ) -> dict[str, Any]:
         (source, dest), *more = self._links(world, {**command, "one_way": True})
         if more:
             raise CommandError("expected one link, found several", "between")
         now_us = world.now_us
-        found = deliver_next(world, source, dest)
+        found = act(world, source, dest)
         return {"from": source, "to": dest, "kind": type(found.message).__name__, "early_us": found.at_us - now_us}
 
     def _do_isolate(self, world: World, command: dict[str, Any]) -> dict[str, Any]:

@@ -25,12 +25,14 @@ export function prepare(app) {
     app.set({ flight: flight.key, looked: position ?? app.looked, messageLit: null });
     app.showTab("request");
   };
-  app.deliver = async ({ from, to }) => {
-    const answer = await app.command({ do: "deliver_next", between: [from, to] });
+  const withNext = (verb) => async ({ from, to }) => {
+    const answer = await app.command({ do: verb, between: [from, to] });
     await app.inquiry.fresh("flights");
     app.set({ flight: null });
     return answer;
   };
+  app.deliver = withNext("deliver_next");
+  app.drop = withNext("drop_next");
   app.refusal = (answer) => refusal(answer, app.words);
   app.lookAt = (position) => {
     app.set({ looked: position });

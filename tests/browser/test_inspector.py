@@ -107,6 +107,10 @@ def test_what_is_under_way_is_seen_and_one_of_it_is_delivered_next(seen: LabPage
     arrived = f"""[...lab.history.between(lab.history.begin, lab.history.end)].some((event) => event.code === 'request_received'
         && event.params.api === 'Produce' && event.params.correlation === {first["correlation"]} && event.node === '{first["to"]}')"""
     seen.wait(arrived)
+    lost = seen.value(f"{under_way}.find((one) => one.first && one.kind === 'request')")
+    seen.page.click(f'[data-drop="{lost["key"]}"]')
+    seen.wait(f"!{under_way}.some((one) => one.key === '{lost['key']}')")
+    seen.wait("[...lab.history.between(lab.history.begin, lab.history.end)].some((event) => event.code === 'message_dropped')")
     assert seen.value(stands) == before and seen.value("lab.clock.cluster.paused")
     seen.command(do="time", speed="play")
     seen.command(do="stop_all_faults")

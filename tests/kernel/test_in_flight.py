@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.in_flight import deliver_next, under_way
+from broker_core.kernel.in_flight import deliver_next, drop_next, under_way
 from broker_core.kernel.world import World
 from tests.kernel.test_world import seen, world_of
 
@@ -71,3 +71,19 @@ def test_a_message_delivered_early_is_gone_from_a_copy_of_the_world_too() -> Non
     copy = pickle.loads(pickle.dumps(world))
     copy.run_until(1000)
     assert [message for _, (_, message) in seen(copy, "b")[1:]] == [0, "at once", 1, 2]
+
+
+def test_a_message_that_is_dropped_never_arrives_and_what_is_behind_it_does() -> None:
+    world = delayed()
+    before = world.executed
+    assert drop_next(world, "a", "b").message == 0
+    assert world.executed == before
+    dropped = [row for row in world.journal.tail if row[3] == "message_dropped"]
+    assert [(row[2], row[5]["dest"], row[5]["reason"]) for row in dropped] == [("a", "b", "chosen")]
+    world.crash("a")
+    drop_next(world, "a", "b")
+    drop_next(world, "a", "b")
+    with pytest.raises(CommandError, match="the end of a connection"):
+        drop_next(world, "a", "b")
+    world.run_until(1000)
+    assert [what for _, what in seen(world, "b")[1:]] == [("c", "at once"), ("down", "a")]

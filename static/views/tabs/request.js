@@ -52,11 +52,11 @@ const label = (flight, words) => (flight.kind === "closed" ? words.t("flights.cl
 function flight(view, one) {
   const { words, clock } = view;
   const wait = one.at - clock.clusterTime();
-  const deliver = () => view.deliver(one);
+  const next = (verb, act) => h("button", { key: verb, type: "button", [`data-${verb}`]: one.key, "aria-label": words.t(`flights.${verb}_this`, { what: label(one, words) }), onclick: () => act(one) }, words.t(`flights.${verb}`));
   return h("li", { key: one.key, class: `flight${view.flight === one.key ? " chosen" : ""}` },
     h("button", { type: "button", class: "plain more", "data-flight": one.key, onclick: () => view.lookAtFlight(one) }, label(one, words)),
     h("span", {}, `${words.name(one.from)} → ${words.name(one.to)}`, h("small", {}, ` · ${wait > 0 ? words.t("flights.arrives", { ms: Math.ceil(wait / 1000) }) : words.t("flights.due")}`)),
-    one.first ? h("button", { type: "button", "data-deliver": one.key, "aria-label": words.t("flights.deliver_this", { what: label(one, words) }), onclick: deliver }, words.t("flights.deliver"))
+    one.first ? h("span", { class: "lever-grid" }, next("deliver", view.deliver), one.kind !== "closed" && next("drop", view.drop))
       : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
 }
 
