@@ -124,7 +124,8 @@ def test_a_message_of_the_past_is_shown_byte_by_byte(seen: LabPage) -> None:
     )
     seen.wait("document.querySelector('#tab-panel .look-title').innerText.startsWith('Produce')")
     seen.page.click('[data-segment="message:answer"]')
-    seen.wait("document.querySelector('#tab-panel .byte-fields') !== null && !lab.app.messages.shown.waiting")
+    # The run is executed again up to that message, while the lab goes on beside it.
+    seen.wait("document.querySelector('#tab-panel .byte-fields') !== null && !lab.app.messages.shown.waiting", seconds=120)
     seen.page.focus('#tab-panel [data-field="correlationId"]')
     seen.page.keyboard.press("ArrowRight")
     seen.wait("document.querySelectorAll('#tab-panel .hex-piece.lit').length > 0")
