@@ -12,6 +12,19 @@ from tests.conftest import StartedLab, start_lab
 
 PATIENCE_S = 30
 
+# Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
+WATCH_FOR_TWINS = """setInterval(() => {
+    const twins = globalThis.twins ??= {};
+    for (const parent of document.querySelectorAll('*')) {
+        const keys = new Set();
+        for (const { described } of parent.children) {
+            if (described?.key === undefined) continue;
+            if (keys.has(described.key)) twins[`${described.key} in ${parent.tagName} ${parent.getAttribute('class')}`] = true;
+            keys.add(described.key);
+        }
+    }
+}, 500)"""
+
 
 @dataclass
 class LabPage:
@@ -73,6 +86,7 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
         contexts.append(context)
         made = LabPage(context.new_page(), lab)
         pages.append(made)
+        made.page.add_init_script(WATCH_FOR_TWINS)
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("request", lambda request: _note(made, request.url))
@@ -81,9 +95,11 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
         return made
 
     yield start
+    twins = [twin for made in pages if not made.page.is_closed() for twin in made.page.evaluate("Object.keys(globalThis.twins ?? {})")]
     for context in contexts:
         context.close()
     lab.stop()
+    assert twins == []
     for made in pages:
         assert made.complaints == []
         assert made.foreign == []
