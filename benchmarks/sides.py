@@ -173,6 +173,22 @@ def both(web: bool = False) -> Iterator[list[Ours | Kafka]]:
         yield sides
 
 
+@contextlib.contextmanager
+def alone(side: Ours | Kafka, sides: list[Ours | Kafka]) -> Iterator[None]:
+    """The other sides stand still meanwhile: three idle nodes of Apache Kafka take a fifth of a core.
+
+    Only for some seconds, less than the sessions of a cluster last.
+    """
+    others = [process for other in sides if other is not side for process in other.processes()]
+    for process in others:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in others:
+            process.resume()
+
+
 def wait_for_ports(ports: list[int], timeout_s: float = 60) -> None:
     """Until somebody listens on each port."""
     deadline = time.monotonic() + timeout_s

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks import load
 from benchmarks.results import Result, median
-from benchmarks.sides import Kafka, Ours, both
+from benchmarks.sides import Kafka, Ours, alone, both
 
 RECORDS = {100: 2_000_000, 1_000: 300_000, 10_000: 30_000}
 GOALS = {("all", 100): 4.0, ("all", 1_000): 4.0, ("all", 10_000): 2.0,
@@ -31,7 +31,8 @@ def _take_turns(sides: list[Ours | Kafka], acks: str, size: int, records: int, r
             topic = f"bench-{acks}-{size}-{run + 1}"
             load.make_topic(side.bootstrap, topic)
             load.settle()
-            produced = load.produce(side.bootstrap, topic, size, records if run >= 0 else records // 10, acks)
+            with alone(side, sides):
+                produced = load.produce(side.bootstrap, topic, size, records if run >= 0 else records // 10, acks)
             if run >= 0:
                 rates[side.name].append(produced.records_per_second)
             load.delete_topic(side.bootstrap, topic)
@@ -49,7 +50,8 @@ def consume(quick: bool) -> Iterator[Result]:
         for run in range(-1, 1 if quick else 3):
             for side in sides if run % 2 else sides[::-1]:
                 load.settle()
-                rate = load.consume(side.bootstrap, "bench-consume", records)
+                with alone(side, sides):
+                    rate = load.consume(side.bootstrap, "bench-consume", records)
                 if run >= 0:
                     speeds.setdefault(side.name, []).append(rate * size / 1e6)
     ours, kafka = median(speeds["ours"]), speeds.get("Kafka")
