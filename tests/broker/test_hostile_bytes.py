@@ -26,7 +26,7 @@ from broker_core.broker.handlers import IMPLEMENTED
 from broker_core.kernel.storage import read_all
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 RANGES = advertised("zookeeper", IMPLEMENTED)
 CONTROL = (ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN)

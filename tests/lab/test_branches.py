@@ -16,7 +16,7 @@ from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
 from lab.live import MAX_BRANCHES, LiveLab
 from lab.scenarios import grammar
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 
 @pytest.fixture

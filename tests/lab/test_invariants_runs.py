@@ -19,7 +19,7 @@ from lab.experiments.verify import execute_again
 from lab.feed import Batch
 from lab.live import LiveLab
 from lab.scenarios import grammar
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 from tests.lab.test_faults import ROUGH
 
 POWER = """\

@@ -24,7 +24,7 @@ from lab.live import LiveLab
 from lab.recall import Nobody, recall
 from lab.reexecution import Reexecution
 from lab.scenarios import grammar
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 STORY = """\
 scenario: messages

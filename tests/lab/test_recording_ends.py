@@ -11,7 +11,7 @@ from lab.branch import read_rows
 from lab.clusters.spec import run_from_dict
 from lab.experiments.directory import JOURNAL, LastingFile, RunDirectory
 from lab.live import LiveLab
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")

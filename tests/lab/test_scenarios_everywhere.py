@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import CHECKOUT
-from tests.lab.ports import free_ports
+from tests.conftest import CHECKOUT, free_ports
 from tests.web.rest import Caller
 
 from lab.clusters.spec import run_from_dict

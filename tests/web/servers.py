@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 POSTGRES_USER = "postgres"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 from tests.web.rest import Answer, Caller
 
 from lab.clusters.spec import run_from_dict

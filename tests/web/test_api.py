@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.conftest import CHECKOUT
-from tests.lab.ports import free_ports
+from tests.conftest import CHECKOUT, free_ports
 from tests.web.rest import Answer, Caller
 
 from broker_core.kernel.events import REGISTRY

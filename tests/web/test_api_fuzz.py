@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from tests.lab.ports import free_ports
+from tests.conftest import free_ports
 
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab

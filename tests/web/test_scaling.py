@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import CHECKOUT, StartedLab, missing
-from tests.lab.ports import free_ports
+from tests.conftest import CHECKOUT, StartedLab, free_ports, missing
 from tests.web.rest import Caller
 from tests.web.servers import postgres_program, postgres_server, redis_server
 from websockets.sync.client import ClientConnection, connect
