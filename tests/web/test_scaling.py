@@ -164,6 +164,34 @@ def test_two_web_processes_show_one_lab_and_share_one_database(
     assert not list(lab.data.rglob("*.sqlite3"))
 
 
+@pytest.mark.slow
+def test_how_far_a_fork_has_come_is_told_in_the_other_process_too(
+    redis: str, run_lab: Callable[..., StartedLab], run_viewers: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    start(run_lab, monkeypatch, REDIS_URL=redis)
+    other = run_viewers(REDIS_URL=redis)
+    for command in ({"do": "create_topic", "topic": "orders", "partitions": 1},
+                    {"do": "start_client", "name": "producer-orders", "kind": "producer", "topic": "orders", "rate": 100},
+                    {"do": "time", "speed": 10}):  # fmt: skip
+        assert other.rest.post("labs/lab/commands", command).json["ok"], command
+    while other.rest.get("labs/lab/snapshot").json["t"] < 30_000_000:
+        time.sleep(0.2)
+    other.rest.post("labs/lab/commands", {"do": "time", "speed": "pause"})
+    clock = other.rest.get("labs/lab/snapshot").json
+    with view(other.page) as there:
+        snapshot(there)
+        there.send(json.dumps({"k": "ask", "id": 9, "what": "fork", "seq": clock["seq"], "t": clock["t"]}))
+        shares = []
+        for message in messages(there, 90):
+            if message["k"] == "progress":
+                shares.append(message["share"])
+            if message["k"] == "ack":
+                assert message["ok"], message
+                break
+    assert shares == sorted(shares)
+    assert any(0 < share <= 1 for share in shares), shares
+
+
 def the_whole_of_rest_is_there(host: Caller, other: Caller) -> None:
     """What needs the world or its directory is answered by the host, whoever is asked."""
     run = host.get("labs").json["labs"][0]["run"]

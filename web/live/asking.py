@@ -49,7 +49,8 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
     number = json.dumps(message.get("id"))
     try:
         if hasattr(main.lab, "question"):  # another process hosts the lab, and answers
-            return await asyncio.wrap_future(main.lab.question(looked_at.lab.run_id, message))
+            work = _Progress(1)
+            return await work.follow(main.lab.question(looked_at.lab.run_id, message, work.reached), tell)
         ask = KINDS.get(str(message.get("what")))
         if ask is None:
             raise Refused(f"unknown question {message.get('what')!r}, expected one of {', '.join(KINDS)}")
@@ -169,9 +170,9 @@ class _Progress:
 
     def __init__(self, end_us: int) -> None:
         self.end_us = end_us
-        self.now_us = 0
+        self.now_us: float = 0
 
-    def reached(self, now_us: int) -> None:
+    def reached(self, now_us: float) -> None:
         self.now_us = now_us
 
     async def follow(self, work: Future[T] | Coroutine[Any, Any, T], tell: Tell) -> T:

@@ -7,6 +7,7 @@ into the run's group; when nobody has for `LEASE_S`, the world serialises nothin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
@@ -134,7 +135,7 @@ class LabHost:
 
     async def _answer(self, call: dict[str, Any]) -> None:
         try:
-            said: dict[str, Any] = {"value": await self._do(call["what"], call["run"], call["args"])}
+            said: dict[str, Any] = {"value": await self._do(call)}
             if call["what"] in THAT_MAY_OPEN:
                 said["facts"] = self._facts()
         except Exception as error:
@@ -144,18 +145,30 @@ class LabHost:
         except Exception as error:
             _log.warning("an answer could not be sent: %s", error)
 
-    async def _do(self, what: str, run: str | None, arguments: list[Any]) -> Any:
+    async def _do(self, call: dict[str, Any]) -> Any:
+        what, run, arguments = call["what"], call["run"], call["args"]
         if what == "watch":
             return self._watch(run)
         if what in BRANCH_CALLS:
             return await _result(getattr(self.branch(run), what)(*arguments))
         if what == "question":
-            return await _question(*arguments)
+            return await self._question(call, *arguments)
         if what == "http":
             return await answered(arguments[0], self.address)
         if what in LAB_CALLS:
             return await _result(getattr(self.lab, what)(*arguments))
         raise ValueError(f"there is no call {what}")
+
+    async def _question(self, call: dict[str, Any], run: str, message: dict[str, Any]) -> str:
+        """A question of a viewer who is elsewhere; he is told how far the work has come."""
+        from web.live import asking
+        from web.live.hub import hub
+
+        async def tell(share: float) -> None:
+            with contextlib.suppress(Exception):  # the layer is full or away: the answer says that it matters
+                await self.layer.send(call["to"], {"type": "answer", "n": call["n"], "share": share})
+
+        return await asking.answer(hub, hub.of(run), message, tell)
 
     def _watch(self, run: str | None) -> dict[str, Any]:
         """Publish the run for a while longer, if it is open."""
@@ -183,18 +196,6 @@ class LabHost:
                     del self.publications[run]
                 elif publication.token is not None and now > publication.until:
                     publication.end()
-
-
-async def _question(run: str, message: dict[str, Any]) -> str:
-    """A question of a viewer who is elsewhere; how far the work has come is not told there."""
-    from web.live import asking
-    from web.live.hub import hub
-
-    return await asking.answer(hub, hub.of(run), message, _silent)
-
-
-async def _silent(share: float) -> None:
-    """Progress that nobody is told."""
 
 
 async def _result(future: Future[Any]) -> Any:

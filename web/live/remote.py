@@ -51,6 +51,7 @@ class RemoteLab:
         self.branches: dict[str, RemoteBranch] = {}  # open runs, as the host told them last
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pending: dict[int, Future[Any]] = {}
+        self._progress: dict[int, Callable[[float], None]] = {}
         self._calls = 0
         self._watches: dict[str | None, Watch] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -75,15 +76,18 @@ class RemoteLab:
     def inspect(self, what: str, name: str, run: str | None = None) -> Future[Any]:
         return self.call("inspect", run, what, name)
 
-    def question(self, run_id: str, message: dict[str, Any]) -> Future[Any]:
-        """The acknowledgement of any question of a viewer's (`asking`), as the host gives it."""
-        return self.call("question", None, run_id, message, patience_s=names.SLOW_PATIENCE_S)
+    def question(
+        self, run_id: str, message: dict[str, Any], progress: Callable[[float], None] | None = None
+    ) -> Future[Any]:  # fmt: skip
+        """The acknowledgement of any question of a viewer's (`asking`), as the host gives it; `progress` is called
+        with the share that is done, as often as the host says so."""
+        return self.call("question", None, run_id, message, patience_s=names.SLOW_PATIENCE_S, progress=progress)
 
     def fork(
         self, run_id: str, seq: int | None = None, t_us: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Future[Any]:  # fmt: skip
-        """As a lab's own; its progress is not told from one process to another."""
+        """As a lab's own; of a call its progress is not told, of a question it is."""
         return self.call("fork", None, run_id, seq, t_us, patience_s=names.SLOW_PATIENCE_S)
 
     def open_run(self, name: str, progress: Callable[[int], None] | None = None) -> Future[Any]:
@@ -128,16 +132,18 @@ class RemoteLab:
 
     # -- calls ------------------------------------------------------------------------------
     def call(
-        self, what: str, run: str | None, *arguments: Any, patience_s: float = names.PATIENCE_S
+        self, what: str, run: str | None, *arguments: Any, patience_s: float = names.PATIENCE_S,
+        progress: Callable[[float], None] | None = None,
     ) -> Future[Any]:  # fmt: skip
         """Ask the host; LabUnreachable when it does not answer in time."""
         self._start()
         answer: Future[Any] = Future()
-        self.keep(self._call(answer, what, run, arguments, patience_s))
+        self.keep(self._call(answer, what, run, arguments, patience_s, progress))
         return answer
 
     async def _call(
-        self, answer: Future[Any], what: str, run: str | None, arguments: tuple[Any, ...], patience_s: float
+        self, answer: Future[Any], what: str, run: str | None, arguments: tuple[Any, ...], patience_s: float,
+        progress: Callable[[float], None] | None,
     ) -> None:  # fmt: skip
         watch = self._watches.get(run)
         if watch is not None and what != "watch":
@@ -145,6 +151,8 @@ class RemoteLab:
         self._calls += 1
         number = self._calls
         self._pending[number] = answer
+        if progress is not None:
+            self._progress[number] = progress
         try:
             call = {"type": "call", "what": what, "run": run, "args": list(arguments), "n": number,
                     "to": await asyncio.shield(self._own), "at": time.time()}  # fmt: skip
@@ -160,6 +168,7 @@ class RemoteLab:
 
     def _settle(self, number: int, value: Any = None, error: str | None = None, unreachable: bool = False) -> None:
         answer = self._pending.pop(number, None)
+        self._progress.pop(number, None)
         if answer is None or answer.done():
             return
         if error is not None:
@@ -204,6 +213,10 @@ class RemoteLab:
         channel = await self._layer.new_channel(names.OWN)
         self._own.set_result(channel)
         async for message in received(self._layer, channel, self._lost_all):
+            if "share" in message:
+                if message["n"] in self._progress:
+                    self._progress[message["n"]](message["share"])
+                continue
             if "facts" in message:
                 self.told(message["facts"])
             self._settle(message["n"], message.get("value"), message.get("error"))

@@ -3,7 +3,7 @@
 | name | carries |
 |---|---|
 | `brokerlab.LAB.calls` | calls to the host: `{"what", "run", "args", "n", "to", "at"}` |
-| the caller's own channel | answers: `{"n", "value"}` or `{"n", "error"}` |
+| the caller's own channel | answers: `{"n", "value"}` or `{"n", "error"}`; before it, of long work, `{"n", "share"}` |
 | group `brokerlab.LAB.RUN` | batches of events, one message for each flush, text made once |
 
 The layer drops silently when a channel is full, so batches are numbered (`n`), and whoever finds a gap asks
