@@ -154,6 +154,7 @@ def _up(commands: Any) -> None:
 def _test(commands: Any) -> None:
     test = _add(commands, "test", ("testing", "test"), "Run the tests: everything but the browser, then the browser.",
                 epilog="Arguments after -- go to pytest, for example: brokerlab test -- tests/log -x")
+    test.add_argument("--all", action="store_true", help="the slow ones, too, as in CI")
     test.add_argument("pytest", nargs="*", help="arguments for pytest; with any, pytest runs once, with just these")
 
 

@@ -1,4 +1,7 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
+
+The first call has a worker for each core (pytest-xdist), each with a data directory of its own; the browser wants the
+machine for itself. Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI.
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -15,6 +18,7 @@ from collections import Counter
 from lab.cli.places import CHECKOUT
 
 NO_TESTS_COLLECTED = 5
+WORKERS = 4
 _OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors")
 
 
@@ -22,24 +26,37 @@ def test(arguments: argparse.Namespace) -> int:
     """Exit code 0 only when every test passed or was skipped for a reason."""
     if arguments.pytest:
         return _pytest(arguments.pytest)[0]
+    everything = arguments.all or os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    also = "" if everything else " and not slow"
     total: Counter[str] = Counter()
     failed = False
-    for title, marks in (("Everything but the browser", "not browser"), ("The page in a browser", "browser")):
+    parts = (("Everything but the browser", "not browser", _workers()), ("The page in a browser", "browser", 1))
+    for title, marks, workers in parts:
         print(f"== {title} ==", flush=True)
-        code, counts = _pytest(["-m", marks, "-rs", "-q"])
+        code, counts = _pytest(["-m", marks + also, "-rs", "-q"], workers)
         total += counts
         failed = failed or code not in (0, NO_TESTS_COLLECTED)
     bad = total["failed"] + total["errors"] or int(failed)
     print(f"Total: {total['passed']} passed, {bad} failed, {total['skipped']} skipped")
+    if not everything:
+        print("Without the slow ones: brokerlab test --all runs them, too.")
     return 1 if failed or not total["passed"] else 0
 
 
-def _pytest(options: list[str]) -> tuple[int, Counter[str]]:
-    """Run pytest with a data directory of its own and its output passed on; exit code, counts of its last line."""
+def _workers() -> int:
+    return max(1, min(os.cpu_count() or 1, WORKERS))
+
+
+def _pytest(options: list[str], workers: int = 1) -> tuple[int, Counter[str]]:
+    """Run pytest with data directories of its own and its output passed on; exit code, counts of its last line."""
     last = ""
-    command = [sys.executable, "-m", "pytest", *options]
     with tempfile.TemporaryDirectory(prefix="brokerlab-tests-") as data:
         environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": data}
+        command = [sys.executable, "-m", "pytest", *options]
+        if workers > 1:
+            command += ["--dist", "loadfile"]
+            for worker in range(workers):
+                command += ["--tx", f"popen//env:BROKERLAB_DATA={data}/{worker}"]
         pytest = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True)
         assert pytest.stdout is not None
         for line in pytest.stdout:
