@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import CHECKOUT, free_ports
 
-COMMANDS = ["up", "test", "run", "validate", "verify", "dump-log", "bench", "settings"]
+COMMANDS = ["up", "test", "run", "validate", "verify", "replay", "sweep", "dump-log", "bench", "settings", "pictures"]
 
 
 def brokerlab(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
