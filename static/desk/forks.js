@@ -12,7 +12,7 @@ export class Forks {
     this.playOn = true;
     this.compared = null; // {left, right, found, stories} of the comparison that is shown
     this.pair = [null, null];
-    for (const name of ["ask", "choose", "begin", "compare"]) this[name] = this[name].bind(this);
+    for (const name of ["ask", "choose", "begin", "compare", "goTo"]) this[name] = this[name].bind(this);
   }
 
   get commands() {
@@ -67,11 +67,11 @@ export class Forks {
       this.app.notice(this.app.words.t("refused", { error: answer.error ?? "?" }));
       return;
     }
-    const facts = await Promise.all([left, right].map((run) => this.#facts(run)));
-    const since = this.#since(facts);
+    const [facts, beside] = await Promise.all([Promise.all([left, right].map((run) => this.#facts(run))), this.#beside(left, right)]);
+    const since = { seq: beside?.parting.seq ?? 0, t: beside?.parting.t_us ?? 0 };
     const [one, other] = await Promise.all([this.#story(left, since.seq), this.#story(right, since.seq)]);
     const found = difference(answer.runs[left], answer.runs[right]);
-    this.compared = { left: answer.runs[left], right: answer.runs[right], found, since, facts, stories: [one, other], receipts: [null, null] };
+    this.compared = { left: answer.runs[left], right: answer.runs[right], found, since, beside, facts, stories: [one, other], receipts: [null, null] };
     this.app.set({});
     for (const [index, run] of [left, right].entries()) this.#receipt(run, index, this.compared);
   }
@@ -91,12 +91,16 @@ export class Forks {
     return facts.kind === "opened" ? { ...(await api(`/runs/${facts.parent}`).catch(() => ({}))), run: facts.parent } : { ...facts, run };
   }
 
-  /** Where two branches part: the later of them has been forked there from the other, or from the same one. */
-  #since([one, other]) {
-    if (other.parent === one.run) return { seq: other.forked_at_seq ?? 0, t: other.forked_at_us ?? 0 };
-    if (one.parent === other.run) return { seq: one.forked_at_seq ?? 0, t: one.forked_at_us ?? 0 };
-    if (one.parent && one.parent === other.parent) return { seq: Math.min(one.forked_at_seq ?? 0, other.forked_at_seq ?? 0), t: Math.min(one.forked_at_us ?? 0, other.forked_at_us ?? 0) };
-    return { seq: 0, t: 0 };
+  /** Where their journals part, and the longest outage of each; null when that cannot be said. */
+  async #beside(left, right) {
+    return api(`/runs/${left}/comparison?other=${right}`).catch(() => null);
+  }
+
+  /** Look at a run of the comparison at a moment. */
+  async goTo(run, seq) {
+    this.app.closeDialog("compare-dialog");
+    await this.desk.look(run);
+    await this.desk.goToSeq(seq);
   }
 
   async #story(run, seq) {

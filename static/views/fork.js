@@ -2,6 +2,7 @@
 import { commandText, count, seconds } from "../i18n/format.js";
 import { brokerChoices, inPlace, producers, PROTECTIONS, SETTINGS } from "../model/fork.js";
 import { byNumber } from "../model/names.js";
+import { eventOf } from "../model/reduce.js";
 import { GLYPHS } from "../model/story.js";
 import { segments } from "./levers.js";
 import { h } from "./patch.js";
@@ -104,6 +105,38 @@ function receiptOf(receipt, run, facts, words) {
         : h("p", { class: "empty" }, words.t("receipt.loading")));
 }
 
+// -- how long nobody could write, and where they part ------------------------------------------
+/** The longest outage of a run, as a bar beside that of the other. */
+function outageOf({ run, outage }, longest, words) {
+  const long = outage ? outage.until_us - outage.from_us : 0;
+  const told = { run, s: seconds(long), partition: outage?.partition, from: seconds(outage?.from_us ?? 0), until: seconds(outage?.until_us ?? 0) };
+  return h("div", { key: run, class: "outage", "data-outage-of": run }, h("h3", {}, words.t("compare.outage")),
+    h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${longest ? (100 * long) / longest : 0}%` } })),
+    h("p", { class: "hint" }, words.t(!outage ? "compare.outage.none" : outage.over ? "compare.outage.over" : "compare.outage.lasts", told)));
+}
+
+function outages({ beside }, words) {
+  if (!beside) return null;
+  const longest = Math.max(...beside.runs.map(({ outage }) => (outage ? outage.until_us - outage.from_us : 0)));
+  return h("div", { key: "outages", class: "compare-two" }, beside.runs.map((one) => outageOf(one, longest, words)));
+}
+
+/** The first event that only one of them has, on each side. */
+function partingOf(view, { beside }, pair) {
+  const { words, desk } = view;
+  if (!beside) return null;
+  const { seq, t_us: t, rows } = beside.parting;
+  if (rows.every((row) => row === null)) return h("p", { key: "parting", class: "hint", "data-parting": "none" }, words.t("compare.together", { t: seconds(t) }));
+  const first = (row) => {
+    const event = eventOf(row, 0);
+    return `${seconds(event.t)} s ${words.say(event)}`;
+  };
+  return h("section", { key: "parting", "data-parting": seq, "aria-labelledby": "parting-title" },
+    h("h3", { id: "parting-title" }, words.t("compare.parting", { t: seconds(t), n: count(beside.parting.events) })),
+    h("div", { class: "compare-two" }, rows.map((row, side) => h("p", { key: side, class: "parting" }, row ? first(row) : words.t("compare.ended"), " ",
+      h("button", { type: "button", "data-parting-of": pair[side], onclick: () => desk.forks.goTo(pair[side], seq) }, words.t("compare.go", { run: pair[side] }))))));
+}
+
 export function compareDialog(view) {
   const { words, desk } = view;
   const { compared, pair } = desk.forks;
@@ -118,6 +151,8 @@ export function compareDialog(view) {
   return [
     ...head,
     h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => receiptOf(receipt, pair[side], compared.facts[side], words))),
+    outages(compared, words),
+    partingOf(view, compared, pair),
     h("p", { key: "sum", class: `verdict ${found.differing ? "warn" : "good"}` }, found.differing ? `≠ ${words.t("compare.differing", { n: found.differing, of: found.partitions.length })}` : `= ${words.t("compare.same")}`),
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" }, h("table", { class: "partitions small compare" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),

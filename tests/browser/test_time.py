@@ -98,7 +98,15 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     assert "orders-0" in text and "What happened since" in text
     assert seen.page.locator("#compare-dialog .lane-mark").count() >= 2
     picture(seen, "compare")
-    seen.page.keyboard.press("Escape")
+    assert "They part at" in text
+    assert all(text in seen.page.inner_text(f'[data-outage-of="{run}"]') for run, text in ((live, "records for orders-"), (branch, "s")))
+    assert f"Kill: broker {other}" in seen.page.inner_text("[data-parting] .parting >> nth=1")
+    seen.page.click(f'[data-parting-of="{branch}"]')
+    seen.wait(f"lab.feed.run === '{branch}' && !lab.clock.live")
+    forked = seen.value("lab.app.desk.forks.compared.beside.parting.seq")
+    assert seen.value("lab.history.seqAt(lab.clock.viewed)") == forked
+    seen.page.click(f'[data-run="{live}"]')
+    seen.wait(f"lab.feed.run === '{live}'")
     seen.page.click(f'[data-close="{branch}"]')
     seen.wait("lab.app.desk.runs.open.length === 1")
     again.wait(f"lab.feed.run === '{live}'")

@@ -201,6 +201,11 @@ def test_a_fork_goes_on_from_a_moment_with_other_commands_and_is_closed(rest: Re
     stopped = rest.get(f"labs/lab/topics/orders/records?run={fork}&replica=1").json
     assert (stopped["running"], stopped["high_watermark"]) == (False, None)
     refused(rest.get(f"runs/{fork}/verify"), 409, "run", "is open")
+    beside = rest.get(f"runs/{rest.lab.run_id}/comparison?other={fork}").json
+    assert [run["run"] for run in beside["runs"]] == [rest.lab.run_id, fork]
+    assert 0 < beside["parting"]["seq"] <= seq, "the last row that both journals have"
+    assert beside["parting"]["rows"][1][5]["command"]["do"] == "kill"
+    refused(rest.get(f"runs/{fork}/comparison?other=9999"), 404, "run")
     assert rest.delete(f"labs/lab/runs/{fork}").status == 204
     assert rest.get(f"runs/{fork}/verify").json["same"] is True
     opened = rest.post(f"labs/lab/runs/{fork}/open").json

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
 from pydantic import Field
 
+from lab.experiments.comparison import compared
 from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
 from lab.experiments.forks import fork_of
 from lab.live import OPENED
@@ -134,6 +135,21 @@ async def fork(request: HttpRequest, run: str) -> HttpResponse:
     response = answer(job.view(), 202)
     response["Location"] = f"/api/jobs/{job.id}"
     return response
+
+
+@router.get(
+    "/runs/{run}/comparison",
+    response={200: schemas.Comparison, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
+    summary="Where two runs part, and the longest outage of each",
+)
+async def comparison(request: HttpRequest, run: str, other: str) -> HttpResponse:
+    """`parting`: the last event that both have (`seq`, `t_us`), how many they share, and in `rows` the next event of
+    each, as in `labs/lab/events`. `outage`: the longest time in which records waited in a partition and none was
+    acknowledged. Open runs up to now."""
+    paths = [run_directory(name) for name in (run, other)]
+    for name in (run, other):
+        await flushed(name)
+    return answer(await asyncio.to_thread(compared, *paths))
 
 
 @router.get(

@@ -179,6 +179,38 @@ class Receipt(Thing):
     reordered: int
 
 
+class Outage(Schema):
+    """Records waited from `from_us` to `until_us`; `over`: then one was acknowledged."""
+
+    partition: str
+    from_us: int
+    until_us: int
+    over: bool
+
+
+class RunOutage(Schema):
+    """A run and its longest outage; null when no record ever waited."""
+
+    run: str
+    outage: Outage | None
+
+
+class Parting(Schema):
+    """The last common event, how many are common, and the next one of each run (null: it has no more)."""
+
+    seq: int
+    t_us: int
+    events: int
+    rows: list[list[Any] | None]
+
+
+class Comparison(Schema):
+    """Two runs side by side."""
+
+    runs: list[RunOutage]
+    parting: Parting
+
+
 class Verdict(Schema):
     """Whether a run's journal came out byte for byte."""
 

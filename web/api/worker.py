@@ -29,6 +29,7 @@ from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError, shown
 from lab.experiments import forks
+from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
 from lab.experiments.run import Execution, RunError
 from lab.experiments.verify import verify
@@ -78,7 +79,7 @@ def run_scenario(request: dict[str, Any]) -> dict[str, Any]:
     result = execution.run()
     if "parent" in request:
         parent = Path(request["parent"])
-        parted = forks.parting(parent, execution.files.path)
+        parted = parting(parent, execution.files.path)
         execution.files.describe(parent=parent.name, forked_at_seq=parted.seq, forked_at_us=parted.t_us)
     return {**result.to_dict(), "virtual_s": result.virtual_s, "wall_s": round(result.wall_s, 3)}
 

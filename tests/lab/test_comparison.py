@@ -1,0 +1,91 @@
+"""Two runs side by side: the event where they part, and the longest time without an acknowledgement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from lab.experiments.comparison import Outage, compared, longest_outage, parting
+from lab.experiments.directory import JOURNAL, OPERATIONS
+from lab.experiments.run import run_scenario
+from lab.scenarios import grammar
+
+PAST = [[1, 0, "world", "process_started", 0, {}], [2, 10, "broker-1", "log_appended", 0, {}], [2, 10, "broker-1", "hw", 0, {}]]
+
+
+def run_of(path: Path, rows: list[Any], operations: list[dict[str, Any]] = []) -> Path:  # noqa: B006 (not changed)
+    path.mkdir()
+    (path / JOURNAL).write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    (path / OPERATIONS).write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in operations))
+    return path
+
+
+def send(t: int, kind: str, number: int, partition: int = 0, acks: int = -1, created: int = 0) -> dict[str, Any]:
+    return {"created_us": created or t, "t": t, "process": "producer", "kind": kind, "op": "send", "id": f"1-{number}", "topic": "orders",
+            "partition": partition, "acks": acks}  # fmt: skip
+
+
+def test_runs_part_behind_their_last_common_event_and_the_next_of_each_is_told(tmp_path: Path) -> None:
+    one, other = [3, 20, "broker-1", "killed", 0, {}], [4, 30, "broker-2", "paused", 0, {}]
+    found = parting(run_of(tmp_path / "a", [*PAST, one]), run_of(tmp_path / "b", [*PAST, other]))
+    assert (found.seq, found.t_us, found.events, found.rows) == (2, 10, 3, (one, other))
+
+
+def test_rows_of_one_number_are_one_event(tmp_path: Path) -> None:
+    """Behind event 2 they differ in the middle of it: what both have ends before."""
+    found = parting(run_of(tmp_path / "a", PAST), run_of(tmp_path / "b", [*PAST[:2], [2, 10, "broker-1", "other", 0, {}]]))
+    assert found.seq == 1
+    assert found.events == 2
+
+
+def test_a_run_that_is_shorter_has_not_parted(tmp_path: Path) -> None:
+    more = [3, 20, "broker-1", "killed", 0, {}]
+    found = parting(run_of(tmp_path / "a", PAST), run_of(tmp_path / "b", [*PAST, more]))
+    assert (found.seq, found.rows) == (2, (None, more))
+    same = parting(tmp_path / "a", tmp_path / "a")
+    assert (same.seq, same.events, same.rows) == (2, 3, (None, None))
+
+
+def test_a_line_that_is_still_being_written_is_not_read(tmp_path: Path) -> None:
+    left, right = run_of(tmp_path / "a", PAST), run_of(tmp_path / "b", PAST)
+    with open(right / JOURNAL, "ab") as file:
+        file.write(b'[3,20,"bro')
+    assert parting(left, right).rows == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], None),
+        ([send(5, "invoke", 1, acks=0), send(5, "ok", 1, acks=0)], None),
+        ([send(5, "invoke", 1), send(9, "ok", 1)], Outage("orders-0", 5, 9, True)),
+        ([send(5, "invoke", 1), send(6, "invoke", 2), send(9, "ok", 1), send(20, "ok", 2)], Outage("orders-0", 9, 20, True)),
+        ([send(5, "invoke", 1), send(9, "ok", 1), send(500, "invoke", 2), send(503, "ok", 2)], Outage("orders-0", 5, 9, True)),
+        ([send(5, "invoke", 1), send(9, "fail", 1), send(10, "invoke", 2), send(15, "ok", 2)], Outage("orders-0", 5, 15, True)),
+        ([send(5, "invoke", 1), send(9, "fail", 1)], Outage("orders-0", 5, 9, False)),
+        ([send(5, "invoke", 1), send(9, "ok", 1), send(90, "invoke", 2, created=20), send(91, "ok", 2)], Outage("orders-0", 20, 91, True)),
+        ([send(5, "invoke", 1), send(9, "ok", 1), send(90, "invoke", 2, created=6), send(91, "ok", 2)], Outage("orders-0", 9, 91, True)),
+        ([send(5, "invoke", 1, 3), send(8, "invoke", 2), send(40, "ok", 2)], Outage("orders-3", 5, 40, False)),
+    ],
+    ids=["nothing sent", "acks=0", "one", "since the last ack", "nothing waits between", "refused and sent again", "refused",
+         "held back", "created before the last ack", "never answered"],
+)  # fmt: skip
+def test_an_outage_is_the_time_in_which_records_wait_and_none_is_acknowledged(
+    rows: list[dict[str, Any]], expected: Outage | None
+) -> None:
+    assert longest_outage(rows) == expected
+
+
+def test_a_lesson_and_its_other_course_part_where_the_fork_begins(tmp_path: Path) -> None:
+    scenario = grammar.load("session-expiry")
+    one = run_scenario(scenario, out=tmp_path / "one")
+    other = run_scenario(grammar.variant_of(grammar.load("session-expiry"), "fork"), out=tmp_path / "other")
+    assert one.passed and other.passed
+    found = compared(tmp_path / "one", tmp_path / "other")
+    rows = found["parting"]["rows"]
+    assert [row[2] for row in rows] == ["command", "command"]
+    assert [row[5]["command"]["do"] for row in rows] == ["pause", "kill"]
+    assert [2_000_000 < run["outage"]["until_us"] - run["outage"]["from_us"] < 5_500_000 for run in found["runs"]] == [True, True]
