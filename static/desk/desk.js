@@ -150,7 +150,7 @@ export class Desk {
     this.work = null;
     this.app.set({});
     if (answer.ok) return answer;
-    this.app.notice(answer.lost ? this.app.words.t("refused.lost") : this.app.words.t("refused", { error: answer.error ?? "?" }));
+    this.app.notice(answer.lost ? this.app.words.t("refused.lost") : this.app.refusal(answer));
     return null;
   }
 

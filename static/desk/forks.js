@@ -46,7 +46,7 @@ export class Forks {
   async at({ seq, t }, commands, playOn) {
     const answer = await this.desk.busy("fork.making", { t }, { what: "fork", seq, t: Math.round(t), commands });
     if (!answer) return null;
-    for (const { command, error } of answer.refused) this.app.notice(this.app.words.t("fork.refused", { command, error }));
+    for (const { command, ...why } of answer.refused) this.app.notice(this.app.words.t("fork.refused", { command, error: this.app.refusal(why) }));
     await this.desk.look(answer.run);
     await this.desk.list();
     if (playOn) await this.app.command({ do: "time", speed: "play" });
@@ -64,7 +64,7 @@ export class Forks {
     this.app.openDialog("compare-dialog");
     const answer = await this.desk.ask({ what: "outline", names: [left, right] });
     if (!answer.ok) {
-      this.app.notice(this.app.words.t("refused", { error: answer.error ?? "?" }));
+      this.app.notice(this.app.refusal(answer));
       return;
     }
     const [facts, beside] = await Promise.all([Promise.all([left, right].map((run) => this.#facts(run))), this.#beside(left, right)]);

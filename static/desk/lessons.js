@@ -213,7 +213,7 @@ export class Lessons {
   /** The commands of the run that is looked at: {yaml, link, name}, or null. */
   async #export() {
     const answer = await this.desk.ask({ what: "export", name: this.desk.run });
-    if (!answer.ok) this.app.notice(this.app.words.t("refused", { error: answer.code ? this.app.words.t(answer.code) : answer.error ?? "?" }));
+    if (!answer.ok) this.app.notice(answer.code ? this.app.words.t("refused", { error: this.app.words.t(answer.code) }) : this.app.refusal(answer));
     return answer.ok ? answer : null;
   }
 

@@ -2,7 +2,8 @@
  * Why a command was refused, in the reader's language, where the reason is a known one.
  *
  * The server says it in English with the place (`set.min.insync.replicas`); what is known by its shape gets
- * the key of a sentence and its parameters, everything else stays as it came.
+ * the key of a sentence and its parameters; of everything else the server's own words are quoted, in Korean (`ko`)
+ * where it knows them.
  */
 const KNOWN = [
   [/^(\S+) is (stopped|paused|running) already$/, "already", ["node", "state"]],
@@ -51,8 +52,8 @@ export function known(error) {
 }
 
 /** A refusal as a sentence: the reason, then the place if it names one that helps. */
-export function refusal({ error, place }, words) {
+export function refusal({ error, place, ko }, words) {
   const found = known(error);
-  const text = found ? words.t(found.key, found.params) : words.t("refused", { error: error ?? "?" });
+  const text = found ? words.t(found.key, found.params) : words.t("refused", { error: (words.language === "ko" && ko) || error || "?" });
   return place && /[.[]/.test(place) ? words.t("refused.at", { text, place }) : text;
 }

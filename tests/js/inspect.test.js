@@ -4,7 +4,7 @@ import { Inquiry } from "../../static/inspect/inquiry.js";
 import { difference, isFault, registryKey, shortName } from "../../static/inspect/measure.js";
 import { Runner, plan } from "../../static/model/macros.js";
 import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
-import { known } from "../../static/model/refusals.js";
+import { known, refusal } from "../../static/model/refusals.js";
 import { requestAt } from "../../static/model/request.js";
 import { fieldsOfBytes, pieces } from "../../static/views/bytes.js";
 import { commandLines } from "../../static/views/tabs/attach.js";
@@ -103,4 +103,11 @@ test("every client has a command with the brokers' addresses", () => {
   const lines = commandLines("127.0.0.1:9092", "orders");
   assert.ok(lines.length >= 9);
   for (const [key, text] of lines) assert.ok(text.includes("127.0.0.1:9092"), key);
+});
+
+test("an unknown refusal is quoted in Korean where the server knows it, else in English", () => {
+  const words = (language) => ({ language, t: (key, { error }) => `${key}: ${error}` });
+  assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("ko")), "refused: names: 이상함");
+  assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("en")), "refused: names: odd");
+  assert.equal(refusal({ error: "names: odd" }, words("ko")), "refused: names: odd");
 });

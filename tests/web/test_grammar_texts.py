@@ -28,13 +28,13 @@ def reasons() -> list[str]:
     for path in READERS:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REFUSALS:
-                text = _filled(node.args[-1])
+                text = filled(node.args[-1])
                 if text:
                     found[text] = None
     return list(found)
 
 
-def _filled(node: ast.expr) -> str:
+def filled(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
     if not isinstance(node, ast.JoinedStr):

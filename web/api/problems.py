@@ -6,7 +6,8 @@
 ```
 `type` stays the same for ever and is what a program looks at; `title` says the same in the language of
 Accept-Language, `detail` what it is this time, `place` which part of what was sent (or which parameter) is wrong.
-Details come in English, as from the command line, and in Korean where their pattern is known (`problems.ko.json`).
+Details come in English, as from the command line, and in Korean where their pattern is known (`problems.ko.json`);
+one that is not is quoted as known in English only.
 """
 
 from __future__ import annotations
@@ -77,6 +78,18 @@ def told(detail: str, language: str) -> str:
     return detail
 
 
+def told_or_quoted(detail: str, language: str) -> str:
+    """The same; one that no pattern fits is quoted, and said to be known in English only."""
+    found = told(detail, language)
+    is_foreign = found == detail and language != "en" and _has_words(detail, language)
+    return words_of("problems", language)["other"].format(detail) if is_foreign else found
+
+
+def _has_words(detail: str, language: str) -> bool:
+    """Whether a detail is still in English: nothing of the reader's script, and more than a name."""
+    return not (language == "ko" and re.search("[가-힣]", detail)) and " " in detail
+
+
 def _phrase(text: str, language: str) -> str:
     for pattern, words in _patterns("grammar", "parts", language):
         found = pattern.fullmatch(text)
@@ -99,7 +112,7 @@ def body(
     title = words_of("problems", language)["titles"].get(kind, detail)
     found: dict[str, Any] = {"type": f"{TYPES}#{kind}", "title": title, "status": status}
     if detail:
-        found["detail"] = told(detail, language)
+        found["detail"] = told_or_quoted(detail, language)
     if place is not None:
         found["place"] = place
     return orjson.dumps({**found, **more}, default=str)
@@ -172,7 +185,7 @@ def _shaped(error: Mapping[str, Any], language: str) -> dict[str, str]:
     if source == "body":
         where = where[1:]
     place = shown(tuple(part for part in where if isinstance(part, int) or not part.startswith("<"))) or str(source)
-    return {"detail": told(str(error.get("msg", "is not valid")), language), "place": place}
+    return {"detail": told_or_quoted(str(error.get("msg", "is not valid")), language), "place": place}
 
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:

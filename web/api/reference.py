@@ -13,6 +13,7 @@ from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
+from lab.clusters.inspect_config import korean
 from lab.clusters.vocabulary import KINDS
 from web.api import schemas
 from web.api.asking import answer
@@ -25,7 +26,8 @@ async def settings(
     request: HttpRequest, name: str = "", of: Literal["broker", "topic"] | None = None,
     limit: Annotated[int, Field(ge=1, le=1000)] = 1000, offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
 ) -> HttpResponse:  # fmt: skip
-    """Kafka's names, defaults (of 3.9, and of 4.x where they differ), limits, meaning. `name`: a part of it."""
+    """Kafka's names, defaults (of 3.9, and of 4.x where they differ), limits, meaning (`ko`: in Korean). `name`: a part
+    of it."""
     found = [one for one in _settings() if name in one["name"] and of in (None, one["of"])]
     return answer({"items": found[offset : offset + limit], "total": len(found)})
 
@@ -42,7 +44,7 @@ def _setting(of: str, setting: Setting) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": setting.name, "of": of, "type": setting.type.name, "default": setting.default_in(ZOOKEEPER),
         "default_4": setting.default_in(KRAFT), "accepts": list(dict.fromkeys(checks)), "only_in": setting.era,
-        "doc": setting.doc,
+        "doc": setting.doc, "ko": korean()[setting.name],
     }  # fmt: skip
     if of == "broker":
         return {**found, "changes": str(setting.mode)}

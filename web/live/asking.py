@@ -30,6 +30,7 @@ from lab.branch import BranchError
 from lab.checkers.flights import NoMessage, look, wanted_of
 from lab.experiments.directory import DirectoryError, read_facts
 from lab.recall import recall
+from web.api.problems import told
 from web.live.hub import Hub
 from web.live.outline import outline
 from web.live.sharing import NotShared, exported
@@ -56,11 +57,17 @@ async def answer(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell)
             raise Refused(f"unknown question {message.get('what')!r}, expected one of {', '.join(KINDS)}")
         found = await ask(main, looked_at, message, tell)
     except (BranchError, CommandError, DirectoryError, NoMessage, Refused) as error:
-        return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, "error": str(error)})
+        return json.dumps({"k": "ack", "id": message.get("id"), "ok": False, **in_words(str(error))})
     except NotShared as error:
         refusal = {"ok": False, "error": str(error), "code": error.code, "place": error.place}
         return json.dumps({"k": "ack", "id": message.get("id"), **refusal})
     return f'{{"k":"ack","id":{number},"ok":true,{found[1:]}'
+
+
+def in_words(error: str) -> dict[str, str]:
+    """A refusal as it is sent: in English, and in Korean where that is known; each viewer reads his own language."""
+    korean = told(error, "ko")
+    return {"error": error} if korean == error else {"error": error, "ko": korean}
 
 
 def _hosted(main: Hub) -> Any:
@@ -102,7 +109,7 @@ async def fork(main: Hub, looked_at: Hub, message: dict[str, Any], tell: Tell) -
     for command in commands:
         result = await asyncio.wrap_future(branch.submit(command))
         if not result.get("ok"):
-            refused.append({"command": command, "error": result.get("error", "refused")})
+            refused.append({"command": command, **in_words(result.get("error", "refused"))})
     return json.dumps({**branch.view(), "refused": refused})
 
 

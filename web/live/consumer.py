@@ -126,7 +126,8 @@ class LabConsumer(AsyncWebsocketConsumer):
         await self.send(await asking.answer(hub, self.hub, message, tell))
 
     async def _ack(self, number: Any, answer: dict[str, Any]) -> None:
-        await self.send(json.dumps({**answer, "k": "ack", "id": number}))
+        words = asking.in_words(str(answer["error"])) if "error" in answer else {}
+        await self.send(json.dumps({**answer, **words, "k": "ack", "id": number}))
 
     async def _write(self) -> None:
         """Snapshot when behind, else what waits, else a heartbeat; ends with the connection."""
