@@ -81,6 +81,41 @@ def test_a_request_is_put_together(seen: LabPage) -> None:
     assert "Produce" in found and "NONE" in found
 
 
+def test_nothing_below_what_is_under_way_moves_when_the_cluster_stands_still(seen: LabPage) -> None:
+    tab(seen, "request")
+    seen.wait("document.querySelector('#tab-panel [data-request]') !== null")
+    seen.page.click("#tab-panel [data-request] >> nth=0")
+    place = "[...document.querySelectorAll('#tab-panel > h3')].map((one) => Math.round(one.getBoundingClientRect().top)).slice(0, 3)"
+    seen.page.mouse.move(5, 5)
+    before = seen.value(place)
+    seen.command(do="delay_link", between=["producer-orders", 1], delay_ms=600, one_way=True)
+    seen.command(do="delay_link", between=["producer-orders", 2], delay_ms=600, one_way=True)
+    seen.command(do="delay_link", between=["producer-orders", 3], delay_ms=600, one_way=True)
+    seen.wait("lab.app.standing.length > 1")
+    assert seen.value(place) == before
+    seen.command(do="time", speed="pause")
+    seen.wait("lab.clock.cluster.paused && lab.app.standing.length > 0 && document.querySelector('[data-deliver]') !== null")
+    assert seen.value(place) == before
+    seen.page.keyboard.press("ArrowLeft")
+    seen.wait("!lab.clock.live && document.querySelector('[data-deliver]') === null")
+    assert seen.value(place) == before
+    seen.page.keyboard.press("l")
+    seen.command(do="time", speed="play")
+    seen.command(do="stop_all_faults")
+
+
+def test_the_list_of_requests_holds_still_under_the_pointer(seen: LabPage) -> None:
+    tab(seen, "request")
+    shown = "[...document.querySelectorAll('#tab-panel [data-request]')].map((one) => one.dataset.request).join()"
+    seen.wait(f"{shown} !== ''")
+    seen.page.hover("#tab-panel [data-request] >> nth=3")
+    before, events = seen.value(shown), seen.value("lab.history.end")
+    seen.wait(f"lab.history.end > {events} + 50")
+    assert seen.value(shown) == before
+    seen.page.mouse.move(5, 5)
+    seen.wait(f"{shown} !== '{before}'")
+
+
 def test_what_is_under_way_is_seen_and_one_of_it_is_delivered_next(seen: LabPage) -> None:
     for broker in (1, 2, 3):
         seen.command(do="delay_link", between=["producer-orders", broker], delay_ms=600, one_way=True)
@@ -124,7 +159,7 @@ def test_a_message_of_the_past_is_shown_byte_by_byte(seen: LabPage) -> None:
             lab.app.lookAt(at); return lab.history.at(at).params.correlation; })()"""
     )
     # The panel may still show another message.
-    seen.wait(f"document.querySelector('#tab-panel .look-title').innerText === 'Produce v11 #{correlation}'")
+    seen.wait(f"document.querySelector('#tab-panel [data-looked]')?.innerText === 'Produce v11 #{correlation}'")
     seen.page.click('[data-segment="message:answer"]')
     # The run is executed again up to that message, while the lab goes on beside it.
     seen.wait("document.querySelector('#tab-panel .byte-fields') !== null && !lab.app.messages.shown.waiting", seconds=30)

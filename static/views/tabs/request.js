@@ -60,15 +60,17 @@ function flight(view, one) {
       : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
 }
 
-/** What is under way now; only the first of a link can be the next. */
+/** What is under way now; only the first of a link can be the next. A box of one height, so that nothing below it ever moves. */
 function underWay(view) {
   const { words, clock } = view;
-  if (!clock.live) return null;
-  const { standing } = view;
+  const { paused } = clock.cluster;
+  const standing = clock.live ? view.standing : [];
+  const key = !clock.live ? "flights.past" : standing.length ? (paused ? "flights.hint" : "flights.running") : paused ? "flights.none" : "flights.none_running";
   return [
     title("flights", words.t("flights.title", { n: standing.length })),
-    standing.length ? [hint("flights-hint", words.t(clock.cluster.paused ? "flights.hint" : "flights.running")), h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one)))]
-      : hint("flights-none", words.t(clock.cluster.paused ? "flights.none" : "flights.none_running")),
+    h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n: standing.length }) },
+      hint("flights-hint", words.t(key)),
+      standing.length > 0 && h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one)))),
   ];
 }
 
@@ -101,7 +103,7 @@ function one(view, position) {
   const request = requestAt(history, position);
   const name = (node) => (node === null ? "?" : words.name(node));
   return [
-    h("h3", { key: "name", class: "look-title" }, request ? `${request.api}${request.version === null ? "" : ` v${request.version}`} #${request.correlation}` : words.say(event)),
+    h("h3", { key: "name", class: "look-title", "data-looked": position }, request ? `${request.api}${request.version === null ? "" : ` v${request.version}`} #${request.correlation}` : words.say(event)),
     request && facts([[words.t("request.from"), name(request.client)], [words.t("request.to"), name(request.broker)], request.clientId && ["client.id", request.clientId],
       [words.t("request.took"), request.took === null ? words.t("request.open") : ms(request.took)], [words.t("request.answer"), request.error === null ? "…" : request.error === "NONE" ? "✓ NONE" : `✕ ${request.error}`]]),
     request && [title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")), course(view, request), lose(view, request), messageBytes(view, request)],
@@ -109,24 +111,36 @@ function one(view, position) {
   ];
 }
 
+/** The last requests; the list holds still while the pointer is over it or the focus in it. */
 function recent(view) {
   const { history, clock, words } = view;
-  const found = [];
-  for (let at = clock.viewed - 1; at >= history.begin && at > clock.viewed - 800 && found.length < RECENT; at -= 1) {
-    const event = history.at(at);
-    if (event.code === "request_sent" || (event.code === "request_received" && /^\d+$/.test(String(event.params.source)))) found.push([at, event]);
-  }
+  const held = view.heldRecent?.every((at) => history.at(at)) ? view.heldRecent : null;
+  const found = held ?? lastRequests(history, clock.viewed);
+  const hold = () => { view.heldRecent = found; };
+  const letGo = () => { view.heldRecent = null; };
   return [
     title("recent", words.t("request.recent")),
-    h("ul", { key: "recent-list", class: "znodes" }, found.map(([at, event]) => h("li", { key: at }, h("button", { type: "button", class: "plain more", "data-request": at, onclick: () => view.lookAt(at) }, `${event.params.api} #${event.params.correlation}`),
-      h("span", {}, `${words.name(event.node === "world" ? "world" : String(event.params.source ?? event.node))} → ${words.name(String(event.params.to ?? event.node))}`)))),
+    h("ul", { key: "recent-list", class: "znodes", onpointerenter: hold, onpointerleave: letGo }, found.map((at) => {
+      const event = history.at(at);
+      return h("li", { key: at }, h("button", { type: "button", class: "plain more", "data-request": at, onfocus: hold, onblur: letGo, onclick: () => view.lookAt(at) }, `${event.params.api} #${event.params.correlation}`),
+        h("span", {}, `${words.name(event.node === "world" ? "world" : String(event.params.source ?? event.node))} → ${words.name(String(event.params.to ?? event.node))}`));
+    })),
   ];
 }
 
+function lastRequests(history, viewed) {
+  const found = [];
+  for (let at = viewed - 1; at >= history.begin && at > viewed - 800 && found.length < RECENT; at -= 1) {
+    const event = history.at(at);
+    if (event.code === "request_sent" || (event.code === "request_received" && /^\d+$/.test(String(event.params.source)))) found.push(at);
+  }
+  return found;
+}
+
+/** What is under way, the request that is looked at, the last ones: always in this order. */
 export function requestTab(view) {
-  const { history, words, selected, looked, clock } = view;
+  const { history, words, selected, looked } = view;
   const position = looked ?? (selected !== null && isRequest(history.at(selected)) ? selected : null);
   const there = position !== null && history.at(position);
-  const paused = clock.live && clock.cluster.paused;
-  return [!there && hint("how", words.t("request.how")), paused && underWay(view), there && one(view, position), !paused && underWay(view), recent(view)];
+  return [underWay(view), there ? one(view, position) : hint("how", words.t("request.how")), recent(view)];
 }
