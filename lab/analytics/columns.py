@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,18 +31,22 @@ _AT = {name: index for index, name in enumerate(PLACES)}
 
 @dataclass(slots=True)
 class Chunk:
-    """Batches of one file: `headers` and `positions` one a batch, `places` and `owners` one a record."""
+    """Batches of one file: `headers`, `positions` and `counts` one a batch, `places` a column a record."""
 
     place: SegmentPlace
     headers: Array
     positions: Array
     data: Array
     places: Array
-    owners: Array
+    counts: Array
 
     def of_batch(self, values: Array) -> Array:
         """A value of each batch, for each of its records."""
-        return values[self.owners]
+        return np.repeat(values, self.counts)
+
+    def place_of(self, name: str) -> Array:
+        """What one of PLACES is for each record."""
+        return self.places[_AT[name]]
 
     def field(self, name: str) -> Array:
         return self.headers[name].astype(np.int64)
@@ -51,7 +56,12 @@ class Chunk:
 
 
 def constant(value: Any, kind: pa.DataType, count: int) -> pa.Array:
-    """The same value in every row."""
+    """The same value in every row: the beginning of an array that is kept for the next chunk."""
+    return _constant(value, kind, 1 << max(count - 1, 0).bit_length()).slice(0, count)
+
+
+@lru_cache(64)
+def _constant(value: Any, kind: pa.DataType, count: int) -> pa.Array:
     return pa.nulls(count, kind) if value is None else pa.repeat(pa.scalar(value, kind), count)
 
 
@@ -63,8 +73,8 @@ def place_columns(place: SegmentPlace) -> dict[str, Any]:
 
 def _bytes_column(name: str) -> Callable[[Chunk], pa.Array]:
     def column(chunk: Chunk) -> pa.Array:
-        size = chunk.places[:, _AT[f"{name}_size"]]
-        offsets, data = gather(chunk.data, chunk.places[:, _AT[f"{name}_at"]], size)
+        size = chunk.place_of(f"{name}_size")
+        offsets, data = gather(chunk.data, chunk.place_of(f"{name}_at"), size)
         there = size >= 0
         valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
         return pa.Array.from_buffers(pa.binary(), len(size), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -75,7 +85,7 @@ def _bytes_column(name: str) -> Callable[[Chunk], pa.Array]:
 def _timestamps(chunk: Chunk) -> pa.Array:
     append_time = chunk.flag(0x08)
     base = np.where(append_time, chunk.field("max_timestamp"), chunk.field("base_timestamp"))
-    delta = chunk.places[:, _AT["timestamp_delta"]]
+    delta = chunk.place_of("timestamp_delta")
     if append_time.any():
         delta = np.where(chunk.of_batch(append_time), 0, delta)
     return _instants(chunk.of_batch(base) + delta)
@@ -87,28 +97,26 @@ def _instants(milliseconds: Array) -> pa.Array:
 
 def _sequences(chunk: Chunk) -> pa.Array:
     base = chunk.of_batch(chunk.field("base_sequence"))
-    sequence = (base + chunk.places[:, _AT["offset_delta"]]) & 0x7FFFFFFF
+    sequence = (base + chunk.place_of("offset_delta")) & 0x7FFFFFFF
     return pa.array(np.where(base < 0, -1, sequence).astype(np.int32))
 
 
-def _codec_names(headers: Array, owners: Array | None) -> pa.Array:
-    codes = headers["attributes"].astype(np.int64) & 0x07
-    names = _CODECS.take(pa.array(codes))
-    return names if owners is None else names.take(pa.array(owners))
+def _codec_names(attributes: Array) -> pa.Array:
+    return _CODECS.take(pa.array(attributes.astype(np.int64) & 0x07))
 
 
 def _headers(chunk: Chunk) -> pa.Array:
-    counts = chunk.places[:, _AT["headers"]]
+    counts = chunk.place_of("headers")
     if not counts.any():
         return pa.nulls(len(counts), ARROW[HEADERS])
-    rows: list[list[dict[str, Any]] | None] = [None] * len(counts)
+    at, rows = chunk.place_of("headers_at"), [None] * len(counts)
     for row in np.flatnonzero(counts):
-        rows[row] = read_record_headers(chunk.data, int(chunk.places[row, _AT["headers_at"]]))
+        rows[row] = read_record_headers(chunk.data, int(at[row]))
     return pa.array(rows, ARROW[HEADERS])
 
 
 def read_record_headers(data: Array, at: int) -> list[dict[str, Any]]:
-    """Headers of one record, whose lengths have been looked at by nobody yet."""
+    """Headers of one record; `locate_records` has seen that their lengths fit."""
     view = memoryview(data)
     count, at = read_varint(view, at)  # type: ignore[arg-type]
     found = []
@@ -128,12 +136,12 @@ def _number(name: str) -> Callable[[Chunk], Array]:
 
 _RECORD: dict[str, Callable[[Chunk], Any]] = {
     "key": _bytes_column("key"), "value": _bytes_column("value"), "headers": _headers,
-    "offset": lambda chunk: chunk.of_batch(chunk.field("base_offset")) + chunk.places[:, _AT["offset_delta"]],
+    "offset": lambda chunk: chunk.of_batch(chunk.field("base_offset")) + chunk.place_of("offset_delta"),
     "timestamp": _timestamps, "timestampType": lambda chunk: chunk.of_batch(chunk.flag(0x08)).astype(np.int32),
     "position": lambda chunk: chunk.of_batch(chunk.positions), "sequence": _sequences,
     "base_offset": _number("base_offset"), "leader_epoch": _number("leader_epoch"), "magic": _number("magic"),
     "producer_id": _number("producer_id"), "producer_epoch": _number("producer_epoch"), "crc": _number("crc"),
-    "codec": lambda chunk: _codec_names(chunk.headers, chunk.owners),
+    "codec": lambda chunk: _codec_names(chunk.of_batch(chunk.headers["attributes"])),
     "transactional": lambda chunk: chunk.of_batch(chunk.flag(0x10)),
     "control": lambda chunk: chunk.of_batch(chunk.flag(0x20)),
 }  # fmt: skip
@@ -141,7 +149,7 @@ _RECORD: dict[str, Callable[[Chunk], Any]] = {
 
 def record_columns(chunk: Chunk, schema: pa.Schema) -> pa.RecordBatch:
     """The records of a chunk as the columns of `schema`."""
-    count, same = len(chunk.owners), place_columns(chunk.place)
+    count, same = chunk.places.shape[1], place_columns(chunk.place)
     made = []
     for field in schema:
         maker = _RECORD.get(field.name)
@@ -159,7 +167,7 @@ _BATCH: dict[str, Callable[[Array], Any]] = {
     "last_offset": lambda headers: headers["base_offset"].astype(np.int64) + headers["last_offset_delta"],
     "base_timestamp": lambda headers: _instants(headers["base_timestamp"].astype(np.int64)),
     "max_timestamp": lambda headers: _instants(headers["max_timestamp"].astype(np.int64)),
-    "codec": lambda headers: _codec_names(headers, None),
+    "codec": lambda headers: _codec_names(headers["attributes"]),
     "transactional": lambda headers: (headers["attributes"].astype(np.int64) & 0x10) != 0,
     "control": lambda headers: (headers["attributes"].astype(np.int64) & 0x20) != 0,
 }

@@ -8,7 +8,7 @@ headers lie. The bytes of keys and values are then copied once, into what become
 |---|---|---|
 | 1 | `find_batches` | position and size of each batch of a buffer, and where the chain breaks |
 | 2 | `read_headers` | the 61 bytes of all headers as one array with named fields |
-| 3 | `find_damaged` | which batches do not fit their CRC-32C |
+| 3 | `checksums` | the CRC-32C of each batch |
 | 4 | `locate_records` | offset, timestamp, places of key, value, headers of each record |
 | 5 | `gather` | the bytes at such places, one behind the other, with Arrow's offsets |
 
@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 from crc32c import crc32c
 from numba import njit
+
+from lab.analytics.memory import byte_at, copy_bytes
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +41,7 @@ WHOLE, CUT, BAD_LENGTH, BAD_MAGIC = range(4)
 FINE, BAD_RECORD = 0, 1
 _LONG_BATCH = 4096
 _SHIFT_LIMIT = 70
+_63_BITS = 0x7FFFFFFFFFFFFFFF
 
 
 def _crc_tables() -> Array:
@@ -141,90 +144,100 @@ def checksums(data: Array, positions: Array, sizes: Array) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _varint(data, at, end):  # type: ignore[no-untyped-def]
-    value, shift = np.uint64(0), np.uint64(0)
-    while at < end:
-        byte = data[at]
+@njit(cache=True, nogil=True)
+def _varint(at, end):  # type: ignore[no-untyped-def]
+    """(value, address behind it) of the varint at an address; (0, -1) when it does not end in front of `end`."""
+    value, shift = np.int64(0), 0
+    while at < end and shift < _SHIFT_LIMIT:
+        byte = byte_at(at)
         at += 1
-        value |= np.uint64(byte & 0x7F) << shift
+        value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1)), at
-        shift += np.uint64(7)
-        if shift >= 70:
-            break
+            return (value >> 1) & _63_BITS ^ -(value & 1), at
+        shift += 7
     return np.int64(0), np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def _record(data, at, end, row, out):  # type: ignore[no-untyped-def]
-    """One record into row `row`; where the next begins, or -1."""
-    length, at = _varint(data, at, end)
-    if at < 0 or length < 1 or at + length > end:
-        return np.int64(-1)
-    stop = at + length
-    out[row, 1], at = _varint(data, at + 1, stop)
-    if at < 0:
-        return np.int64(-1)
-    out[row, 0], at = _varint(data, at, stop)
-    if at < 0:
-        return np.int64(-1)
-    for field in range(2, 6, 2):
-        size, at = _varint(data, at, stop)
-        if at < 0 or size < -1 or size > stop - at:
-            return np.int64(-1)
-        out[row, field], out[row, field + 1] = at, size
-        at += max(size, np.int64(0))
-    count, behind = _varint(data, at, stop)
-    if behind < 0 or count < 0 or (count == 0 and behind != stop):
-        return np.int64(-1)
-    out[row, 6], out[row, 7] = at, count
-    return stop
+def _field(at, end):  # type: ignore[no-untyped-def]
+    """(size, where its bytes begin, address behind it) of a key or a value; -1 as the last one says no."""
+    size, at = _varint(at, end)
+    if at < 0 or size < -1 or size > end - at:
+        return np.int64(0), np.int64(0), np.int64(-1)
+    return size, at, at + max(size, np.int64(0))
 
 
 @njit(cache=True, nogil=True)
-def _locate(data, starts, ends, counts, first_rows, out, owners, status):  # type: ignore[no-untyped-def]
+def _behind_headers(at, end, count):  # type: ignore[no-untyped-def]
+    """The address behind so many headers; -1 when they do not fit. A header has a key; its value may be null."""
+    for _ in range(count):
+        size, _begin, at = _field(at, end)
+        if at < 0 or size < 0:
+            return np.int64(-1)
+        _size, _begin, at = _field(at, end)
+        if at < 0:
+            return np.int64(-1)
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _locate(data, starts, ends, counts, first_rows, out, status):  # type: ignore[no-untyped-def]
+    home = np.int64(data.ctypes.data)
     for batch in range(len(starts)):
-        at, row = starts[batch], first_rows[batch]
+        at, end, row = home + starts[batch], home + ends[batch], first_rows[batch]
         for _ in range(counts[batch]):
-            owners[row] = batch
-            at = _record(data, at, ends[batch], row, out)
+            length, at = _varint(at, end)
+            if at < 0 or length < 1 or length > end - at:
+                break
+            stop = at + length
+            time, at = _varint(at + 1, stop)
             if at < 0:
                 break
-            row += 1
-        if at != ends[batch]:
+            offset, at = _varint(at, stop)
+            if at < 0:
+                break
+            key_size, key, at = _field(at, stop)
+            if at < 0:
+                break
+            value_size, value, at = _field(at, stop)
+            if at < 0:
+                break
+            headers, behind = _varint(at, stop)
+            if behind < 0 or headers < 0 or _behind_headers(behind, stop, headers) != stop:
+                break
+            out[0, row], out[1, row], out[2, row], out[3, row] = offset, time, key - home, key_size
+            out[4, row], out[5, row], out[6, row], out[7, row] = value - home, value_size, at - home, headers
+            at, row = stop, row + 1
+        if at != end or row != first_rows[batch] + counts[batch]:
             status[batch] = 1
 
 
 PLACES = ("offset_delta", "timestamp_delta", "key_at", "key_size", "value_at", "value_size", "headers_at", "headers")
-"""Columns of what `locate_records` fills, one row a record."""
+"""Rows of what `locate_records` fills, one column a record."""
 
 
 def locate_records(data: Array, starts: Array, ends: Array, counts: Array) -> tuple[Array, Array, Array]:
-    """(places, owners, status): `places` has the columns of PLACES, `owners` the batch of each record.
+    """(places, counts, status): `places` has the rows of PLACES, `counts` says how many records of each batch it has.
 
-    `counts` are the record counts of the batches, which must fit their sizes (a record has 7 bytes at
-    least). Rows of batches with status BAD_RECORD hold nothing and are left out.
+    The given counts are those of the headers and must fit the batches' sizes (a record has 7 bytes at least). Batches
+    with status BAD_RECORD have no records.
     """
     first_rows = np.zeros(len(counts), np.int64)
     np.cumsum(counts[:-1], out=first_rows[1:])
-    total = int(counts.sum())
-    places, owners = np.empty((total, len(PLACES)), np.int64), np.empty(total, np.int64)
-    status = np.zeros(len(counts), np.int8)
-    _locate(data, starts, ends, counts, first_rows, places, owners, status)
+    places, status = np.empty((len(PLACES), int(counts.sum())), np.int64), np.zeros(len(counts), np.int8)
+    _locate(data, starts, ends, counts, first_rows, places, status)
     if status.any():
-        owners = np.repeat(np.arange(len(counts)), counts)
-        kept = status[owners] == FINE
-        places, owners = places[kept], owners[kept]
-    return places, owners, status
+        places = places[:, np.repeat(status == FINE, counts)]
+        counts = np.where(status == FINE, counts, 0)
+    return places, counts, status
 
 
 @njit(cache=True, nogil=True)
 def _gather(data, at, size, offsets, out):  # type: ignore[no-untyped-def]
+    source, target = np.int64(data.ctypes.data), np.int64(out.ctypes.data)
     for index in range(len(at)):
-        start, target, length = at[index], offsets[index], size[index]
-        if length > 0:
-            out[target : target + length] = data[start : start + length]
+        if size[index] > 0:
+            copy_bytes(target + offsets[index], source + at[index], size[index])
 
 
 def gather(data: Array, at: Array, size: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from broker_core.records import decode_records, encode_batch, iterate_batches
 from broker_core.records.legacy import encode_message_set
-from lab.analytics import decode, schemas
+from lab.analytics import decode, pieces, schemas
 from lab.analytics.columns import ARROW
 from lab.analytics.growing import look
 from lab.analytics.places import find_runs, segments_of
@@ -139,6 +139,36 @@ def test_records_whose_lengths_lie_are_told_and_the_next_batch_is_read(tmp_path,
     offsets, damage = damage_of(tmp_path, first + resealed(second, place, value) + third)
     assert offsets == [0, 2]
     assert damage == [(len(first), "its records do not decode: lengths do not fit each other")]
+
+
+@pytest.mark.parametrize("place", range(69, 76))
+def test_headers_whose_lengths_lie_are_told_even_if_nobody_wants_them(tmp_path, place):
+    first, _, third = three_batches()
+    batch = bytes(encode_batch([(1, b"k", b"v", ((b"abc".decode(), b"z"),))], 1))
+    assert batch[69:] == b"\x02\x06abc\x02z", "how many, then sizes and bytes"
+    rows = read(place_of(tmp_path, first + resealed(batch, place, 0x7F) + third), ["offset", "error", "position"])
+    sound = [row["offset"] for row in rows if row["error"] is None]
+    assert sound == ([0, 2] if place in (69, 70, 74) else [0, 1, 2])
+    assert [row["position"] for row in rows if row["error"]] == ([len(first)] if len(sound) == 2 else [])
+
+
+@pytest.mark.parametrize("size", [1, 61, 100, 1000])
+def test_a_file_is_read_in_pieces_whatever_their_size(tmp_path, monkeypatch, size):
+    random_ = random.Random(size)
+    batches = [bytes(encode_batch(some_records(random_, 3), 3 * n, random_.choice([0, 4]))) for n in range(40)]
+    batches[20] = resealed(batches[20], 57, 0x7F)
+    content, at = b"".join(batches), len(b"".join(batches[:20]))
+    place = place_of(tmp_path, content + bytes(3000))
+    whole = read(place)
+    monkeypatch.setattr(pieces, "PIECE", size)
+    rows = read(place)
+    assert rows == whole
+    assert [row["offset"] for row in rows if row["error"] is None] == [n for n in range(120) if n // 3 != 20]
+    assert [(row["position"], row["error"]) for row in rows if row["error"]] == [
+        (at, "its records do not decode: lengths do not fit each other"),
+        (len(content), "zeros up to the end of the file, 3000 bytes are left")]
+    row = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.SEGMENTS)).segment())).to_pylist()[0]
+    assert (row["batches"], row["first_offset"], row["last_offset"]) == (40, 0, 119)
 
 
 def test_compressed_bytes_that_do_not_decompress_are_told(tmp_path):
