@@ -54,9 +54,14 @@ def cluster(k: Script) -> None:
             k("cluster operations", ApiKey.METADATA, version, metadata(include_cluster_authorized_operations=True))
     by_id = m.MetadataRequest.MetadataRequestTopic
     for title, one in (("by id", by_id(topic_id=known, name=None)), ("unknown id", by_id(topic_id=uuid.UUID(int=77), name=None)),
-                       ("id and name", by_id(topic_id=known, name="known")), ("neither", by_id(name=None))):  # fmt: skip
+                       ("id and name", by_id(topic_id=known, name="known")), ("neither", by_id(name=None)),
+                       ("id and no name", by_id(topic_id=known, name="")),
+                       ("unknown id and no name", by_id(topic_id=uuid.UUID(int=77), name="")),
+                       ("id and another name", by_id(topic_id=known, name="nowhere"))):  # fmt: skip
         for version in (10, 12):
             k(title, ApiKey.METADATA, version, m.MetadataRequest(topics=[one], allow_auto_topic_creation=False))
+    mixed = [by_id(name="nowhere"), by_id(topic_id=known, name=""), by_id(topic_id=uuid.UUID(int=77), name="known")]
+    k("ids and names", ApiKey.METADATA, 12, m.MetadataRequest(topics=mixed, allow_auto_topic_creation=False))
     twice = metadata("known", "known")
     k("twice", ApiKey.METADATA, 9, twice)
     k("created", ApiKey.METADATA, 4, metadata("made-by-asking", auto=True))

@@ -35,8 +35,12 @@ def handle(broker: Broker, context: RequestContext) -> None:
         topics = [_known(broker, name, version, request) for name in list(broker.cache.topics)]
     else:
         auto = (version < 4 or request.allow_auto_topic_creation) and broker.config["auto.create.topics.enable"]
-        once = {one.name if one.name is not None else one.topic_id: one for one in request.topics}
-        topics = [_asked(broker, one, version, request, auto) for one in once.values()]
+        ids = dict.fromkeys(one.topic_id for one in request.topics if one.topic_id.int)
+        names = dict.fromkeys(one.name for one in request.topics)
+        if ids:
+            topics = [_with_id(broker, topic_id, version, request) for topic_id in ids]
+        else:
+            topics = [_named(broker, name, version, request, auto) for name in names]
     controller = broker.cache.controller_id
     operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     context.respond(
@@ -68,12 +72,14 @@ def _known(broker: Broker, name: str, version: int, request: Any) -> Any:
     return described
 
 
-def _asked(broker: Broker, asked: Any, version: int, request: Any, auto: bool) -> Any:
-    name = asked.name
-    if name is None:
-        name = broker.cache.topic_names.get(asked.topic_id)
-        if name is None:
-            return _failed(None, ErrorCode.UNKNOWN_TOPIC_ID, asked.topic_id)
+def _with_id(broker: Broker, topic_id: Any, version: int, request: Any) -> Any:
+    """One id counts for all: names beside ids are not looked at (KIP-516); Java's admin client sends "" there."""
+    name = broker.cache.topic_names.get(topic_id)
+    found = None if name is None else _known(broker, name, version, request)
+    return _failed(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id) if found is None else found
+
+
+def _named(broker: Broker, name: str, version: int, request: Any, auto: bool) -> Any:
     found = _known(broker, name, version, request)
     if found is not None:
         return found
