@@ -16,6 +16,7 @@ from broker_core.metadata import znodes
 from broker_core.zookeeper.server import ZooKeeperServer
 from lab.clusters import presets
 from lab.clusters.spec import RunSpec
+from lab.clusters.tails import add_tails
 from lab.faults.disks import rules
 
 HIDDEN = ("/zookeeper",)
@@ -185,7 +186,15 @@ def _topics(world: World) -> dict[str, Any]:
             logs = {str(broker): marks for broker, marks in log_marks(world, topic, number).items()}
             min_isr = _min_isr(world, state, configs)
             found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": logs}
+    add_tails(found, _logs(world))
     return found
+
+
+def _logs(world: World) -> dict[tuple[str, int, str], Any]:
+    return {
+        (topic, partition, str(broker)): replica.log
+        for broker, node in brokers(world) for (topic, partition), replica in partitions_of(node).items()
+    }  # fmt: skip
 
 
 def _min_isr(world: World, state: dict[str, Any], configs: dict[str, str]) -> int:

@@ -14,11 +14,14 @@ from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig
 from broker_core.metadata.configs_topics import describe_topic
+from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
 from lab.clusters.inspect import inspect
 from lab.clusters.inspect_config import korean
+from lab.clusters.observe import observe, partitions_of
 from lab.clusters.progress import observe_progress
 from lab.clusters.spec import run_from_dict
+from lab.clusters.tails import BATCHES
 from lab.feed import PROGRESS_EVERY, JournalFeed
 
 SPEC = {
@@ -148,3 +151,37 @@ def test_every_setting_says_what_it_means_in_both_languages() -> None:
     assert all(one.doc for one in entries)
     assert {one.name for one in entries} <= set(korean()) == {*BROKER_SETTINGS, *TOPIC_SETTINGS}
     assert all(re.search("[가-힣]", text) and text.endswith(".") for text in korean().values())
+
+
+def test_a_snapshot_tells_the_last_batches_of_each_replica(world: World) -> None:
+    """So that a page that comes later, or looks at the past, has something to compare."""
+    partitions = observe(world, run_from_dict(SPEC))["topics"]["orders"]["partitions"]
+    longest = 0
+    for number, one in partitions.items():
+        for broker, marks in one["logs"].items():
+            file = partitions_of(world.nodes[f"broker-{broker}"])["orders", int(number)].log.segments[-1].log
+            headers = [batch.header for batch in iterate_batches(file.peek(0, file.size))]
+            assert marks["tail"] == [[head.base_offset, head.last_offset, head.crc, head.size] for head in headers[-BATCHES:]]
+            longest = max(longest, len(headers))
+    assert longest > BATCHES
+    internal = observe(world, run_from_dict(SPEC))["topics"]["__consumer_offsets"]["partitions"]
+    assert not any("tail" in marks for one in internal.values() for marks in one["logs"].values())
+
+
+def test_looking_at_the_last_batches_does_not_set_off_a_fault_of_the_disk(world: World) -> None:
+    do(world, do="disk_read_error", broker=1, times=1)
+    before = world.journal.count
+    tail = observe(world, run_from_dict(SPEC))["topics"]["orders"]["partitions"]["0"]["logs"]["1"]["tail"]
+    assert len(tail) == BATCHES and world.journal.count == before
+    assert [rule["kind"] for rule in observe(world, run_from_dict(SPEC))["brokers"]["1"]["disk"]] == ["read_error"]
+
+
+def test_a_log_that_was_just_loaded_has_its_last_batches(world: World) -> None:
+    do(world, do="stop_client", name="producer-a")
+    run(world, 1)
+    tail = observe(world, run_from_dict(SPEC))["topics"]["orders"]["partitions"]["0"]["logs"]["2"]["tail"]
+    do(world, do="stop", broker=2)
+    run(world, 3)
+    do(world, do="restart", broker=2)
+    run(world, 3)
+    assert observe(world, run_from_dict(SPEC))["topics"]["orders"]["partitions"]["0"]["logs"]["2"]["tail"] == tail

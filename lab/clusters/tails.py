@@ -1,0 +1,51 @@
+"""The last batches of each replica, for the snapshot: what a page that has just come, or looks at the past, compares.
+
+    "tail": [[120, 121, 2878541229, 170], ...]      first and last offset, CRC, size in bytes; oldest first
+
+Only headers are looked at, at places that the log remembers anyway, and without the disk's faults noticing: looking
+changes nothing. Of many replicas the first `REPLICAS` have a tail, so that a snapshot stays cheap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.log.partition_log import PartitionLog
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import HEADER_SIZE, iterate_batches, read_header
+
+BATCHES = 9
+REPLICAS = 60
+SMALL_BYTES = 64 * 1024
+Line = list[int]
+
+
+def add_tails(topics: dict[str, Any], logs: dict[tuple[str, int, str], PartitionLog]) -> None:
+    """Into the marks of a snapshot's topics; `logs`: those of the running brokers by (topic, partition, broker)."""
+    left = REPLICAS
+    for topic, found in topics.items():
+        if found["internal"]:
+            continue
+        for number, partition in found["partitions"].items():
+            for broker, marks in partition["logs"].items():
+                if left > 0 and marks["leo"] > marks["start"]:
+                    marks["tail"] = tail_of(logs[topic, int(number), broker])
+                    left -= 1
+
+
+def tail_of(log: PartitionLog) -> list[Line]:
+    """The last batches of the active segment, as far as their places are remembered."""
+    segment = log.segments[-1]
+    ends = segment.tail.ends
+    try:
+        if not ends and segment.log.size <= SMALL_BYTES:  # just loaded: nothing has been appended yet
+            whole = segment.log.peek(0, segment.log.size)
+            return [_line(batch.header) for batch in iterate_batches(whole)][-BATCHES:]
+        places = [segment.tail.start, *ends[:-1]][-BATCHES:]
+        return [_line(read_header(segment.log.peek(place, HEADER_SIZE))) for place in places]
+    except RecordsError:  # damaged: the page shows what it has seen itself
+        return []
+
+
+def _line(header: Any) -> Line:
+    return [header.base_offset, header.last_offset, header.crc, header.size]
