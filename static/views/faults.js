@@ -103,7 +103,7 @@ function fold(view, name, body) {
 /** Everything below the first levers. */
 export function moreLevers(view) {
   const { words, state } = view;
-  const faulty = state.links.length + Object.values(state.brokers).filter((broker) => broker.state === "paused").length;
+  const faulty = state.links.length + Object.values(state.brokers).filter((broker) => broker.state === "paused" || broker.disk?.length).length;
   return [
     fold(view, "load", traffic(view)), fold(view, "lessons", lessons(view)), fold(view, "links", links(view)), fold(view, "disks", disks(view)),
     h("button", { key: "stop", type: "button", class: "stop-faults", "data-fault": "stop_all", onclick: () => view.command({ do: "stop_all_faults" }) }, icon("restart", 11), ` ${words.t("do.stop_all_faults")}`, faulty > 0 && h("b", {}, ` (${faulty})`)),
