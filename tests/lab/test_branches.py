@@ -137,3 +137,18 @@ def test_runs_that_were_only_opened_make_room_for_others_and_those_that_went_on_
         lab.branch(name).subscribe(print)
     with pytest.raises(BranchError, match="runs are open; close one first"):
         lab.open_run("0900").result(30)
+
+
+def test_a_lab_that_starts_again_with_its_seed_gives_new_topics_ids_of_their_own(tmp_path: Path) -> None:
+    spec = {"cluster": {"preset": "teaching", "port": free_ports(3)}, "seed": 3}
+    for topic in ("orders", "carts"):
+        lab = LiveLab(run_from_dict(spec), tmp_path / "data")
+        lab.start()
+        try:
+            done(lab.main, {"do": "create_topic", "topic": topic, "partitions": 1, "replication_factor": 3})
+            wait_for_leader(lab.main, topic)
+        finally:
+            lab.stop()
+    ids = {path.parent.name: path.read_text() for path in (tmp_path / "data" / "broker-1").rglob("partition.metadata")}
+    assert ids.keys() == {"orders-0", "carts-0"}
+    assert ids["orders-0"] != ids["carts-0"]
