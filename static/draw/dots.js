@@ -110,6 +110,7 @@ export class Dots {
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
+    this.width = scene.width;
     this.flights = this.flights.filter((flight) => wall - flight.start < FLIGHT_MS);
     const labelled = this.flights.length <= LABELLED;
     this.taken = [];
@@ -180,7 +181,7 @@ export class Dots {
     const text = count > 1 ? `${label} ×${count}` : label;
     context.font = palette.font(11.5);
     const wide = context.measureText(text).width;
-    const left = Math.max(2, brokerOf(flight.from) ? x - wide - 8 : x - wide / 2);
+    const left = Math.max(2, Math.min(this.width - wide - 3, brokerOf(flight.from) ? x - wide - 8 : x - wide / 2));
     const right = left + wide;
     if (this.taken.some((box) => left < box.right && right > box.left && Math.abs(y - box.y) < 15)) return;
     this.taken.push({ left, right, y });

@@ -4,7 +4,8 @@
  * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
  * as one, `why_by` gives another reason by the value of a parameter:
  *
- * `node_kind` (broker, server, producer, consumer) may stand for a parameter there.
+ * `node_kind` (broker, server, producer, consumer) and `first_fault` (the kind of the first of `faults`, or none)
+ * may stand for a parameter there.
  *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
  */
@@ -45,7 +46,7 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return "";
     let text = entry.why ?? "";
-    const params = { ...event.params, node: event.node, node_kind: kindOf(event.node) };
+    const params = { ...event.params, node: event.node, node_kind: kindOf(event.node), first_fault: event.params.faults?.[0]?.kind ?? "none" };
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
     return this.#begun(format(text, params, this.words));
   }

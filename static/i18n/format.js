@@ -7,6 +7,7 @@
  *
  * Filters get (value, words, parameters); `words` is the page catalogue of the language.
  */
+import { known } from "../model/refusals.js";
 import { particle } from "./particles.js";
 
 const HOLE = /\{([^{}]+)\}/g;
@@ -55,6 +56,10 @@ export const FILTERS = {
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind) + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
   reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
+  refusal: (value, words) => {
+    const found = known(value);
+    return found ? format(words[found.key], found.params, words).replace(/\.$/, "") : FILTERS.reason(value, words);
+  },
   placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
   command: (value, words) => commandText(value, words),

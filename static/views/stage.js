@@ -17,6 +17,7 @@ const ROW = { least: 18, most: 23, wanted: 3, head: 29 };
 const LABEL = 76;
 const PRINT = 46;
 const NARROW = 290; // a card without room for checksums
+const NARROW_SIDE = 100; // a group's box with room for its name alone
 
 function shortName(topic, number) {
   const name = `${topic}-${number}`;
@@ -61,7 +62,7 @@ function cells(log, range, x, y, tall) {
     const left = x + (offset - range.first) * CELL;
     found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}`, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: tall - 5, rx: 2 }));
     if (kind !== "hole" && kind !== "gone") {
-      found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}`, x: left + CELL / 2 - 0.5, y: y + tall / 2 + 1.5 }, cellText(offset, range.end)));
+      found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}${offset > 999 ? " long" : ""}`, x: left + CELL / 2 - 0.5, y: y + tall / 2 + 1.5 }, cellText(offset, range.end)));
     }
   }
   if (log.hw >= range.first && log.hw <= range.end) {
@@ -145,7 +146,7 @@ function brokerCard(view, box) {
 
 function sideText(item, { words, state, acks }) {
   if (item.kind === "group") {
-    return [words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
+    return [item.w < NARROW_SIDE ? item.name : words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
   }
   if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];

@@ -83,3 +83,17 @@ test("every label that a module or the page asks for is in the catalogue", () =>
 test("an event that nobody knows is shown with its parameters", () => {
   assert.equal(en.say({ code: "new_thing", node: "broker-1", params: { a: 1 } }), 'new_thing {"a":1}');
 });
+
+test("disks say why they matter by their first fault, and something else when they work again", () => {
+  const why = (faults) => ko.why({ code: "disks_changed", node: "broker-2", params: { faults } });
+  const texts = [[], [{ kind: "slow" }], [{ kind: "full" }], [{ kind: "misdirected" }]].map(why);
+  assert.equal(new Set(texts).size, 4);
+  assert.match(texts[0], /정상/);
+});
+
+test("a refused command is told in the reader's language where its reason is known", () => {
+  const say = (reason) => ko.say({ code: "command_refused", node: "world", params: { command: { do: "pause", broker: 2 }, reason } });
+  assert.match(say("broker-2 is paused already"), /브로커 2/);
+  assert.ok(!say("broker-2 is paused already").includes("already"));
+  assert.ok(say("something new").includes("something new"));
+});

@@ -1,5 +1,6 @@
 /** One partition: its replicas, its ISR with the time since each caught up, and who believes what about it. */
 import { badge, asOf, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
+import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
 
 function role(one, words) {
@@ -11,7 +12,7 @@ function caughtUp(one, limit, words) {
   if (one.leads) return "–";
   if (one.caught_up_ms === null) return words.t("look.unknown");
   const late = one.caught_up_ms > limit;
-  return h("span", { class: late ? "none" : "" }, `${late ? "▲ " : ""}${words.t("look.ms", { n: one.caught_up_ms })}`);
+  return h("span", { class: late ? "none" : "" }, `${late ? "▲ " : ""}${one.caught_up_ms < 10_000 ? words.t("look.ms", { n: one.caught_up_ms }) : `${count(Math.round(one.caught_up_ms / 1000))} s`}`);
 }
 
 function replicas({ found, words }) {
@@ -20,7 +21,7 @@ function replicas({ found, words }) {
   return [
     table("replicas", words.t("look.replicas"), [words.t("noun.broker"), words.t("ledger.state"), ["HW", "number"], ["LEO", "number"], [words.t("look.caught_up"), "number"], words.t("look.hash")],
       found.replicas.map((one) => h("tr", { key: one.broker, class: one.in_isr ? "" : "low" },
-        head(badge(one.broker, one.in_isr ? "in" : "out")), cell(role(one, words)), number(one.hw), number(one.leo), cell(caughtUp(one, found.lag_time_max_ms, words), "number"),
+        head(badge(one.broker, one.in_isr ? "in" : "out")), cell(role(one, words), "wraps"), number(one.hw), number(one.leo), cell(caughtUp(one, found.lag_time_max_ms, words), "number"),
         cell(one.hash ? h("code", { class: `crc${most && one.hash !== most ? " differs" : ""}` }, `${most && one.hash !== most ? "≠ " : "= "}${one.hash.slice(0, 6)}`) : "–")))),
     hint("hash-hint", `${hashes.size > 1 ? "≠ " : "= "}${words.t(hashes.size > 1 ? "look.hash.differs" : "look.hash.equal")} ${words.t("look.lag_limit", { n: found.lag_time_max_ms ?? 0 })}`),
   ];
@@ -30,7 +31,7 @@ function epochs({ found, words }) {
   return [
     title("epochs", words.t("look.epochs")),
     table("epoch-table", words.t("look.epochs"), [words.t("noun.broker"), words.t("look.leader_epoch"), words.t("look.epoch_starts"), [words.t("look.flushed"), "number"], [words.t("look.size"), "number"]],
-      found.replicas.map((one) => h("tr", { key: one.broker }, head(badge(one.broker, "in")), cell(one.leader_epoch), cell(h("code", {}, (one.epochs ?? []).map(([epoch, start]) => `${epoch}→${start}`).join("  ") || "–")), number(one.flushed), cell(bytes(one.size), "number")))),
+      found.replicas.map((one) => h("tr", { key: one.broker }, head(badge(one.broker, "in")), cell(one.leader_epoch), cell(h("code", {}, (one.epochs ?? []).map(([epoch, start]) => `${epoch}→${start}`).join("  ") || "–"), "wraps"), number(one.flushed), cell(bytes(one.size), "number")))),
   ];
 }
 

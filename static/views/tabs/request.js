@@ -56,7 +56,7 @@ function flight(view, one) {
   return h("li", { key: one.key, class: `flight${view.flight === one.key ? " chosen" : ""}` },
     h("button", { type: "button", class: "plain more", "data-flight": one.key, onclick: () => view.lookAtFlight(one) }, label(one, words)),
     h("span", {}, `${words.name(one.from)} → ${words.name(one.to)}`, h("small", {}, ` · ${wait > 0 ? words.t("flights.arrives", { ms: Math.ceil(wait / 1000) }) : words.t("flights.due")}`)),
-    one.first ? h("span", { class: "lever-grid" }, next("deliver", view.deliver), one.kind !== "closed" && next("drop", view.drop))
+    one.first ? h("span", { class: "flight-acts" }, next("deliver", view.deliver), one.kind !== "closed" && next("drop", view.drop))
       : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
 }
 
@@ -69,8 +69,8 @@ function underWay(view) {
   return [
     title("flights", words.t("flights.title", { n: standing.length })),
     h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n: standing.length }) },
-      hint("flights-hint", words.t(key)),
-      standing.length > 0 && h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one)))),
+      standing.length > 0 && h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one))),
+      hint("flights-hint", words.t(key))),
   ];
 }
 
