@@ -128,6 +128,7 @@ def _partitions(k: Script) -> None:
     grow("grow: same", one("growing", 2))
     grow("grow: fewer", one("growing", 1))
     grow("grow: none", one("growing", 0))
+    grow("grow: assigned to nothing", wanted(name="growing", count=3, assignments=[]))
     grow("grow: below", one("growing", -1))
     grow("grow: unknown", one("nowhere", 3))
     grow("grow: bad name", one("a b", 3))

@@ -58,7 +58,7 @@ def growth_of(topic: Any, info: TopicInfo, racks: dict[int, str | None]) -> Assi
     if wanted == now:
         raise RequestError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {now} partitions.")
     first = info.partitions[0].replicas
-    if not topic.assignments:
+    if topic.assignments is None:  # an empty list is a list of the wrong length
         ids = sorted(racks)
         start = next((position for position, broker in enumerate(ids) if broker >= first[0]), 0)
         return assign_replicas(racks, wanted - now, len(first), None, start, now)
