@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 
 import orjson
 import pytest
@@ -167,6 +168,39 @@ def test_lines_of_a_journal_that_grows_come_once_each(taken, tmp_path):
         journal.write("nonsense\n" + line % (4, 40))
         assert [row["seq"] for row in stream.all()] == [1, 2, 3, None, 4]
     assert "no row" in stream.rows[3]["error"]
+
+
+def appended(rows):
+    """How many records leaders say that they took, of rows of the journal."""
+    told = [orjson.loads(row["params"]) for row in rows if row["code"] == "log_appended"]
+    return sum(one["last_offset"] - one["base_offset"] + 1 for one in told if one["topic"] == "orders" and one["role"] == "leader")
+
+
+@pytest.mark.clients
+def test_a_lab_that_runs_feeds_both_streams_while_a_producer_is_at_work(taken, run_lab):
+    """What was acked, what leaders tell in the journal and what lies on each of three disks is the same in the end."""
+    from confluent_kafka import Producer
+
+    lab = run_lab(*[word for one in ("default.replication.factor=3", "num.partitions=2") for word in ("--set", one)])
+    records, journal = taken("brokerlab.segments", lab.data, topic="orders"), taken("brokerlab.journal", lab.data)
+    acked, refused = [], []
+    producer = Producer({"bootstrap.servers": lab.bootstrap, "acks": "all", "enable.idempotence": True})
+    seen, number, began = set(), 0, time.monotonic()
+    while len(seen) < 3 or number < 500:
+        assert time.monotonic() < began + 120, "streams get nothing from a lab that runs"
+        producer.produce("orders", b"%d" % number, on_delivery=lambda error, _: (refused if error else acked).append(error))
+        producer.poll(0.01)
+        number += 1
+        seen |= {len(records.rows)} if records.rows and appended(journal.rows) else set()
+    assert producer.flush(60) == 0 and not refused and len(acked) == number
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (len(records.all()) < 3 * number or appended(journal.all()) < number):
+        time.sleep(0.5)
+    assert appended(journal.rows) == number
+    assert told(records.rows) == [] and not [row for row in journal.rows if row["error"]]
+    for broker in (1, 2, 3):
+        values = [int(row["value"]) for row in records.rows if row["broker"] == broker and not row["control"]]
+        assert sorted(values) == list(range(number)), f"broker {broker}: every record once"
 
 
 # -- rolling figures ------------------------------------------------------------------------
