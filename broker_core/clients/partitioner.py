@@ -59,10 +59,9 @@ def partition_of_key(key: bytes, partitions: int) -> int:
 class RoundRobin:
     """Each record without a key to the next partition that has a leader (from a random start)."""
 
-    produced, sticky_bytes = 0, 1 << 62  # it never stays with a partition until that has enough
-
     def __init__(self, random: Random) -> None:
         self._next = random.randrange(1 << 31)
+        self.produced, self.sticky_bytes = 0, 1 << 62  # it never stays with a partition until that has enough
 
     def partition(self, partitions: int, available: Sequence[int]) -> int:
         turn = self._next & 0x7FFFFFFF

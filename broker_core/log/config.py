@@ -127,8 +127,9 @@ class LogConfig:
         return {name.replace("_", "."): _render(getattr(self, name)) for name in FIELD_NAMES}
 
 
-FIELD_NAMES: dict[str, str] = {entry.name: str(entry.type) for entry in fields(LogConfig)}
-"""Field name -> type name, in order."""
+_DEFAULTS = LogConfig()
+FIELD_NAMES: dict[str, str] = {one.name: type(getattr(_DEFAULTS, one.name)).__name__ for one in fields(LogConfig)}
+"""Field name -> name of its default's type, in order."""
 
 _LEAST = {
     "segment_bytes": 14, "segment_ms": 1, "segment_jitter_ms": 0, "segment_index_bytes": 4, "index_interval_bytes": 0,
@@ -152,7 +153,7 @@ def _parse(dotted: str, kind: str, text: str) -> object:
         if text.lower() not in ("true", "false"):
             raise _invalid(dotted, text, "Expected value to be either true or false")
         return text.lower() == "true"
-    if kind == "list[str]":
+    if kind == "list":
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
 

@@ -49,12 +49,12 @@ class RequestHeader(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
-    body: memoryview
+    body: Buffer
 
 
 class ResponseHeader(NamedTuple):
     correlation_id: int
-    body: memoryview
+    body: Buffer
 
 
 def decode_request_header(frame: Buffer) -> RequestHeader:

@@ -36,6 +36,10 @@ class ControllerContext:
     deletion_started: dict[str, None] = field(default_factory=dict)
     deletion_ineligible: dict[str, None] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """An empty memory that keeps the epoch of the last reign; the parts hold the same object."""
+        self.__init__(self.epoch, self.epoch_zk_version)  # type: ignore[misc]
+
     # --- brokers ---------------------------------------------------------------------------------
 
     @property

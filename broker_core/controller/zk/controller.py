@@ -174,7 +174,7 @@ class KafkaController:
 
     def _won(self, epoch: int, version: int) -> None:
         self.core.batch.clear()
-        self._forget_all()
+        self.context.forget()
         self.context.epoch, self.context.epoch_zk_version = epoch, version
         self.is_active = True
         self.controller_id = self.broker_id
@@ -220,12 +220,7 @@ class KafkaController:
         self.leadership.stop_checks()
         self.core.channels.close()
         self.core.batch.clear()
-        self._forget_all()
-
-    def _forget_all(self) -> None:
-        """An empty memory that keeps the epoch of the last reign; the parts hold the same object."""
-        fresh = ControllerContext(epoch=self.context.epoch, epoch_zk_version=self.context.epoch_zk_version)
-        self.context.__dict__.update(fresh.__dict__)
+        self.context.forget()
 
     # --- events ----------------------------------------------------------------------------------
 
