@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,25 +11,51 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from broker_core.records import encode_batch
 
 BATCH = 140
 
 
-def write_segments(home: Path, records: int, files: int = 2, value: int = 100) -> int:
-    """Partitions of a topic with records of about 119 bytes, 16 KB a batch; bytes written."""
+def write_segments(home: Path, records: int, files: int = 2, value: int = 100, batch: int = BATCH) -> int:
+    """Partitions of a topic with records of `value` bytes and a key (19 bytes more), 16 KB a batch; bytes written."""
     total = 0
     for partition in range(files):
         directory = home / "broker-1" / "data" / f"orders-{partition}"
         directory.mkdir(parents=True)
         with open(directory / f"{0:020d}.log", "wb") as file:
-            for offset in range(0, records // files, BATCH):
+            for offset in range(0, records // files, batch):
                 rows = [
                     (1_700_000_000_000 + number, b"key-%06d" % (number % 1000), b"%0*d" % (value, number), ())
-                    for number in range(offset, offset + BATCH)
+                    for number in range(offset, offset + batch)
                 ]
                 total += file.write(encode_batch(rows, offset, leader_epoch=1))
     return total
+
+
+def spent(action: Callable[[], Any], times: int = 4) -> tuple[float, float]:
+    """(seconds of the clock, seconds of the processors) of an action, the least of some runs.
+
+    Java compiles and Python decodes at the same time, so on more than one core the clock says less than the work.
+    """
+    found = []
+    for _ in range(times):
+        before, began = cpu_seconds(), time.perf_counter()
+        action()
+        clock, after = time.perf_counter() - began, cpu_seconds()
+        found.append((clock, sum(used - before.get(process, 0.0) for process, used in after.items())))
+    return min(clock for clock, _ in found), min(work for _, work in found)
+
+
+def cpu_seconds() -> dict[int, float]:
+    """What this process, its Java and their Python workers have used of the processors so far."""
+    used = {}
+    me = psutil.Process()
+    for process in [me, *me.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            used[process.pid] = sum(process.cpu_times()[:2])
+    return used
 
 
 def best(action: Callable[[], Any], times: int = 3) -> float:
