@@ -117,7 +117,8 @@ class JoinHandler:
     # --- without a member id ----------------------------------------------------------------------
 
     def _join_new(self, group: Group, join: Join) -> None:
-        new_id = f"{join.instance_id or join.client.client_id}-{self.registry.node.uuid()}"
+        prefix = join.client.client_id if join.instance_id is None else join.instance_id
+        new_id = f"{prefix}-{self.registry.node.uuid()}"
         if join.instance_id is not None:
             old_id = group.static_members.get(join.instance_id)
             if old_id is None:

@@ -217,3 +217,10 @@ def test_a_tool_removes_a_static_member_by_its_instance_id(lab: Any) -> None:
     answer = leave(lab, ("", "b"), ("", "nobody"))
     assert [one.error_code for one in answer.members] == [0, E.UNKNOWN_MEMBER_ID]
     assert lab.journal("member_left")[-1]["reason"] == "removed"
+
+
+def test_the_id_of_a_static_member_begins_with_its_instance_even_with_one_without_a_name(lab: Any) -> None:
+    """KIP-345: the coordinator makes `instance-uuid`; "" is an instance as well."""
+    answer = lab.join(instance="")
+    lab.run(4000)
+    assert answer.members[0].group_instance_id == "" and answer.member_id.startswith("-")
