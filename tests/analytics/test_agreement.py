@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 
 from lab.analytics.agreement import disagreements
 from lab.analytics.history import History
@@ -43,6 +44,7 @@ def run_drawn(batches, home):
             yield pa.RecordBatch.from_pylist([{"seed": seed, "error": error}], schema=columns)
 
 
+@pytest.mark.slow
 def test_receipt_and_spark_agree_on_random_seeds(spark, tmp_path):
     home = str(tmp_path)
     rows = spark.range(SEEDS, numPartitions=1).repartition(TASKS).mapInArrow(

@@ -19,7 +19,7 @@ import pytest
 from tests.clients.conftest import HERE, Cluster, Running, run
 from tests.clients.test_death_of_a_leader import ENOUGH, check, kill_and_restart
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]  # a compiler may be at work
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brokerlab-clients"
 Client = Callable[..., tuple[str, ...]]
 
@@ -34,7 +34,7 @@ def place(*files: Path) -> Path:
 
 def installed(*command: str, cwd: Path) -> None:
     try:
-        subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=300)
+        subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=600)
     except subprocess.TimeoutExpired:
         pytest.skip(f"{' '.join(command)} took too long")
     except subprocess.CalledProcessError as error:
