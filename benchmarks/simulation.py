@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.results import Result, median
@@ -39,23 +39,30 @@ def simulation(quick: bool) -> Iterator[Result]:
 
 
 def _speed(virtual_s: int, *, load: bool) -> float:
-    spec = description()
-    world = build_world(spec)
     with tempfile.TemporaryFile() as journal:
-        world.journal.sink = journal.write
-        _run(world, 5)
-        topic = spec.topics[0]
-        world.inject(Command({"do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
-                              "replication_factor": topic.replication_factor}))
-        _run(world, 5)
-        if load:
-            add_client(world, spec, spec.clients[0])
-        _run(world, 2)
+        world = settled(journal.write, load=load)
         heap.settle()  # as `brokerlab run` does
         started = time.process_time()
-        _run(world, virtual_s)
+        run(world, virtual_s)
         return virtual_s / (time.process_time() - started)
 
 
-def _run(world: Any, seconds: int) -> None:
-    world.run_until(world.now_us + seconds * SECOND_US)
+def settled(sink: Callable[[bytes], object], *, load: bool) -> Any:
+    """The cluster with its topic and, under `load`, its producer; all of them have come to rest."""
+    spec = description()
+    world = build_world(spec)
+    world.journal.sink = sink
+    run(world, 5)
+    topic = spec.topics[0]
+    world.inject(Command({"do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
+                          "replication_factor": topic.replication_factor}))
+    run(world, 5)
+    if load:
+        add_client(world, spec, spec.clients[0])
+    run(world, 2)
+    return world
+
+
+def run(world: Any, virtual_s: int) -> None:
+    """Let so many virtual seconds pass."""
+    world.run_until(world.now_us + virtual_s * SECOND_US)
