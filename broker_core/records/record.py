@@ -203,7 +203,7 @@ def _length(data: Buffer, position: int, index: int) -> tuple[int, int]:
             return (byte >> 1) ^ -(byte & 1), position + 1
     except IndexError:
         raise InvalidRecordError(f"only {index} records are there", f"record {index}") from None
-    return read_varint(data, position, MAX_VARINT_BYTES)  # type: ignore[arg-type]
+    return read_varint(data, position, MAX_VARINT_BYTES)
 
 
 def _equal_run(data: Buffer, position: int, prefix: int, stride: int, most: int) -> int:

@@ -19,6 +19,7 @@ Lengths of keys and values, header counts and offset deltas are small and not ne
 
 from __future__ import annotations
 
+from broker_core.kernel.storage import Buffer
 from broker_core.records.errors import CorruptRecordError
 
 MAX_VARINT_BYTES = 5
@@ -50,7 +51,7 @@ def varint_size(number: int) -> int:
     return max(1, (((number << 1) ^ (number >> 63)).bit_length() + 6) // 7)
 
 
-def read_varint(data: bytes, position: int, longest: int = MAX_VARLONG_BYTES) -> tuple[int, int]:
+def read_varint(data: Buffer, position: int, longest: int = MAX_VARLONG_BYTES) -> tuple[int, int]:
     """(number, position behind it). Raises CorruptRecordError at the end of data or when too long."""
     folded = shift = 0
     start = position
