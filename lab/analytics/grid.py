@@ -31,6 +31,8 @@ from lab.scenarios import grammar
 from lab.scenarios.grammar import ScenarioError
 
 _CLIENT_FIELDS = ("rate", "size", "keys")
+MOST_SEEDS = 100_000
+LARGEST_SEED = (1 << 62) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +54,30 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     for text in given:
         key, equals, values = text.partition("=")
         chosen = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
-        if not equals or not key.strip() or not chosen:
+        key = key.strip()
+        if not equals or not key or not chosen:
             raise AnalyticsError(f"--grid {text}: expected KEY=VALUE,VALUE")
-        grid[key.strip()] = chosen
+        if key in grid:
+            raise AnalyticsError(f"--grid {text}: {key} is there twice, expected {key}=VALUE,VALUE")
+        grid[key] = chosen
     return grid
 
 
-def parse_seeds(text: str) -> list[int]:
-    """`1..500`, `3,7,9` or both; raises AnalyticsError."""
-    seeds: list[int] = []
+def parse_seeds(text: str, most: int = MOST_SEEDS) -> list[int]:
+    """`1..500`, `3,7,9` or both; raises AnalyticsError. Seeds are counted before they are made."""
     try:
-        for part in text.split(","):
-            first, dots, last = part.partition("..")
-            seeds += range(int(first), int(last) + 1) if dots else [int(first)]
+        parts = [[int(end) for end in part.split("..", 1)] for part in text.split(",")]
     except ValueError:
         raise AnalyticsError(f"--seeds {text}: expected seeds, as 1..500 or 3,7,9") from None
-    if not seeds:
-        raise AnalyticsError(f"--seeds {text}: no seed is in it")
-    return list(dict.fromkeys(seeds))
+    for part in parts:
+        if part[0] > part[-1]:
+            raise AnalyticsError(f"--seeds {text}: {part[0]}..{part[-1]} ends before it begins")
+        if not -LARGEST_SEED <= part[0] <= part[-1] <= LARGEST_SEED:
+            raise AnalyticsError(f"--seeds {text}: a seed has at most 62 bits")
+    count = sum(part[-1] - part[0] + 1 for part in parts)
+    if count > most:
+        raise AnalyticsError(f"--seeds {text}: {count:,} seeds are too many, {most:,} are the most")
+    return list(dict.fromkeys(seed for part in parts for seed in range(part[0], part[-1] + 1)))
 
 
 def cells(scenario: str, grid: dict[str, list[str]]) -> list[Cell]:

@@ -212,7 +212,8 @@ def _replay(commands: Any) -> None:
                   "Ask Spark about recorded runs: what was lost, how long nothing could be written, and why.")
     replay.add_argument("directories", nargs="+", metavar="DIR", help="a run, many runs, or the disks of any Kafka")
     replay.add_argument("--out", metavar="DIR", help="write the tables as Parquet and a report there")
-    replay.add_argument("--query", action="append", metavar="NAME", help="only this question; may be repeated")
+    replay.add_argument("--query", action="append", metavar="NAME",
+                        help="only this question; may be repeated (a wrong name lists them all)")
     replay.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
     _json_option(replay)
 

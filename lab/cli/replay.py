@@ -12,13 +12,15 @@ from typing import Any
 from lab.cli.errors import CommandError
 
 WIDEST = 40
+_LINE = "\r\x1b[K"
 
 
 def replay(arguments: argparse.Namespace) -> int:
     """Exit code 0 when answered, 2 for directories that hold no run, unknown queries and missing Java or PySpark."""
     spark = None
     try:
-        from lab.analytics import session
+        from lab.analytics import queries, session
+        from lab.analytics import replay as pipeline
         from lab.analytics.errors import AnalyticsError
         from lab.analytics.places import find_runs
     except ImportError as error:
@@ -26,32 +28,55 @@ def replay(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out) if arguments.out else None
     found = []
     try:
+        names = [queries.find(name).name for name in arguments.query or []]
         find_runs(arguments.directories)
+        if out is not None:
+            make_directory(out)
+        if not arguments.json:
+            progress("Spark starts", 0, 1)
         spark = session.start("brokerlab replay", arguments.master)
-        from lab.analytics import replay as pipeline
-
-        names = arguments.query or []
+        empty = []
         for answer in pipeline.replay(spark, arguments.directories, names, out, None if arguments.json else progress):
             if arguments.json:
                 found.append(pipeline.plain(answer))
             elif answer.rows or names:
+                clear()
                 print(f"\n{answer.name}\n{text_table(answer.columns, answer.rows, answer.count)}", flush=True)
+            else:
+                empty.append(answer.name)
     except AnalyticsError as error:
         raise CommandError(str(error), 2) from None
     finally:
+        clear()
         if spark is not None:
             session.stop(spark)
     if arguments.json:
         print(json.dumps(found, default=str))
-    elif out is not None:
+        return 0
+    if empty:
+        print(f"\nnothing to tell about: {', '.join(empty)}")
+    if out is not None:
         print(f"\nreport: {out / 'report.html'}")
     return 0
+
+
+def make_directory(path: Path) -> None:
+    """Where results go, made before Spark starts; raises CommandError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}", 2) from None
 
 
 def progress(what: str, done: int, total: int) -> None:
     """One line that changes, on a terminal only."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{done}/{total} {what}", end="" if done < total else "\r\x1b[K", file=sys.stderr, flush=True)
+        print(f"{_LINE}{done}/{total} {what}", end="" if done < total else _LINE, file=sys.stderr, flush=True)
+
+
+def clear() -> None:
+    """Take the line of progress away."""
+    progress("", 1, 1)
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], count: int, most: int = 20) -> str:

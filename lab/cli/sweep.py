@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab.cli.errors import CommandError
+from lab.cli.replay import clear, make_directory, progress, text_table
+
+if TYPE_CHECKING:
+    from lab.analytics.tally import Tally
 
 
 def sweep(arguments: argparse.Namespace) -> int:
     """Exit code 0 when every run could be carried out, 1 when one failed, 2 for a wrong grid or no Spark."""
     try:
-        from lab.analytics import grid, session, sweep, sweep_report
+        from lab.analytics import grid, session, sweep, sweep_report, tally
         from lab.analytics.errors import AnalyticsError
     except ImportError as error:
         raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
@@ -21,13 +29,20 @@ def sweep(arguments: argparse.Namespace) -> int:
     try:
         cells = grid.cells(arguments.scenario, grid.parse_grid(arguments.grid))
         seeds = grid.parse_seeds(arguments.seeds)
-        spark = session.start("brokerlab sweep", arguments.master)
         if out is not None:
+            make_directory(out)
             sweep.write_cells(cells, out)
-        results = [row.asDict() for row in sweep.sweep(spark, arguments.scenario, cells, seeds, out).collect()]
+        if not arguments.json:
+            progress("Spark starts", 0, 1)
+        spark = session.start("brokerlab sweep", arguments.master)
+        count = tally.Tally(len(cells) * len(seeds), tally.letter_box(spark))
+        with told(count, arguments.json):
+            frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box)
+            results = [row.asDict() for row in frame.collect()]
     except AnalyticsError as error:
         raise CommandError(str(error), 2) from None
     finally:
+        clear()
         if spark is not None:
             session.stop(spark)
     summary = sweep.summarise(cells, results)
@@ -41,10 +56,29 @@ def sweep(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+@contextmanager
+def told(count: Tally, quiet: bool) -> Iterator[None]:
+    """How many runs are done, on a terminal, while they are computed."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.5):
+            count.look()
+            progress("runs", min(len(count.rows), count.total - 1), count.total)
+
+    looking = threading.Thread(target=look, daemon=True)
+    if not quiet:
+        looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if not quiet:
+            looking.join()
+
+
 def show(heat_map: str, summary: list[dict[str, object]], failed: list[str], out: Path | None) -> None:
     """For a terminal: heat map, cells, failures."""
-    from lab.cli.replay import text_table
-
     columns = [name for name in summary[0] if name != "open"]
     print(f"{heat_map}\n\n{text_table(columns, summary, len(summary), len(summary))}")
     if failed:

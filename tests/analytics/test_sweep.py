@@ -46,9 +46,16 @@ def test_a_wrong_grid_is_refused_before_spark_starts(scenario, given, told):
 
 def test_seeds_are_ranges_and_lists():
     assert grid.parse_seeds("1..4,9,2") == [1, 2, 3, 4, 9]
-    for wrong in ("", "a", "5..1"):
-        with pytest.raises(AnalyticsError):
+    assert grid.parse_seeds("0") == [0]
+    for wrong, told in (("", "expected seeds"), ("a", "expected seeds"), ("1..2..3", "expected seeds"), ("7,5..1", "5..1 ends before it begins"),
+                        ("1..999999999999", "999,999,999,999 seeds are too many"), (str(1 << 62), "at most 62 bits")):
+        with pytest.raises(AnalyticsError, match=re.escape(told)):
             grid.parse_seeds(wrong)
+
+
+def test_a_key_that_is_given_twice_is_refused():
+    with pytest.raises(AnalyticsError, match=r"--grid acks=1: acks is there twice"):
+        grid.parse_grid(["acks=0", "acks=1"])
 
 
 def test_runs_of_a_sweep_are_the_runs_of_the_scenario(spark, scenario, tmp_path):
@@ -82,4 +89,8 @@ def test_the_command_line_tells_trouble_in_one_line(scenario, tmp_path, capsys):
     assert main(["sweep", scenario, "--grid", "acks=9"]) == 2
     assert main(["sweep", str(tmp_path / "none.yaml")]) == 2
     assert main(["replay", str(tmp_path)]) == 2
-    assert [line.split(":")[0] for line in capsys.readouterr().err.strip().split("\n")] == ["brokerlab"] * 3
+    assert main(["replay", str(tmp_path), "--query", "nonsense"]) == 2
+    assert main(["sweep", scenario, "--out", f"{scenario}/out"]) == 2
+    told = capsys.readouterr().err.strip().split("\n")
+    assert [line.split(":")[0] for line in told] == ["brokerlab"] * 5
+    assert told[3].startswith("brokerlab: there is no query nonsense; there are receipt, lost")

@@ -16,14 +16,17 @@ from ninja.errors import HttpError
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
-from web.api import jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_setup, sweeps
+from web.api import (
+    jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps,
+)  # fmt: skip
 from web.api.docs import operations
 from web.language import language_of
 from web.messages import words_of
 
 DEEPEST = 64
 TEXTS = {
-    "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML, "/report": replays.HTML,
+    "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML,
+    "/report": spark_answers.HTML,
 }  # fmt: skip
 
 

@@ -6,33 +6,29 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from web.api import schemas, spark_schemas
 from web.api.asking import answer, flushed, run_directory
-from web.api.models import DONE, ENDED
+from web.api.models import DONE
 from web.api.problems import Problem
-from web.api.spark import Work, check_installed, new_id, spark
+from web.api.spark import check_installed, new_id, spark
+from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
-HTML = "text/html; charset=utf-8"
-REPORT_RULES = (
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "sandbox"
-)
-"""The report's plots and styles stand in it; it has no script, and may load nothing."""
 
 
 @dataclass(slots=True)
-class Replay(Work):
+class Replay(Reported):
     """One run that Spark is asked about."""
 
+    KIND: ClassVar[str] = "replay"
+    REPORT: ClassVar[str] = "report.html"
     run: str = ""
-    out: Path = Path()
     steps: dict[str, Any] = field(default_factory=dict)
     answers: list[dict[str, Any]] = field(default_factory=list)
 
@@ -47,9 +43,8 @@ class Replay(Work):
         total = self.steps.get("total", 0)
         share = self.steps["done"] / total if total else 0.0
         return {
-            **Work.view(self), "run": self.run, "progress": 1.0 if self.state == DONE else round(share, 3),
+            **Reported.view(self), "run": self.run, "progress": 1.0 if self.state == DONE else round(share, 3),
             "step": self.steps.get("what", ""), "answers": [told(one) for one in self.answers],
-            "report": f"/api/replays/{self.id}/report" if self.state == DONE else None,
         }  # fmt: skip
 
     def anew(self) -> None:
@@ -110,9 +105,7 @@ async def start(request: HttpRequest, run: str, asked_for: spark_schemas.ReplayR
     await flushed(run)
     row = Replay.of(path, path.parent.parent / "replays", asked_for.query)
     await asyncio.to_thread(spark.start, row)
-    response = answer(row.view(), 202)
-    response["Location"] = f"/api/replays/{row.id}"
-    return response
+    return accepted(row)
 
 
 @router.get("/replays", response={200: spark_schemas.Replays}, summary="Replays, newest first")
@@ -126,7 +119,7 @@ async def replays(request: HttpRequest) -> HttpResponse:
 async def replay(request: HttpRequest, replay: str) -> HttpResponse:
     """State, progress by step and by Spark's stages, and the tables that have been found so far. When the worker
     has died, `restarts` and `died` say so, and it begins anew."""
-    return answer(_found(replay).view())
+    return answer(one_of(Replay, replay).view())
 
 
 @router.delete(
@@ -136,11 +129,7 @@ async def replay(request: HttpRequest, replay: str) -> HttpResponse:
 )
 async def cancel(request: HttpRequest, replay: str) -> HttpResponse:
     """Spark is told; the state becomes cancelled as soon as its tasks have ended."""
-    row = _found(replay)
-    if row.state in ENDED:
-        raise Problem(409, f"replay {replay} has ended: {row.state}", "replay")
-    await asyncio.to_thread(spark.cancel, row)
-    return answer(row.view(), 202)
+    return await cancelled(one_of(Replay, replay))
 
 
 @router.get(
@@ -150,23 +139,4 @@ async def cancel(request: HttpRequest, replay: str) -> HttpResponse:
 )
 async def report(request: HttpRequest, replay: str) -> HttpResponse:
     """One HTML page in English and Korean that needs no script and loads nothing."""
-    row = _found(replay)
-    if row.state not in ENDED:
-        raise Problem(409, f"replay {replay} is not done yet: {row.state}", "replay")
-    return await page(row.out / "report.html", f"replay {replay} has left no report: {row.state}", "replay")
-
-
-async def page(path: Path, absent: str, place: str) -> HttpResponse:
-    """A report that Spark's worker has written; 404 when there is none."""
-    try:
-        content = await asyncio.to_thread(path.read_bytes)
-    except OSError:
-        raise Problem(404, absent, place) from None
-    return HttpResponse(content, content_type=HTML, headers={"Content-Security-Policy": REPORT_RULES})
-
-
-def _found(number: str) -> Replay:
-    row = spark.get(Replay, number)
-    if row is None:
-        raise Problem(404, f"there is no replay {number}", "replay")
-    return row
+    return await report_of(one_of(Replay, replay))

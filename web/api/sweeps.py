@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
@@ -15,9 +15,9 @@ from web.api import schemas, spark_schemas
 from web.api.asking import answer, runs_directory
 from web.api.models import DONE, ENDED
 from web.api.problems import Problem
-from web.api.replays import page
 from web.api.scenarios import shipped
-from web.api.spark import Work, check_installed, new_id, spark
+from web.api.spark import check_installed, new_id, spark
+from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
 from web.api.work import jobs
 
 router = Router(tags=["spark"])
@@ -28,11 +28,12 @@ NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, 
 
 
 @dataclass(slots=True)
-class Sweep(Work):
+class Sweep(Reported):
     """One sweep. `documents`: the scenario of each cell, with its values in it."""
 
+    KIND: ClassVar[str] = "sweep"
+    REPORT: ClassVar[str] = "sweep.html"
     scenario: str = ""
-    out: Path = Path()
     keys: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, dict[str, str]] = field(default_factory=dict)
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -45,13 +46,12 @@ class Sweep(Work):
     def view(self) -> dict[str, Any]:
         done, seconds = self.counts.get("done", 0), self.counts.get("seconds", 0.0)
         return {
-            **Work.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds),
+            **Reported.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds),
             "seeds_written": self.request["seeds"], "done": done,
             "bad": self.counts.get("failed", 0), "total": len(self.values) * len(self.seeds),
             "runs_a_minute": round(60 * done / seconds, 1) if seconds else 0.0,
             "cells": [{"cell": name, "values": values, **NO_RUN, **self.cells.get(name, {})}
                       for name, values in self.values.items()],
-            "report": f"/api/sweeps/{self.id}/report" if self.state == DONE else None,
         }  # fmt: skip
 
     def anew(self) -> None:
@@ -100,18 +100,13 @@ def _written(value: Any) -> str:
 
 
 def _seeds(text: str) -> list[int]:
-    """Seeds of a text, counted before they are made."""
     from lab.analytics import grid
     from lab.analytics.errors import AnalyticsError
 
     try:
-        ends = [[int(end) for end in part.split("..")] for part in text.split(",")]
-        count = sum(max(0, part[-1] - part[0]) + 1 for part in ends)
-        if count > MOST_SEEDS or any(end >= 1 << 62 for part in ends for end in part):
-            raise Problem(422, f"{count:,} seeds are too many: {MOST_SEEDS:,} are the most", "seeds")
-        return grid.parse_seeds(text)
-    except (AnalyticsError, ValueError):
-        raise Problem(422, f"{text}: expected seeds, as 1..500 or 3,7,9", "seeds") from None
+        return grid.parse_seeds(text, MOST_SEEDS)
+    except AnalyticsError as error:
+        raise Problem(422, str(error).removeprefix("--seeds "), "seeds") from None
 
 
 @router.post(
@@ -127,9 +122,7 @@ async def start(request: HttpRequest, asked_for: spark_schemas.SweepRequest) -> 
     row = await asyncio.to_thread(planned, asked_for, home)
     await asyncio.to_thread(check_installed)
     await asyncio.to_thread(spark.start, row)
-    response = answer(row.view(), 202)
-    response["Location"] = f"/api/sweeps/{row.id}"
-    return response
+    return accepted(row)
 
 
 @router.get("/sweeps", response={200: spark_schemas.Sweeps}, summary="Sweeps, newest first")
@@ -141,7 +134,7 @@ async def sweeps(request: HttpRequest) -> HttpResponse:
 @router.get("/sweeps/{sweep}", response={200: spark_schemas.SweepView, 404: Problems}, summary="A sweep")
 async def sweep(request: HttpRequest, sweep: str) -> HttpResponse:
     """Runs done and failed (`bad`), runs a minute, and for each cell the sums of the runs that have ended."""
-    return answer(_found(sweep).view())
+    return answer(one_of(Sweep, sweep).view())
 
 
 @router.delete(
@@ -151,11 +144,7 @@ async def sweep(request: HttpRequest, sweep: str) -> HttpResponse:
 )
 async def cancel(request: HttpRequest, sweep: str) -> HttpResponse:
     """Spark is told; runs that have ended stay in the table."""
-    row = _found(sweep)
-    if row.state in ENDED:
-        raise Problem(409, f"sweep {sweep} has ended: {row.state}", "sweep")
-    await asyncio.to_thread(spark.cancel, row)
-    return answer(row.view(), 202)
+    return await cancelled(one_of(Sweep, sweep))
 
 
 @router.get(
@@ -168,7 +157,7 @@ async def runs(
     offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
 ) -> HttpResponse:  # fmt: skip
     """Those that lost most first. `command` repeats a run from the shell."""
-    row = _found(sweep)
+    row = one_of(Sweep, sweep)
     found = sorted((one for one in list(row.runs.values()) if cell in ("", one["cell"])), key=_worst_first)
     return answer({"runs": found[offset : offset + limit], "total": len(found)})
 
@@ -188,7 +177,7 @@ def _worst_first(row: dict[str, Any]) -> tuple[bool, int, int, int, float, int]:
 async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun) -> HttpResponse:
     """From the cell's scenario and the seed, so it comes out the same. A job; when it is done, `run` names its
     directory, which `POST /api/labs/{lab}/runs/{run}/open` opens. Asking again for the same gives the same job."""
-    row = _found(sweep)
+    row = one_of(Sweep, sweep)
     document = row.documents.get(wanted.cell)
     if document is None:
         raise Problem(404, f"there is no cell {wanted.cell}", "cell")
@@ -212,14 +201,4 @@ async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun
 )
 async def report(request: HttpRequest, sweep: str) -> HttpResponse:
     """One HTML page in English and Korean that needs no script and loads nothing."""
-    row = _found(sweep)
-    if row.state not in ENDED:
-        raise Problem(409, f"sweep {sweep} is not done yet: {row.state}", "sweep")
-    return await page(row.out / "sweep.html", f"sweep {sweep} has left no report: {row.state}", "sweep")
-
-
-def _found(number: str) -> Sweep:
-    row = spark.get(Sweep, number)
-    if row is None:
-        raise Problem(404, f"there is no sweep {number}", "sweep")
-    return row
+    return await report_of(one_of(Sweep, sweep))
