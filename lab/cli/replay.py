@@ -76,7 +76,8 @@ def progress(what: str, done: int, total: int) -> None:
 
 def clear() -> None:
     """Take the line of progress away."""
-    progress("", 1, 1)
+    if sys.stderr.isatty():
+        print(_LINE, end="", file=sys.stderr, flush=True)
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], count: int, most: int = 20) -> str:
