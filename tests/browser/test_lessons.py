@@ -44,7 +44,7 @@ WORDS = NAMES | {
 }  # fmt: skip
 TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document.get("topics", ())}
 NAME = re.compile(
-    r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|KIP-\d+|e\d+|"
+    r"(?:broker|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|KIP-\d+|[ev]\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
 )
 PATH = re.compile(r"/[\w/.\-]+")  # of a znode, of a file
