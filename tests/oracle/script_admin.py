@@ -298,6 +298,32 @@ def others(k: Script) -> None:
     k("reassignments", ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, one(topics=None, timeout=5000))
     some = [one.ListPartitionReassignmentsTopics(name="nowhere", partition_indexes=[0])]
     k("reassignments of", ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, one(topics=some, timeout=5000))
+    _forgotten_offsets(k)
+
+
+def _forgotten_offsets(k: Script) -> None:
+    """The broker says what does not exist, its coordinator the rest (KIP-496)."""
+    c, d = m.OffsetCommitRequest, m.OffsetDeleteRequest
+    parts = [c.OffsetCommitRequestPartition(partition_index=index, committed_offset=5) for index in (0, 1)]
+    topics = [c.OffsetCommitRequestTopic(name="lying", partitions=parts)]
+    commit = c(group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+    k.until(ApiKey.OFFSET_COMMIT, 8, commit, lambda answer: answer.topics[0].partitions[0].error_code == 0)
+
+    def forget(title: str, group: str, **given: tuple[int, ...]) -> None:
+        topics = [
+            d.OffsetDeleteRequestTopic(
+                name=name, partitions=[d.OffsetDeleteRequestPartition(partition_index=index) for index in indexes]
+            )
+            for name, indexes in given.items()
+        ]
+        k(f"forget: {title}", ApiKey.OFFSET_DELETE, 0, d(group_id=group, topics=topics))
+
+    for group in ("g", "nobody"):
+        forget(f"nothing of {group}", group)
+        forget(f"what is not there of {group}", group, nowhere=(0, 1), lying=(9,))
+        forget(f"no partitions of {group}", group, lying=(), nowhere=())
+        forget(f"one of several of {group}", group, nowhere=(0,), lying=(9, 0))
+        forget(f"the last of {group}", group, lying=(1,), nowhere=(0,))
 
 
 def malformed(k: Script) -> None:

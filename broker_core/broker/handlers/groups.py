@@ -6,7 +6,7 @@ answers come through `respond`. The rules are in `broker_core.groups`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
 from broker_core.groups.member import ClientIdentity
@@ -15,6 +15,8 @@ from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
+
+Unknown = dict[str, list[int]]  # topic -> partitions that do not exist; none of them when only the topic was named
 
 
 def client_of(context: RequestContext) -> ClientIdentity:
@@ -41,35 +43,44 @@ def leave(broker: Broker, context: RequestContext) -> None:
 def commit_offsets(broker: Broker, context: RequestContext) -> None:
     """Partitions that do not exist are answered here; the coordinator gets the rest."""
     request = context.body
-    unknown: list[tuple[str, int]] = []
-    for topic in request.topics:
-        kept = []
-        for part in topic.partitions:
-            if broker.cache.contains(topic.name, part.partition_index):
-                kept.append(part)
-            else:
-                unknown.append((topic.name, part.partition_index))
-        topic.partitions = kept
-    request.topics = [topic for topic in request.topics if topic.partitions]
+    unknown = _without_unknown(broker, request)
     if not request.topics and unknown:
         _committed((context, unknown), m.OffsetCommitResponse(topics=[]))
         return
     broker.groups.commit_offsets(request, client_of(context), _committed, (context, unknown))
 
 
-def _committed(state: tuple[RequestContext, list[tuple[str, int]]], response: m.OffsetCommitResponse) -> None:
+def _committed(state: tuple[RequestContext, Unknown], response: m.OffsetCommitResponse) -> None:
     context, unknown = state
-    topics = {topic.name: topic for topic in response.topics}
-    for name, index in unknown:
-        if name not in topics:
-            topics[name] = m.OffsetCommitResponse.OffsetCommitResponseTopic(name=name, partitions=[])
-            response.topics.append(topics[name])
-        topics[name].partitions.append(
-            m.OffsetCommitResponse.OffsetCommitResponsePartition(
-                partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            )
-        )
+    committed = m.OffsetCommitResponse
+    _add_unknown(response, unknown, committed.OffsetCommitResponseTopic, committed.OffsetCommitResponsePartition)
     context.respond(response)
+
+
+def _without_unknown(broker: Broker, request: Any) -> Unknown:
+    """Takes the topics and partitions that do not exist out of the request."""
+    unknown: Unknown = {}
+    for topic in request.topics:
+        kept = [one for one in topic.partitions if broker.cache.contains(topic.name, one.partition_index)]
+        if len(kept) < len(topic.partitions) or not broker.cache.contains(topic.name):
+            there = {one.partition_index for one in kept}
+            wrong = [one.partition_index for one in topic.partitions if one.partition_index not in there]
+            unknown.setdefault(topic.name, []).extend(wrong)
+        topic.partitions = kept
+    request.topics = [topic for topic in request.topics if topic.partitions]
+    return unknown
+
+
+def _add_unknown(response: Any, unknown: Unknown, topic_kind: Any, partition_kind: Any) -> None:
+    topics = {topic.name: topic for topic in response.topics}
+    for name, indexes in unknown.items():
+        if name not in topics:
+            topics[name] = topic_kind(name=name, partitions=[])
+            response.topics.append(topics[name])
+        topics[name].partitions.extend(
+            partition_kind(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            for index in indexes
+        )
 
 
 def fetch_offsets(broker: Broker, context: RequestContext) -> None:
@@ -89,7 +100,13 @@ def delete(broker: Broker, context: RequestContext) -> None:
 
 
 def delete_offsets(broker: Broker, context: RequestContext) -> None:
-    context.respond(broker.groups.delete_offsets(context.body))
+    """As with commits: what does not exist is said here, if the group has no error of its own (KIP-496)."""
+    unknown = _without_unknown(broker, context.body)
+    response = broker.groups.delete_offsets(context.body)
+    if response.error_code == ErrorCode.NONE:
+        deleted = m.OffsetDeleteResponse
+        _add_unknown(response, unknown, deleted.OffsetDeleteResponseTopic, deleted.OffsetDeleteResponsePartition)
+    context.respond(response)
 
 
 def next_generation_heartbeat(broker: Broker, context: RequestContext) -> None:
