@@ -10,7 +10,7 @@ from tests.browser.conftest import Visit
 from tests.web.recorded_lab import RecordedLab, start_state, topic_state
 
 from web.live.hub import hub
-from web.live.viewer import LIMIT
+from web.live.viewer import LIMIT, Viewer
 
 Open = Callable[..., Visit]
 pytestmark = pytest.mark.slow
@@ -55,6 +55,14 @@ def reach(seen: Visit, seq: int) -> None:
         seen.page.wait_for_timeout(25)
 
 
+def attached(seen: Visit) -> Viewer:
+    """The page's queue, once deltas go into it: the page has opened its wire and may not have said hello yet."""
+    while not any(not viewer.behind for viewer in hub.viewers):
+        seen.page.wait_for_timeout(20)
+    (viewer,) = hub.viewers
+    return viewer
+
+
 def test_no_more_messages_are_drawn_than_the_canvas_bears(visit: Open) -> None:
     seen = visit(lab=RecordedLab(start_state({"orders": topic_state(600, 100)})))
     seen.lab.play(*messages(5000))
@@ -65,6 +73,7 @@ def test_no_more_messages_are_drawn_than_the_canvas_bears(visit: Open) -> None:
 def test_a_flood_of_events_loses_no_state_transition(visit: Open) -> None:
     """In batches as at 20,000 events a second, as fast as this machine takes them."""
     seen = visit(lab=RecordedLab(start_state({"orders": topic_state(600, 100)})))
+    attached(seen)
     seen.page.evaluate(COUNT)
     for piece in range(40):
         seen.lab.play(*flood(piece * 1000, 1000))
@@ -76,9 +85,7 @@ def test_a_flood_of_events_loses_no_state_transition(visit: Open) -> None:
 def test_a_page_that_stops_reading_costs_a_bounded_queue_and_is_up_to_date_when_it_reads_again(visit: Open) -> None:
     seen = visit(lab=RecordedLab(start_state({"orders": topic_state(6, 100)})))
     largest, batch = 0, [(1000, "broker-1", "command", 0, {"command": {"do": "produce", "value": "x" * 100_000}})]
-    while not hub.viewers:  # the page has opened its wire and not said hello yet
-        seen.page.wait_for_timeout(20)
-    (viewer,) = hub.viewers
+    viewer = attached(seen)
     seen.lab.state["cluster"]["controller"] = 3  # what only a snapshot can tell
     seen.page.evaluate(f"() => {{ setTimeout({BUSY}, 0, 3000); }}")
     while viewer.cuts == 0:
