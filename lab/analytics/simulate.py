@@ -10,9 +10,11 @@ import copy
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lab import heap
 from lab.experiments.directory import read_operations
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
@@ -28,6 +30,7 @@ COLUMNS = (
 
 def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) -> dict[str, Any]:
     """Run a document under a seed; a row with the names of COLUMNS, `error` set when it failed."""
+    settle()
     row: dict[str, Any] = dict.fromkeys([name for name, _ in COLUMNS])
     row |= {"cell": cell, "seed": seed, "command": command}
     started = time.perf_counter()
@@ -38,6 +41,12 @@ def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) ->
         row["error"] = f"{type(error).__name__}: {error}"
     row["wall_s"] = time.perf_counter() - started
     return row
+
+
+@cache
+def settle() -> None:
+    """Once in each process of Spark's: see `lab.heap`."""
+    heap.settle()
 
 
 def _figures(document: Mapping[str, Any], seed: int, directory: Path) -> dict[str, Any]:
