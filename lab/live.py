@@ -98,19 +98,25 @@ class LiveLab(LiveFront):
         """Until every broker listens. Raises LabError, and TimeoutError when it has not come so far yet."""
         return self._ready.result(seconds)
 
-    def stop(self, timeout_s: float = 30.0) -> None:
-        """Stop all brokers as a controlled shutdown does, and close the run."""
+    def stop(self, timeout_s: float | None = 30.0) -> bool:
+        """Stop all brokers as a controlled shutdown does, and close the run; False when that goes on after the timeout.
+
+        It may be called again to go on waiting; None waits as long as it takes.
+        """
         self._unwanted = True
         if self._thread is None:
             self._release()
-            return
+            return True
         if self._loop is not None and not self.stopped.is_set():
             try:
                 self._loop.call_soon_threadsafe(self._ask_to_stop)
             except RuntimeError:
                 pass
         self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return False
         self._release()
+        return True
 
     def _prepare(self) -> None:
         try:

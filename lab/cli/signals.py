@@ -37,6 +37,11 @@ class Signals:
         for number in NUMBERS:
             signal.signal(number, signal.SIG_IGN)
 
+    def let_through(self) -> None:
+        """The next one ends the process at once, whatever it is doing."""
+        for number in NUMBERS:
+            signal.signal(number, signal.SIG_DFL)
+
     def _take(self, _number: int, _frame: FrameType | None) -> None:
         self.wanted = True
         if self.when_wanted is not None:

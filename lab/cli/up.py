@@ -35,7 +35,9 @@ PATIENCE_S = 4.0
 SLOW = ("Still starting: when the lab was not stopped last time, the brokers' old sessions have to expire first"
         " (zookeeper.session.timeout.ms) ...")
 ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
-STOP_TIMEOUT_S = 30.0
+STOP_PATIENCE_S = 10.0
+STILL_STOPPING = ("Still stopping: the brokers hand over their partitions (controlled shutdown);"
+                  " Ctrl-C again ends at once, and the next start has to recover ...")
 # Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
 REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
               "transaction.state.log.replication.factor")
@@ -123,8 +125,16 @@ def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> No
         if lab.stopped.is_set():
             raise CommandError("the brokers have ended by themselves; the reason stands above")
     finally:
-        signals.ignore()
-        lab.stop(STOP_TIMEOUT_S)
+        _stop(lab, signals)
+
+
+def _stop(lab: LiveLab, signals: Signals) -> None:
+    """Wait until the brokers have stopped. When it takes a while that is told, and may be cut short."""
+    signals.ignore()
+    if not lab.stop(STOP_PATIENCE_S):
+        print(STILL_STOPPING, file=sys.stderr, flush=True)
+        signals.let_through()
+        lab.stop(None)
 
 
 def _start(lab: LiveLab) -> Addresses:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab.cli.signals import NUMBERS, Signals, Stop
+from lab.cli.up import STOP_PATIENCE_S, _stop
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import CHECKOUT
@@ -64,3 +65,22 @@ def test_control_c_while_modules_are_loaded_says_nothing():
     done = subprocess.run([sys.executable, "-P", "-c", program], env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+class SlowLab:
+    """A lab whose brokers need longer to stop than anybody likes to wait without a word."""
+
+    def __init__(self) -> None:
+        self.asked: list[float | None] = []
+
+    def stop(self, timeout_s: float | None) -> bool:
+        self.asked.append(timeout_s)
+        return timeout_s is None
+
+
+def test_a_shutdown_that_takes_long_is_told_and_the_next_signal_ends_it(signals, capsys):
+    lab = SlowLab()
+    _stop(lab, signals)
+    assert {signal.getsignal(number) for number in NUMBERS} == {signal.SIG_DFL}
+    assert lab.asked == [STOP_PATIENCE_S, None]
+    assert "Still stopping" in capsys.readouterr().err
