@@ -8,6 +8,7 @@ of 700, and no longer looks at what is there already (modules, classes, a cluste
 from __future__ import annotations
 
 import gc
+from functools import cache
 
 NEW_OBJECTS = 50_000
 
@@ -16,3 +17,10 @@ def settle() -> None:
     """What has been loaded and built by now stays until the process ends."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS, 20, 20)
+
+
+@cache
+def settle_executor() -> None:
+    """The same, once, in a Python process of Spark's, when its first task has loaded what all of them need: it searches
+    the whole heap for cycles after each task, which takes longer than to decode 64 MB where numba is loaded."""
+    settle()

@@ -27,6 +27,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from lab import heap
 from lab.analytics import places, schemas
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.segments import Pack, arrow_schema, pack
@@ -83,8 +84,11 @@ class Choice:
         if not isinstance(partition, Pack):
             return  # there are no files; Spark asks nevertheless, with a partition of its own
         columns = arrow_schema(schema, FILES[self.what][1])
-        for part in partition.parts:
-            yield from read_lines(part, columns, _event if self.what == "events" else _operation)
+        try:
+            for part in partition.parts:
+                yield from read_lines(part, columns, _event if self.what == "events" else _operation)
+        finally:
+            heap.settle_executor()
 
 
 class JournalSource(DataSource):

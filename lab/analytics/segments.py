@@ -35,6 +35,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from lab import heap
 from lab.analytics import places, schemas
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.places import SegmentPlace
@@ -145,10 +146,13 @@ class Choice:
         if not isinstance(partition, Pack):
             return  # there are no segments; Spark asks nevertheless, with a partition of its own
         columns = arrow_schema(schema, LEVELS[self.level])
-        for part in partition.parts:
-            reader = SegmentReader(part.place, columns, part.start, part.end, self.checksums, part.note)
-            rows = {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]
-            yield from rows()
+        try:
+            for part in partition.parts:
+                reader = SegmentReader(part.place, columns, part.start, part.end, self.checksums, part.note)
+                rows = {"records": reader.records, "batches": reader.batches, "segments": reader.segment}[self.level]
+                yield from rows()
+        finally:
+            heap.settle_executor()
 
 
 class SegmentSource(DataSource):

@@ -10,7 +10,6 @@ import copy
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ COLUMNS = (
 
 def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) -> dict[str, Any]:
     """Run a document under a seed; a row with the names of COLUMNS, `error` set when it failed."""
-    settle()
     row: dict[str, Any] = dict.fromkeys([name for name, _ in COLUMNS])
     row |= {"cell": cell, "seed": seed, "command": command}
     started = time.perf_counter()
@@ -40,13 +38,8 @@ def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) ->
     except Exception as error:
         row["error"] = f"{type(error).__name__}: {error}"
     row["wall_s"] = time.perf_counter() - started
+    heap.settle_executor()
     return row
-
-
-@cache
-def settle() -> None:
-    """Once in each process of Spark's: see `lab.heap`."""
-    heap.settle()
 
 
 def _figures(document: Mapping[str, Any], seed: int, directory: Path) -> dict[str, Any]:
