@@ -29,7 +29,7 @@ def test_both_scripts_of_the_guide_run_as_they_are_written(run_lab: Callable[...
     experiment, failover = SCRIPTS
     (told,) = run_script(lab, failover, tmp_path / "failover.py")
     found = re.fullmatch(r"broker (\d) led, broker (\d) leads, epoch 1", told)
-    assert found is not None and found[1] != found[2]
+    assert found is not None and found[1] != found[2], told
     valid, *runs = run_script(lab, experiment, tmp_path / "experiment.py")
     assert valid == "True"
     seeds, lost, same = zip(*(line.split() for line in runs), strict=True)
