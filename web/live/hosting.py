@@ -18,11 +18,10 @@ from typing import Any
 from web.live import wire_names as names
 from web.live.forwarding import answered
 from web.live.lab import Batch
-from web.live.watch import received
+from web.live.watch import RETRY_S, end_if_cancelled, received
 
 BACKLOG = 200
 AT_ONCE = 256
-RETRY_S = 1.0
 BRANCH_CALLS = ("snapshot", "submit", "events_since", "history", "inspect")
 LAB_CALLS = ("fork", "open_run", "close_branch")
 THAT_MAY_OPEN = (*LAB_CALLS, "question", "http")
@@ -91,6 +90,7 @@ class Publication:
         try:
             await self.host.layer.group_send(names.group(self.host.name, self.run), message)
         except Exception as error:
+            end_if_cancelled()
             _log.warning("a batch could not be published: %s", error)
             await asyncio.sleep(RETRY_S)
 
@@ -140,10 +140,20 @@ class LabHost:
                 said["facts"] = self._facts()
         except Exception as error:
             said = {"error": str(error) or type(error).__name__}
-        try:
-            await self.layer.send(call["to"], {"type": "answer", "n": call["n"], **said})
-        except Exception as error:
-            _log.warning("an answer could not be sent: %s", error)
+        await self._tell(call["to"], {"type": "answer", "n": call["n"], **said})
+
+    async def _tell(self, channel: str, answer: dict[str, Any]) -> None:
+        """Connections from before Redis was away fail once: an answer that is lost keeps its caller waiting."""
+        until = time.monotonic() + names.PATIENCE_S
+        while True:
+            try:
+                return await self.layer.send(channel, answer)
+            except Exception as error:
+                end_if_cancelled()
+                if time.monotonic() > until:
+                    _log.warning("an answer could not be sent: %s", error)
+                    return None
+                await asyncio.sleep(RETRY_S)
 
     async def _do(self, call: dict[str, Any]) -> Any:
         what, run, arguments = call["what"], call["run"], call["args"]
