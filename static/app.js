@@ -7,11 +7,12 @@
 import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
 import { prepare } from "./inspect/open.js";
+import { running } from "./model/clients.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
 
-const REMEMBERED = ["tab", "acks", "storyAll", "axis", "span", "internal"];
+const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal"];
 
 export class App {
   constructor({ history, story, clock, words }) {
@@ -19,7 +20,7 @@ export class App {
     this.online = false;
     this.everOnline = false;
     this.tab = "partitions";
-    this.acks = "all";
+    this.chosenAcks = "all";
     this.storyAll = false;
     this.axis = "time";
     this.span = 10_000_000;
@@ -110,11 +111,18 @@ export class App {
     this.set({ tab, tabScroll: 0 });
   }
 
-  /** acks of the next records; a running built-in producer takes it over. */
+  /** acks of the next records: what the producer has that runs in the moment looked at, else what was chosen. */
+  get acks() {
+    const [producer] = running(this.state, "producer");
+    const used = String(this.state.clients[producer]?.settings?.acks ?? this.chosenAcks);
+    return used === "-1" ? "all" : used;
+  }
+
+  /** A running built-in producer takes it over. */
   setAcks(acks) {
-    this.set({ acks });
-    const producer = Object.entries(this.state.clients).find(([, client]) => client.kind === "producer" && client.state === "running");
-    if (producer) this.command({ do: "set_client", name: producer[0], set: { acks } });
+    this.set({ chosenAcks: acks });
+    const [producer] = running(this.state, "producer");
+    if (producer) this.command({ do: "set_client", name: producer, set: { acks } });
   }
 
   /** Look at the moment just after the event at `position`. */

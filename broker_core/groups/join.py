@@ -118,7 +118,7 @@ class JoinHandler:
 
     def _join_new(self, group: Group, join: Join) -> None:
         prefix = join.client.client_id if join.instance_id is None else join.instance_id
-        new_id = f"{prefix}-{self.registry.node.uuid()}"
+        new_id = self._new_member_id(group, prefix)
         if join.instance_id is not None:
             old_id = group.static_members.get(join.instance_id)
             if old_id is None:
@@ -130,6 +130,14 @@ class JoinHandler:
             join.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_id)
         else:
             self._add(group, new_id, join)  # B
+
+    def _new_member_id(self, group: Group, prefix: str) -> str:
+        """One that nobody of the group has: a node that starts again with the same seed draws the same numbers again,
+        and the members that it reads from its log have those of last time."""
+        found = f"{prefix}-{self.registry.node.uuid()}"
+        while found in group.members or found in group.pending_members:
+            found = f"{prefix}-{self.registry.node.uuid()}"
+        return found
 
     def _add(self, group: Group, member_id: str, join: Join) -> None:
         member = Member(

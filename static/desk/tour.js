@@ -1,4 +1,5 @@
 /** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
+import { running } from "../model/clients.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -46,7 +47,6 @@ export class Tour {
   }
 
   _producer({ state, topicName, acks }) {
-    const running = Object.entries(state.clients).some(([, client]) => client.kind === "producer" && client.state === "running");
     const begin = async () => {
       for (const kind of ["producer", "consumer"]) {
         const name = `${kind}-${topicName}`;
@@ -54,7 +54,7 @@ export class Tour {
         if (state.clients[name]?.state !== "running") await this.app.command(name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind, topic: topicName, ...settings });
       }
     };
-    return running ? { key: "tour.writing", params: { topic: topicName } } : { key: "tour.producer", params: { topic: topicName }, act: begin };
+    return running(state, "producer").length ? { key: "tour.writing", params: { topic: topicName } } : { key: "tour.producer", params: { topic: topicName }, act: begin };
   }
 
   _kill({ state, chosen, chosenPartition }) {

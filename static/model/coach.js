@@ -10,6 +10,7 @@
  * | one dead, another leads | nothing committed is lost | restart |
  * | no leader | offline, bring one back | restart |
  */
+import { running } from "./clients.js";
 import { leaderLog } from "./figures.js";
 import { byNumber } from "./names.js";
 
@@ -27,7 +28,7 @@ function partitionAdvice(state, topicName, number, acks) {
   if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
   if (dead) return { key: partition.unclean ? "coach.unclean" : "coach.moved", act: "coach.moved.do", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
   const known = `producer-${topicName}` in state.clients;
-  const busy = Object.values(state.clients).some((client) => client.kind === "producer" && client.state === "running");
+  const busy = running(state, "producer").length > 0;
   if (!(leaderLog(partition)?.leo > 0) && !busy) {
     return { key: "coach.no_records", params: {}, command: known ? { do: "start_client", name: `producer-${topicName}` } : { do: "start_client", name: `producer-${topicName}`, kind: "producer", topic: topicName, rate: 5, settings: { acks } } };
   }

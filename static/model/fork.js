@@ -6,6 +6,7 @@
  * A choice that is missing or "" leaves things as they are. Commands are carried out in this order:
  * settings first, then links, then processes, so that a kill meets the new settings.
  */
+import { running } from "./clients.js";
 import { byNumber } from "./names.js";
 
 export const SETTINGS = { "min.insync.replicas": ["1", "2", "3"], "unclean.leader.election.enable": ["true", "false"] };
@@ -20,11 +21,6 @@ const SLOW_MS = 100;
 /** Whether a protection is in place in a state. */
 export const inPlace = (state, name) => state.cluster.protections?.[name] !== false;
 
-/** The producers that run in a state. */
-export function producers(state) {
-  return Object.entries(state.clients).filter(([, client]) => client.kind === "producer" && client.state === "running").map(([name]) => name);
-}
-
 /** What can be done to a broker in its state. */
 export function brokerChoices(broker) {
   if (broker.state === "stopped") return ["restart"];
@@ -34,7 +30,7 @@ export function brokerChoices(broker) {
 /** The commands of the choices, for a topic of a state. */
 export function commandsOf(choices, state, topic) {
   const found = [];
-  if (choices.acks) for (const name of producers(state)) found.push({ do: "set_client", name, set: { acks: choices.acks } });
+  if (choices.acks) for (const name of running(state, "producer")) found.push({ do: "set_client", name, set: { acks: choices.acks } });
   for (const setting of Object.keys(SETTINGS)) {
     if (choices[setting] && topic) found.push({ do: "alter_config", topic, set: { [setting]: choices[setting] } });
   }

@@ -1,4 +1,5 @@
 /** More levers: the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
+import { running } from "../model/clients.js";
 import { byNumber } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
 import { segments } from "./levers.js";
@@ -28,13 +29,9 @@ function slider(view, name, label, steps, value, text, choose) {
 /** Records that wait in a producer's batches: one entry a partition. */
 const recordsOf = (waiting) => (Array.isArray(waiting) ? waiting.reduce((sum, one) => sum + one.records, 0) : waiting ?? 0);
 
-function producers({ state }) {
-  return Object.entries(state.clients).filter(([, client]) => client.kind === "producer" && client.state === "running").map(([name]) => name);
-}
-
 function traffic(view) {
   const { words, state } = view;
-  const [name] = producers(view);
+  const [name] = running(state, "producer");
   if (!name) return h("p", { key: "none", class: "hint" }, words.t("levers.no_producer"));
   const client = state.clients[name];
   const rate = Number(view.rates?.[name] ?? client.settings?.rate ?? client.rate ?? state.wanted?.[name]?.rate ?? 5);

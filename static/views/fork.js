@@ -1,6 +1,7 @@
 /** Going on from a moment: which settings, which faults; and two branches side by side. */
 import { commandText, count, seconds } from "../i18n/format.js";
-import { brokerChoices, inPlace, producers, PROTECTIONS, SETTINGS } from "../model/fork.js";
+import { running } from "../model/clients.js";
+import { brokerChoices, inPlace, PROTECTIONS, SETTINGS } from "../model/fork.js";
 import { byNumber } from "../model/names.js";
 import { eventOf } from "../model/reduce.js";
 import { GLYPHS } from "../model/story.js";
@@ -35,7 +36,7 @@ export function forkDialog(view) {
   return [
     h("h2", { key: "title", id: "fork-title" }, words.t("fork.title")),
     h("p", { key: "hint", class: "hint" }, words.t("fork.hint", { t: seconds(moment.t), run: moment.run })),
-    producers(state).length > 0 && row(view, "acks", words.t("levers.acks"), ["0", "1", "all"].map((value) => [value, value])),
+    running(state, "producer").length > 0 && row(view, "acks", words.t("levers.acks"), ["0", "1", "all"].map((value) => [value, value])),
     topic && Object.entries(SETTINGS).map(([name, values]) => row(view, name, `${name} · ${topic}`, values.map((value) => [value, value]))),
     protections(view, state),
     topic && row(view, "links", words.t("fork.links", { partition: `${topic}-0` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),

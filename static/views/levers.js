@@ -1,4 +1,5 @@
 /** The levers: what a person can do to the cluster. Every button is one command. */
+import { running } from "../model/clients.js";
 import { byNumber } from "../model/names.js";
 import { brokerClass } from "../draw/palette.js";
 import { icon } from "./icons.js";
@@ -68,13 +69,13 @@ export function minIsr(view) {
 function clientButton(view, kind) {
   const { state, words, topicName } = view;
   const known = `${kind}-${topicName}`;
-  const running = Object.entries(state.clients).find(([, client]) => client.kind === kind && client.state === "running");
-  const command = running
-    ? { do: "stop_client", name: running[0] }
+  const [busy] = running(state, kind);
+  const command = busy
+    ? { do: "stop_client", name: busy }
     : known in state.clients ? { do: "start_client", name: known } : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer" ? { rate: 5, settings: { acks: view.acks } } : { settings: { "group.id": "readers" } }) };
   return h("button", {
-    key: kind, type: "button", class: running ? "on" : "", disabled: !running && !topicName, "data-client": kind, onclick: () => view.command(command),
-  }, icon(running ? "stop" : "play", 11), " ", h("span", { class: "unseen" }, words.t(`levers.${running ? "stop" : "start"}_${kind}`)), h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));
+    key: kind, type: "button", class: busy ? "on" : "", disabled: !busy && !topicName, "data-client": kind, onclick: () => view.command(command),
+  }, icon(busy ? "stop" : "play", 11), " ", h("span", { class: "unseen" }, words.t(`levers.${busy ? "stop" : "start"}_${kind}`)), h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));
 }
 
 /** A producer and a consumer that need no machine of the learner's. */

@@ -176,3 +176,17 @@ def test_in_version_0_the_session_timeout_is_the_rebalance_timeout(lab: Any) -> 
     assert not second
     lab.run(1000)
     assert [member.member_id for member in second.members] == [second.member_id]
+
+
+def test_a_node_that_draws_the_same_numbers_again_gives_no_id_twice(lab: Any) -> None:
+    numbers = lab.world.nodes[lab.topic.leader].random("uuid")
+    before = numbers.getstate()
+    first = lab.join(version=3)
+    numbers.setstate(before)
+    second = lab.join(version=3)
+    numbers.setstate(before)
+    third = lab.join(version=4)  # told his id, not yet a member
+    numbers.setstate(before)
+    fourth = lab.join(version=4)
+    lab.run(7000)
+    assert len({answer.member_id for answer in (first, second, third, fourth)}) == 4
