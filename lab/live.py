@@ -37,7 +37,9 @@ from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import RunSpec, run_from_dict
-from lab.experiments.directory import INPUTS, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage
+from lab.experiments.directory import (
+    FILE_LIMIT, INPUTS, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage,
+)  # fmt: skip
 from lab.front import LiveFront
 from lab.reexecution import Reexecution
 
@@ -177,7 +179,7 @@ class LiveLab(LiveFront):
         runs = self.data / "runs"
         for path in shed(runs):
             _log.warning("%s can be looked at, but not be executed again: made room for new runs", path)
-        files = RunDirectory(next_run(runs))
+        files = RunDirectory(next_run(runs), FILE_LIMIT)
         start = files.keep_start([self.data / name for name in self.spec.node_names()])
         for name in self.spec.node_names():
             self._storages[name] = DiskStorage(self.data / name, caches)
@@ -328,7 +330,7 @@ class LiveLab(LiveFront):
             raise BranchError(f"the disks that run {source.name} began with are not kept")
         spec = run_from_dict(facts["spec"])
         world = build_world(spec, partial(start_storage, source))
-        files = RunDirectory(self.data / "runs" / run_id)
+        files = RunDirectory(self.data / "runs" / run_id, FILE_LIMIT)
         files.keep_start([source / "start" / name for name in spec.node_names()])
         files.attach(world)
         kind = OPENED if seq is t_us is None else FORKED

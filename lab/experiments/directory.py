@@ -11,6 +11,7 @@
 
 Spec, start and inputs are enough to execute the run again: its journal comes out byte for byte. They are large, so
 when the runs of a lab take more than `RUNS_LIMIT`, the oldest give them up (`shed`): they can still be looked at.
+A live lab may be left alone for weeks: its journal and its operations end at `FILE_LIMIT` bytes each.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from broker_core.kernel.world import World
 RUN, JOURNAL, OPERATIONS, INPUTS, START = "run.json", "journal.jsonl", "operations.jsonl", "inputs.bin", "start"
 FORMAT = 1
 START_LIMIT = 1024 * 1024 * 1024
-RUNS_LIMIT = 4 * START_LIMIT
+RUNS_LIMIT = FILE_LIMIT = 4 * START_LIMIT
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_INDENT_2
 
 
@@ -78,14 +79,18 @@ def _write_facts(path: Path, facts: dict[str, Any]) -> None:
 
 
 class LastingFile:
-    """A file that is given up at the first error: a run that cannot be recorded any more goes on unrecorded."""
+    """A file that is given up at the first error, or before it holds more than `limit` bytes: a run that cannot be
+    recorded any more goes on unrecorded."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limit: int | None = None) -> None:
         self._file: BinaryIO | None = open(path, "wb", buffering=1 << 18)
         self.size = 0
+        self.limit = limit
         self.broken: str | None = None
 
     def write(self, data: bytes) -> None:
+        if self.limit is not None and self.size + len(data) > self.limit:
+            self.give_up(f"the limit of {self.limit:,} bytes is reached")
         if self._file is not None:
             try:
                 self._file.write(data)
@@ -100,10 +105,10 @@ class LastingFile:
             except OSError as error:
                 self.give_up(error)
 
-    def give_up(self, error: OSError) -> None:
+    def give_up(self, reason: OSError | str) -> None:
         """Nothing more is written."""
         if self.broken is None:
-            self.broken = error.strerror or str(error)
+            self.broken = reason if isinstance(reason, str) else reason.strerror or str(reason)
         self.close()
 
     def close(self) -> None:
@@ -114,9 +119,12 @@ class LastingFile:
 
 
 class RunDirectory:
-    """Writes a run. `attach` before the world does anything, `close` when it has ended."""
+    """Writes a run. `attach` before the world does anything, `close` when it has ended.
 
-    def __init__(self, path: Path) -> None:
+    * `limit`: bytes of the journal, and of the operations; None for a run that ends by itself
+    """
+
+    def __init__(self, path: Path, limit: int | None = None) -> None:
         self.path = path
         self.facts: dict[str, Any] = {}
         try:
@@ -124,8 +132,8 @@ class RunDirectory:
             if (path / RUN).exists():
                 raise DirectoryError(f"{path} holds a run already")
             self.recorder = Recorder(path / INPUTS)
-            self._journal = LastingFile(path / JOURNAL)
-            self._operations = LastingFile(path / OPERATIONS)
+            self._journal = LastingFile(path / JOURNAL, limit)
+            self._operations = LastingFile(path / OPERATIONS, limit)
         except OSError as error:
             raise DirectoryError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -25,6 +25,7 @@ function openEntry(view, one) {
     h("p", { class: "hint" }, one.parent ? words.t("runs.from", { parent: one.parent, t: seconds(one.forked_at_us) }) : words.t("runs.root"), " · ",
       words.t("runs.facts", { t: seconds(one.t), events: one.events })),
     h("p", { class: "hint" }, words.t("runs.place", { seed: one.seed, directory: one.directory })),
+    Number.isFinite(one.recorded_until_us) && h("p", { class: "hint" }, words.t("runs.recorded_until", { t: seconds(one.recorded_until_us) })),
     h("div", { class: "run-acts" },
       !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
       one.parent && desk.view(one.parent) && h("button", { type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent) }, words.t("runs.compare", { run: one.parent })),

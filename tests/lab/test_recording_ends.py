@@ -28,6 +28,17 @@ def test_a_file_is_given_up_at_the_first_error_and_says_why():
     file.close()
 
 
+def test_a_file_with_a_limit_ends_before_it_and_says_so(tmp_path):
+    file = LastingFile(tmp_path / "journal", limit=10)
+    file.write(b"123456")
+    assert file.broken is None
+    file.write(b"78901")
+    assert file.broken == "the limit of 10 bytes is reached"
+    file.write(b"7")
+    file.close()
+    assert (tmp_path / "journal").read_bytes() == b"123456"
+
+
 def test_recorded_inputs_end_there_too():
     recorder = Recorder(FULL)
     recorder._write({"kind": "end"}, b"")
