@@ -59,8 +59,9 @@ def _channel_layers(url: str | None) -> dict[str, Any]:
     """`processes` joins web processes. WebSockets need no channels of their own: theirs stay in memory."""
     layers: dict[str, Any] = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     if url:
-        # The layer waits for 5 s at a time, which must not be longer than the socket does.
-        host = {"address": url, "socket_timeout": 20}
+        # No time limit of the socket's: in Python 3.11 it is an `asyncio.wait_for`, which swallows a cancellation that
+        # comes when it is about to end (bpo-37658), and the task goes on for ever. TCP's keepalive finds a dead server.
+        host = {"address": url, "socket_timeout": None, "socket_connect_timeout": 5}
         config = {"hosts": [host], "capacity": 400, "expiry": 20}
         layers["processes"] = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": config}
     return layers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ from tests.conftest import CHECKOUT, StartedLab, free_ports, missing
 from tests.web.rest import Caller
 from tests.web.servers import postgres_program, postgres_server, redis_server
 from websockets.sync.client import ClientConnection, connect
+
+from web.settings import _channel_layers
 
 
 @dataclass
@@ -212,6 +215,28 @@ def the_whole_of_rest_is_there(host: Caller, other: Caller) -> None:
     assert other.get(f"labs/lab/snapshot?run={name}").json["state"]["brokers"][victim]["state"] == "stopped"
     assert other.post(f"labs/lab/commands?run={name}", {"do": "time", "speed": "play"}).json["paused"] is False
     assert other.delete(f"labs/lab/runs/{name}").status == 204
+
+
+@pytest.mark.slow
+def test_who_sends_to_redis_without_end_stops_when_it_is_cancelled(redis: str) -> None:
+    from channels_redis.core import RedisChannelLayer
+
+    layer = RedisChannelLayer(**_channel_layers(redis)["processes"]["CONFIG"])
+
+    async def send_without_end() -> None:
+        while True:
+            await layer.group_send("brokerlab.somewhere", {"type": "batch"})
+
+    async def cancel_many() -> None:
+        for number in range(100):
+            task = asyncio.create_task(send_without_end())
+            await asyncio.sleep(0.01 + number / 50_000)
+            task.cancel()
+            ended, _ = await asyncio.wait([task], timeout=10)
+            assert ended, number
+        await layer.close_pools()
+
+    asyncio.run(cancel_many())
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from typing import Any
 from web.live import wire_names as names
 from web.live.forwarding import answered
 from web.live.lab import Batch
-from web.live.watch import RETRY_S, end_if_cancelled, received
+from web.live.watch import RETRY_S, received
 
 BACKLOG = 200
 AT_ONCE = 256
@@ -90,7 +90,6 @@ class Publication:
         try:
             await self.host.layer.group_send(names.group(self.host.name, self.run), message)
         except Exception as error:
-            end_if_cancelled()
             _log.warning("a batch could not be published: %s", error)
             await asyncio.sleep(RETRY_S)
 
@@ -149,7 +148,6 @@ class LabHost:
             try:
                 return await self.layer.send(channel, answer)
             except Exception as error:
-                end_if_cancelled()
                 if time.monotonic() > until:
                     _log.warning("an answer could not be sent: %s", error)
                     return None

@@ -24,14 +24,6 @@ ON_THEIR_WAY_S = 0.3
 _log = logging.getLogger("brokerlab.remote")
 
 
-def end_if_cancelled() -> None:
-    """For whoever goes on after an error: the layer may turn a cancellation into an error of its own, and a task
-    that is not cancelled a second time would run for ever."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
 @dataclass(slots=True)
 class RemoteBatch:
     """A batch that came over the layer."""
@@ -53,7 +45,6 @@ async def received(
         try:
             message = await layer.receive(channel)
         except Exception as error:
-            end_if_cancelled()
             if not away:
                 _log.warning("Redis is away (%s); waiting for it", error)
             away = True
@@ -101,7 +92,6 @@ class Watch:
                 self.ready.set()
                 await self._compare(facts["host"], facts["n"])
             except Exception as error:
-                end_if_cancelled()
                 _log.warning("lab %s: %s", self.lab.name, error)
             await asyncio.sleep(names.RENEW_S)
 
