@@ -7,11 +7,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.lab_page import OPENED
 from tests.web.conftest import Served, run_server
 from tests.web.recorded_lab import RecordedLab
 from tests.web.recording import Evening
@@ -75,6 +77,16 @@ class Visit:
 
 
 Open = Callable[..., Visit]
+
+
+@pytest.fixture(autouse=True)
+def pages_end_with_their_test() -> Iterator[None]:
+    """A page that nobody looks at would go on drawing. Those of a fixture for many tests were opened before."""
+    before = len(OPENED)
+    yield
+    with ExitStack() as stack:
+        for made in OPENED[before:]:
+            stack.callback(made.leave)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class LabPage:
     lab: StartedLab
     complaints: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
+    left: bool = False
 
     def wait(self, expression: str, seconds: float = PATIENCE_S) -> None:
         """Until an expression holds in the page."""
@@ -69,13 +71,25 @@ class LabPage:
         )
 
 
+    def leave(self) -> None:
+        """Close it; nothing may have gone wrong on it."""
+        if self.left:
+            return
+        self.left = True
+        twins = [] if self.page.is_closed() else self.page.evaluate("Object.keys(globalThis.twins ?? {})")
+        self.page.context.close()
+        assert (twins, self.complaints, self.foreign) == ([], [], [])
+
+
 Open = Callable[..., LabPage]
+OPENED: list[LabPage] = []
+"""All pages of this process, oldest first."""
 
 
 def open_pages(browser: Any, data: Path) -> Iterator[Open]:
-    """`open(language="ko", width=800, path="#run=...")`: pages before one lab."""
+    """`open(language="ko", width=800, path="#run=...")`: pages before one lab. What a test opens ends with the test
+    (`conftest.pages_end_with_their_test`), what a fixture opens with the lab."""
     lab = start_lab(data, "--preset", "teaching", "--seed", "5", web=True)
-    contexts: list[Any] = []
     pages: list[LabPage] = []
 
     def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", **more: Any) -> LabPage:
@@ -83,9 +97,9 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
             viewport={"width": width, "height": 900}, locale={"en": "en-US", "ko": "ko-KR"}[language],
             color_scheme="dark" if dark else "light", **more,
         )  # fmt: skip
-        contexts.append(context)
         made = LabPage(context.new_page(), lab)
         pages.append(made)
+        OPENED.append(made)
         made.page.add_init_script(WATCH_FOR_TWINS)
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
@@ -95,14 +109,10 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
         return made
 
     yield start
-    twins = [twin for made in pages if not made.page.is_closed() for twin in made.page.evaluate("Object.keys(globalThis.twins ?? {})")]
-    for context in contexts:
-        context.close()
-    lab.stop()
-    assert twins == []
-    for made in pages:
-        assert made.complaints == []
-        assert made.foreign == []
+    with ExitStack() as stack:  # to the end, whatever goes wrong
+        stack.callback(lab.stop)
+        for made in pages:
+            stack.callback(made.leave)
 
 
 def _note(made: LabPage, url: str) -> None:

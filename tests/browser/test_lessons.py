@@ -178,15 +178,9 @@ def _same_as_run(seen: LabPage, facts: dict[str, Any], recorded: str, name: str,
 
 
 def _take(visit: Open, name: str, language: str, out: Path, choice: int = 0, variant: str | None = None) -> None:
-    seen = visit(language)
-    try:
-        _walk(seen, Walk(seen, name, language), out, choice, variant)
-    finally:
-        seen.page.context.close()
-
-
-def _walk(seen: LabPage, walk: Walk, out: Path, choice: int, variant: str | None) -> None:
     """The whole lesson."""
+    seen = visit(language)
+    walk = Walk(seen, name, language)
     walk.pick()
     walk.predict(choice, variant)
     facts = walk.run()

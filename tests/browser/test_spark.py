@@ -31,24 +31,10 @@ SAME = NAMES | {
 
 
 @pytest.fixture(scope="module")
-def pages(browser: Any, require_module: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+def visit(browser: Any, require_module: Callable[[str], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
     for name in ("pyspark", "pyarrow", "numba"):
         require_module(name)
     yield from open_pages(browser, tmp_path_factory.mktemp("spark") / "lab")
-
-
-@pytest.fixture
-def visit(pages: Open) -> Iterator[Open]:
-    """Pages that are closed with their test: one that nobody looks at would go on drawing."""
-    opened: list[LabPage] = []
-
-    def start(*arguments: Any, **more: Any) -> LabPage:
-        opened.append(pages(*arguments, **more))
-        return opened[-1]
-
-    yield start
-    for one in opened:
-        one.page.context.close()
 
 
 def picture(seen: LabPage, name: str) -> None:
