@@ -40,13 +40,14 @@ Partition = tuple[str, int]
 
 @dataclass(slots=True)
 class Counts:
-    """The five figures."""
+    """The five figures; `unseen` is the part of `lost` that may still be read."""
 
     acked: int = 0
     read: int = 0
     lost: int = 0
     duplicated: int = 0
     reordered: int = 0
+    unseen: int = 0
 
     def to_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in ("acked", "read", "lost", "duplicated", "reordered")}
@@ -82,7 +83,7 @@ class Receipt:
             **self.total.to_dict(),
             "lost_writes": self.lost_writes, "unseen": self.unseen, "inconsistent": self.inconsistent,
             "failed_read": self.failed_read, "unknown": self.unknown, "unknown_read": self.unknown_read,
-            "producers": {name: counts.to_dict() for name, counts in sorted(self.producers.items())},
+            "producers": {name: {**of.to_dict(), "unseen": of.unseen} for name, of in sorted(self.producers.items())},
             "places": self.places,
         }  # fmt: skip
 
@@ -206,7 +207,7 @@ def make_receipt(operations: Iterable[Mapping[str, Any]]) -> Receipt:
     _count_duplicates(receipt, history)
     _count_reordered(receipt, history)
     _count_inconsistent(receipt, history)
-    for name in ("acked", "read", "lost", "duplicated", "reordered"):
+    for name in ("acked", "read", "lost", "duplicated", "reordered", "unseen"):
         setattr(receipt.total, name, sum(getattr(counts, name) for counts in receipt.producers.values()))
     return receipt
 
@@ -240,6 +241,7 @@ def _count_lost(receipt: Receipt, history: _History) -> None:
             receipt.lost_writes += 1
         else:
             receipt.unseen += 1
+            receipt.of(_owner(value)).unseen += 1
         receipt.place("lost", value, partition, offset, test="lost-write" if below else "unseen")
 
 

@@ -10,6 +10,7 @@ none, and nothing is counted). Lost means: the last leader's log does not hold t
 | batches, records | `log_appended` as leader, caused by a request of a connection |
 | acked | its `response_sent` said NONE |
 | lost | acked, and not in the log of the partition's last leader |
+| acked_records, lost_records | the records of these batches |
 
 Whose copy is in a log is followed append by append: a follower's append takes what its leader has at these
 offsets, `truncated` takes away. A journal that was summed up, or recorded without messages, cannot tell: then
@@ -54,20 +55,25 @@ class _State:
 
 
 def outside(rows: Iterable[Any]) -> dict[str, Any]:
-    """{"batches", "records", "acked", "lost", "places", "complete", "note"} from the rows of a journal."""
+    """The figures above, with "places", "complete" and "note", from the rows of a journal."""
     state = _State()
     for row in rows:
         read = _READ.get(row[3])
         if read is not None:
             read(state, row)
-    lost = [batch for batch in state.batches if batch.acked and not _is_there(state, batch)]
+    acked = [batch for batch in state.batches if batch.acked]
+    lost = [batch for batch in acked if not _is_there(state, batch)]
     return {
-        "batches": len(state.batches), "records": sum(one.last - one.base + 1 for one in state.batches),
-        "acked": sum(batch.acked for batch in state.batches), "lost": len(lost),
+        "batches": len(state.batches), "records": _records(state.batches),
+        "acked": len(acked), "acked_records": _records(acked), "lost": len(lost), "lost_records": _records(lost),
         "places": [{"topic": one.partition[0], "partition": one.partition[1], "offset": one.base, "last": one.last}
                    for one in lost[:1000]],
         "complete": state.complete, "note": NOTE,
     }  # fmt: skip
+
+
+def _records(batches: Iterable[_Batch]) -> int:
+    return sum(one.last - one.base + 1 for one in batches)
 
 
 def _is_there(state: _State, batch: _Batch) -> bool:

@@ -37,6 +37,7 @@ def test_a_lost_write_lies_below_something_that_was_read_and_an_unseen_one_above
     assert [(p["number"], p["offset"], p["test"]) for p in receipt.places["lost"]] == [
         (2, 2, "lost-write"), (3, 3, "unseen")]
     assert receipt.producers["producer-a"].lost == 2 and receipt.producers["producer-b"].lost == 0
+    assert {name: one["unseen"] for name, one in receipt.to_dict()["producers"].items()} == {"producer-a": 1, "producer-b": 0}
 
 
 def test_another_value_at_the_offset_of_an_acked_one_is_inconsistent() -> None:

@@ -44,13 +44,14 @@ def test_an_outside_batch_that_the_next_leader_has_is_kept_and_another_is_lost()
     rows = [*START, *_produce(10, "broker-1", 1, 0), _copy(12, "broker-2", 0, 1), *_produce(20, "broker-1", 2, 2), *TAKEN_OVER]
     found = outside(rows)
     assert (found["batches"], found["records"], found["acked"], found["lost"]) == (2, 4, 2, 1)
+    assert (found["acked_records"], found["lost_records"]) == (4, 2)
     assert found["places"] == [{**TP, "offset": 2, "last": 3}] and found["complete"] and "brokers see" in found["note"]
 
 
 def test_batches_without_a_good_answer_and_those_of_the_lab_are_not_counted_as_acked() -> None:
     rows = [*START, *_produce(10, "broker-1", 1, 0, "NOT_ENOUGH_REPLICAS_AFTER_APPEND")]
     rows += [*_produce(20, "broker-1", 2, 2, source="producer-1"), *TAKEN_OVER]
-    assert outside(rows)["batches"] == 1 and outside(rows)["acked"] == outside(rows)["lost"] == 0
+    assert outside(rows)["batches"] == 1 and outside(rows)["acked_records"] == 0 and outside(rows)["acked"] == outside(rows)["lost"] == 0
 
 
 def test_an_offset_that_was_given_out_twice_holds_another_batch() -> None:
