@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from broker_core import groups
 from broker_core.kernel.events import REGISTRY
 from web.messages import LANGUAGES, catalogue
 
+TO_A_STATE = re.compile(r"\.(?:transition|prepare|maybe_prepare)\(group, (.*)\)")
 HOLE = re.compile(r"\{([a-z_]+)(?:\|[a-z_]+)?\}")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_journal_event_has_a_sentence(language: str) -> None:
     assert set(REGISTRY) - set(catalogue(language)["story"]) == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_journal_event_says_why_in_sentences(language: str) -> None:
+    sentence = {"en": r"[A-Z/].*[\w)]\.", "ko": r"\S.*다(?: \([^)]*\))?\."}[language]
+    story = catalogue(language)["story"]
+    for code in REGISTRY:
+        texts = [story[code]["why"]]
+        texts += [text for group in story[code].get("why_by", {}).values() for text in group.values()]
+        assert [text for text in texts if not re.fullmatch(sentence, text)] == [], code
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_reason_for_a_group_to_change_its_state_is_told_in_its_own_words(language: str) -> None:
+    entry = catalogue(language)["story"]["group_state"]
+    code = [one.read_text("utf-8") for one in Path(groups.__file__).parent.glob("*.py")]
+    called = " ".join(call for text in code for call in TO_A_STATE.findall(text))
+    given = set(re.findall(r'"([^"]+)"', re.sub(r'f"[^"]*"', "", called)))
+    assert {"all joined", "new member", "coordinator moved"} <= given
+    assert given <= set(entry["why_by"]["reason"])
+    texts = [entry["why"], *entry["why_by"]["reason"].values()]
+    assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
