@@ -6,11 +6,13 @@
  */
 import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
+import { commandText } from "./i18n/format.js";
 import { prepare } from "./inspect/open.js";
 import { running } from "./model/clients.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
+import { Present } from "./time/present.js";
 
 const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal"];
 
@@ -35,9 +37,10 @@ export class App {
     this.send = null; // (command) => promise of the answer
     this.notice = () => {};
     this.desk = new Desk(this); // runs, forks, scenarios, receipts
+    this.present = new Present(this); // where an act belongs while rewound
     prepare(this); // questions, metrics, lessons
     this.#recall();
-    for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command"]) this[name] = this[name].bind(this);
+    for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command", "startLesson"]) this[name] = this[name].bind(this);
   }
 
   #recall() {
@@ -163,8 +166,27 @@ export class App {
     this.set({});
   }
 
-  /** Send a command; a refusal becomes a notice. Answers the acknowledgement. */
-  async command(command) {
+  /**
+   * Send a command; a refusal becomes a notice. Answers the acknowledgement.
+   * What changes the cluster is not done behind the back of a rewound viewer: he is asked where; {ok: false} when he
+   * calls it off. `asked`: he was already.
+   */
+  async command(command, asked = false) {
+    const where = asked || command.do === "time" ? "now" : await this.present.where(commandText(command, this.words.words));
+    if (!where) return { ok: false, cancelled: true };
+    const answer = await this.#deliver(command);
+    if (where === "fork") await this.#deliver({ do: "time", speed: "play" }); // the branch stood at its first moment
+    return answer;
+  }
+
+  /** A lesson at one key: several commands, for which a rewound viewer is asked once. */
+  async startLesson(lesson) {
+    const where = await this.present.where(this.words.t(`macro.${lesson}`));
+    if (where) this.runner.start(lesson);
+    if (where === "fork") await this.#deliver({ do: "time", speed: "play" });
+  }
+
+  async #deliver(command) {
     const answer = await this.send(command);
     if (!answer.ok) this.notice(answer.lost ? this.words.t("refused.lost") : this.refusal(answer));
     else if (command.do === "time") this.#heardTime(command.speed, answer);

@@ -19,12 +19,17 @@ export class Forks {
     return this.moment ? commandsOf(this.choices, this.moment.state, this.moment.topic) : [];
   }
 
-  /** Open the dialog for the moment that is looked at. */
-  ask() {
+  /** The moment that is looked at. */
+  get here() {
     const { clock, history } = this.app;
     const last = history.seqAt(clock.viewed);
     const seq = history.at(clock.viewed)?.seq === last ? last - 1 : last; // in the middle of one step of the world: before it
-    this.moment = { run: this.desk.run, seq, t: clock.viewedTime, state: clock.state, topic: this.app.topicName };
+    return { run: this.desk.run, seq, t: clock.viewedTime, state: clock.state, topic: this.app.topicName };
+  }
+
+  /** Open the dialog for the moment that is looked at. */
+  ask() {
+    this.moment = this.here;
     this.choices = {};
     this.app.set({});
     this.app.openDialog("fork-dialog");

@@ -45,7 +45,7 @@ export class Receipts {
     const { state } = this.app;
     const topics = Object.keys(state.topics).filter((name) => !state.topics[name].internal);
     if (!topics.length) return;
-    await this.app.command({ do: "stop_all_faults" });
+    if (!(await this.app.command({ do: "stop_all_faults" })).ok) return;
     for (const broker of Object.values(state.brokers)) if (broker.state === "stopped") await this.app.command({ do: "restart", broker: broker.id });
     let number = 1;
     while (`consumer-receipt-${number}` in state.clients) number += 1;

@@ -92,7 +92,7 @@ function keys(app) {
     else if (performance.now() - lesson < LESSON_MS) {
       const wanted = Object.entries(LESSON_KEYS).find(([, digit]) => digit === event.key)?.[0];
       lesson = -Infinity;
-      if (wanted) app.runner.start(wanted);
+      if (wanted) app.startLesson(wanted);
     }
   });
 }

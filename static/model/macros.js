@@ -106,7 +106,7 @@ export class Runner {
     if (step.do) {
       this.busy = true;
       const { lesson } = this;
-      const answer = await this.app.command(step.do);
+      const answer = await this.app.command(step.do, true);
       this.busy = false;
       if (this.lesson !== lesson) return;
       if (!answer.ok) return this.stop();

@@ -36,9 +36,11 @@ function traffic(view) {
   const client = state.clients[name];
   const rate = Number(view.rates?.[name] ?? client.settings?.rate ?? client.rate ?? state.wanted?.[name]?.rate ?? 5);
   const linger = Number(client.settings?.["linger.ms"] ?? 0);
-  const set = (key) => (value) => {
-    if (key === "rate") view.set({ rates: { ...view.rates, [name]: value } });
-    view.command({ do: "set_client", name, set: { [key]: key === "rate" ? value : String(value) } });
+  const set = (key) => async (value) => {
+    const before = view.rates;
+    if (key === "rate") view.set({ rates: { ...before, [name]: value } });
+    const answer = await view.command({ do: "set_client", name, set: { [key]: key === "rate" ? value : String(value) } });
+    if (key === "rate" && !answer.ok) view.set({ rates: before });
   };
   return [
     slider(view, "rate", words.t("levers.rate"), RATES, rate, (value) => words.t("levers.rate.value", { n: value }), set("rate")),
@@ -84,7 +86,7 @@ function lessons(view) {
   const { words, runner } = view;
   const { waiting } = runner;
   return [
-    LESSONS.map((lesson) => h("button", { key: lesson, type: "button", class: `lesson-button${runner.lesson === lesson ? " on" : ""}`, "data-lesson": lesson, title: words.t(`macro.${lesson}.tip`), onclick: () => (runner.lesson === lesson ? runner.stop() : runner.start(lesson)) },
+    LESSONS.map((lesson) => h("button", { key: lesson, type: "button", class: `lesson-button${runner.lesson === lesson ? " on" : ""}`, "data-lesson": lesson, title: words.t(`macro.${lesson}.tip`), onclick: () => (runner.lesson === lesson ? runner.stop() : view.startLesson(lesson)) },
       h("span", {}, words.t(`macro.${lesson}`)), h("kbd", {}, `X ${LESSON_KEYS[lesson]}`))),
     h("p", { key: "wait", class: "hint two-lines", role: "status" }, runner.lesson ? `◷ ${waiting ? words.t(waiting.text, waiting.params) : words.t("macro.running")}` : words.t("macro.hint")),
   ];

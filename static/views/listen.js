@@ -2,6 +2,7 @@
 import { compareDialog, forkDialog } from "./fork.js";
 import { help } from "./help.js";
 import { sparkDialog } from "./spark/dialog.js";
+import { presentDialog } from "./present.js";
 import { SPEEDS } from "./timebar.js";
 import { patch } from "./patch.js";
 
@@ -76,11 +77,12 @@ function helpDialog(app) {
 
 function dialogs(app) {
   app.openDialog = (id) => {
-    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog };
+    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog };
     patch($(id), views[id](app));
     if (!$(id).open) $(id).showModal();
   };
   app.closeDialog = (id) => $(id).close();
+  $("present-dialog").addEventListener("close", () => app.present.answer(null)); // Escape
 }
 
 function language(app) {

@@ -20,6 +20,7 @@ import { ledgerBody, ledgerTitle, ledgerViews } from "./ledger.js";
 import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
 import { legend, stage, stageText } from "./stage.js";
 import { patch } from "./patch.js";
+import { presentDialog } from "./present.js";
 import { rollingSwitch } from "./spark/buttons.js";
 import { sparkDialog } from "./spark/dialog.js";
 import { rollingStrip } from "./spark/rolling.js";
@@ -160,6 +161,7 @@ export class Screen {
     if (opened) $("drawer").querySelector(".drawer-body").focus();
     if ($("fork-dialog").open) patch($("fork-dialog"), forkDialog(app));
     if ($("compare-dialog").open) patch($("compare-dialog"), compareDialog(app));
+    if ($("present-dialog").open) patch($("present-dialog"), presentDialog(app));
     if ($("spark-dialog").open) patch($("spark-dialog"), sparkDialog(app));
     patch($("rolling-switch"), rollingSwitch(app));
     patch($("rolling"), rollingStrip(app));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK, History } from "../../static/time/history.js";
 import { Clock } from "../../static/time/clock.js";
+import { Present } from "../../static/time/present.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Story } from "../../static/model/story.js";
 
@@ -108,4 +109,30 @@ test("traffic is not told, quiet things only on demand, nothing from the future 
   assert.equal(story.before(9, 10, false).length, 1);
   assert.equal(story.before(9, 10, true).length, 2);
   assert.equal(story.before(2, 10, false).length, 0);
+});
+
+test("a rewound viewer is asked where an act belongs; at the live edge nobody is", async () => {
+  const happened = [];
+  const clock = new Clock(new History());
+  const app = { clock, openDialog: () => happened.push("asked"), closeDialog: () => happened.push("closed"), goLive: () => { happened.push("live"); clock.goLive(); } };
+  app.desk = { forks: { here: { seq: 7 }, at: async ({ seq }, commands, playOn) => { happened.push(["fork", seq, commands.length, playOn]); return { run: "1-1" }; } } };
+  const present = new Present(app);
+  assert.equal(await present.where("kill"), "now");
+  assert.deepEqual(happened, []);
+  const ask = (answer) => {
+    clock.position = 0;
+    happened.length = 0;
+    const found = present.where("kill");
+    present.answer(answer);
+    return found;
+  };
+  assert.equal(await ask(null), null);
+  assert.deepEqual(happened, ["asked", "closed"]);
+  assert.equal(clock.live, false);
+  assert.equal(await ask("fork"), "fork");
+  assert.deepEqual(happened, ["asked", "closed", ["fork", 7, 0, false]]);
+  assert.equal(await ask("now"), "now");
+  assert.deepEqual(happened, ["asked", "closed", "live"]);
+  app.desk.forks.at = async () => null;
+  assert.equal(await ask("fork"), null);
 });

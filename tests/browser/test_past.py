@@ -1,0 +1,117 @@
+"""A rewound view on the screen of a real lab: what is shown is the past, and levers do not touch the present unasked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
+
+
+@pytest.fixture(scope="module")
+def visit(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("past") / "lab")
+
+
+@pytest.fixture(scope="module")
+def seen(visit: Open) -> LabPage:
+    """A lab with a topic and a producer that has written for a while."""
+    page = visit(bypass_csp=True)
+    page.command(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs={"min.insync.replicas": "2"})
+    page.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
+    page.command(do="start_client", name="producer-orders", kind="producer", topic="orders", rate=20, settings={"acks": "all"})
+    page.wait("lab.app.state.clients['producer-orders']?.acked > 30")
+    return page
+
+
+def picture(seen: LabPage, name: str) -> None:
+    pictures = os.environ.get("BROKERLAB_PICTURES")
+    if pictures:
+        Path(pictures).mkdir(parents=True, exist_ok=True)
+        seen.page.screenshot(path=Path(pictures) / f"{name}.png")
+
+
+def rewind(seen: LabPage) -> None:
+    """A few events back from the live edge."""
+    seen.page.keyboard.press("l")
+    seen.wait("lab.clock.live")
+    seen.page.evaluate("lab.clock.go(lab.history.end - 40); lab.app.set({})")
+    seen.page.evaluate("document.activeElement.blur()")
+
+
+RUNNING = "Object.values(lab.history.live.brokers).filter((one) => one.state === 'running').length"
+
+
+def test_a_lever_asks_a_rewound_viewer_where_and_can_be_called_off(seen: LabPage) -> None:
+    rewind(seen)
+    seen.page.click('[data-do=kill][data-broker="2"]')
+    seen.see("#present-dialog[open]")
+    assert "Kill: broker 2" in seen.page.inner_text("#present-dialog")
+    assert violations(seen.page) == []
+    picture(seen, "present-en")
+    seen.page.keyboard.press("Escape")
+    seen.wait("!document.getElementById('present-dialog').open")
+    assert seen.value("lab.clock.live") is False
+    seen.page.wait_for_timeout(400)
+    assert seen.value(RUNNING) == 3
+    seen.page.keyboard.press("x")
+    seen.page.keyboard.press("1")
+    seen.see("#present-dialog[open]")
+    seen.page.click("[data-present=cancel]")
+    assert seen.value("lab.app.runner.lesson === null && lab.history.live.links.length === 0")
+
+
+def test_time_and_questions_ask_nothing_in_the_past(seen: LabPage) -> None:
+    rewind(seen)
+    seen.page.keyboard.press("ArrowLeft")
+    seen.page.keyboard.press("Space")
+    seen.page.click("[data-tab=replicas]")
+    seen.page.wait_for_timeout(300)
+    assert seen.value("document.getElementById('present-dialog').open") is False
+    assert seen.value("lab.clock.cluster.paused") is False
+
+
+def test_here_makes_a_branch_and_does_it_there_with_the_keyboard_alone(seen: LabPage) -> None:
+    live = seen.value("lab.feed.run")
+    rewind(seen)
+    t = seen.value("lab.clock.viewedTime")
+    seen.page.keyboard.press("k")
+    seen.page.keyboard.press("2")
+    seen.see("#present-dialog[open]")
+    seen.page.focus("[data-present=now]")
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")
+    seen.wait(f"lab.feed.run !== '{live}' && lab.app.state.brokers[2].state === 'stopped'")
+    branch = seen.value("lab.feed.run")
+    seen.wait("lab.clock.cluster.paused === false && lab.app.desk.past.complete")
+    ended = seen.value("[...lab.history.between(lab.history.begin, lab.history.end)].find((event) => event.code === 'process_ended').t")
+    assert abs(ended - t) < 100_000
+    seen.page.evaluate(f"lab.app.desk.look('{live}')")
+    seen.wait(f"lab.feed.run === '{live}' && lab.app.state.brokers[2]")
+    assert seen.value(RUNNING) == 3
+    seen.page.evaluate(f"lab.app.desk.closeRun('{branch}')")
+    seen.wait("lab.app.desk.work === null && lab.app.desk.past.complete")
+
+
+def test_now_goes_to_the_live_edge_and_does_it(seen: LabPage) -> None:
+    rewind(seen)
+    seen.page.click('[data-do=kill][data-broker="2"]')
+    seen.page.click("[data-present=now]")
+    seen.wait("lab.clock.live && lab.app.state.brokers[2].state === 'stopped'")
+    seen.page.click('[data-do=restart][data-broker="2"]')
+    seen.wait("lab.app.state.brokers[2].state === 'running'")
+    assert seen.value("document.getElementById('present-dialog').open") is False
+
+
+def test_the_question_is_asked_in_korean(seen: LabPage, visit: Open) -> None:
+    page = visit("ko", width=1080)
+    page.wait("lab.app.desk.past.complete && lab.history.end - lab.history.begin > 60")
+    rewind(page)
+    page.page.click('[data-do=power_loss][data-broker="3"]')
+    page.see("#present-dialog[open]")
+    text = page.page.inner_text("#present-dialog")
+    assert "지금: 실시간으로" in text and "present." not in text
+    picture(page, "present-ko")
+    page.page.click("[data-present=cancel]")
