@@ -16,9 +16,9 @@ import { format } from "./format.js";
 const capital = (text) => text.replace(/^(broker|connection|nobody|producer|consumer|world|operator)\b/, (word) => word[0].toUpperCase() + word.slice(1));
 
 export class Catalogue {
-  constructor({ language, page, story }) {
+  constructor({ language, page, story, refusals = {} }) {
     this.language = language;
-    this.words = page;
+    this.words = Object.defineProperty({ ...page }, "refusals", { value: refusals }); // beside the texts, not one of them
     this.story = story;
   }
 

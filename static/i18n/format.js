@@ -5,9 +5,10 @@
  *     {isr|set}          through a filter: {1, 2}
  *     {이/가}            the Korean particle that fits the sound of what stands before it
  *
- * Filters get (value, words, parameters); `words` is the page catalogue of the language.
+ * Filters get (value, words, parameters); `words` is the page catalogue of the language, and has the patterns of
+ * `refusals` beside its texts.
  */
-import { known } from "../model/refusals.js";
+import { known, told } from "../model/refusals.js";
 import { particle } from "./particles.js";
 
 const HOLE = /\{([^{}]+)\}/g;
@@ -58,7 +59,8 @@ export const FILTERS = {
   reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
   refusal: (value, words) => {
     const found = known(value);
-    return found ? format(words[found.key], found.params, words).replace(/\.$/, "") : FILTERS.reason(value, words);
+    const text = found ? format(words[found.key], found.params, words) : told(String(value ?? ""), words.refusals);
+    return text === null ? FILTERS.reason(value, words) : text.replace(/\.$/, "");
   },
   placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),

@@ -3,7 +3,7 @@
  *
  * The server says it in English with the place (`set.min.insync.replicas`); what is known by its shape gets
  * the key of a sentence and its parameters; of everything else the server's own words are quoted, in Korean (`ko`)
- * where it knows them.
+ * where it knows them. The journal has the English reason alone: `told` translates it with the server's own patterns.
  */
 const KNOWN = [
   [/^(\S+) is (stopped|paused|running) already$/, "already", ["node", "state"]],
@@ -56,4 +56,39 @@ export function refusal({ error, place, ko }, words) {
   const found = known(error);
   const text = found ? words.t(found.key, found.params) : words.t("refused", { error: (words.language === "ko" && ko) || error || "?" });
   return place && /[.[]/.test(place) ? words.t("refused.at", { text, place }) : text;
+}
+
+const compiled = new WeakMap();
+
+/** [[pattern, text]] of a table of Python's patterns, each of which fits a whole text. */
+function patternsOf(table) {
+  if (!compiled.has(table)) {
+    compiled.set(table, Object.entries(table).map(([pattern, text]) => {
+      const flags = pattern.startsWith("(?s)") ? "s" : "";
+      return [new RegExp(`^(?:${flags ? pattern.slice(4) : pattern})$`, flags), text];
+    }));
+  }
+  return compiled.get(table);
+}
+
+function filled(text, table, fill) {
+  for (const [pattern, sentence] of patternsOf(table)) {
+    const found = pattern.exec(text);
+    if (found) return sentence.replace(/\{(\d+)\}/g, (_, number) => fill(found[Number(number) + 1] ?? ""));
+  }
+  return null;
+}
+
+/**
+ * A reason of the journal in the language of `refusals` ({sentences, parts}), or null: what `told` of
+ * `web/api/problems.py` answers. The name of Kafka's error may stand before it.
+ */
+export function told(reason, refusals) {
+  const { sentences = {}, parts = {} } = refusals ?? {};
+  const part = (text) => filled(text, parts, (one) => one) ?? text;
+  const whole = filled(reason, sentences, part);
+  if (whole !== null) return whole;
+  const [, error, rest] = /^([A-Z][A-Z_]+): (.+)$/s.exec(reason) ?? [];
+  const known = error ? filled(rest, sentences, part) : null;
+  return known === null ? null : `${error}: ${known}`;
 }

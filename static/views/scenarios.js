@@ -25,6 +25,12 @@ function list(view) {
   ];
 }
 
+/** Where to read more in the reader's language: the names of documents and chapters, not those of KIPs and settings. */
+export const sourceName = (source, words) => source.split(/(, |: )/).map((part) => {
+  const [, number, name] = /^(\d+\.\d+ )?(.*)$/.exec(part);
+  return (number ?? "") + (words.words[`source.${name}`] ?? name);
+}).join("");
+
 /** Why a link or a file is no scenario: with the file's line, where it is a file. */
 function refusal({ what, file, line, error }, words) {
   if (what === "link") return words.t("link.damaged", { error });
@@ -123,7 +129,7 @@ function outcome(view) {
     guess(result, words), ending(result, words),
     lesson.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), told(lesson.see, words)),
     lesson.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), told(lesson.why, words)),
-    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source"), " ", h("span", { lang: "en" }, lesson.why.source.join(", "))),
+    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source"), " ", lesson.why.source.map((one) => sourceName(one, words)).join("; ")),
     h("div", { class: "run-acts" },
       facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment }, words.t("scenarios.moment")),
       h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),

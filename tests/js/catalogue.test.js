@@ -97,3 +97,21 @@ test("a refused command is told in the reader's language where its reason is kno
   assert.ok(!say("broker-2 is paused already").includes("already"));
   assert.ok(say("something new").includes("something new"));
 });
+
+test("a reason that the grammar or a broker gives is told in Korean in the story, as in a notice", () => {
+  const [grammar, problems] = [read("grammar", "ko"), read("problems", "ko")];
+  const refusals = { sentences: { ...grammar.sentences, ...problems.details, ...grammar.sentences }, parts: grammar.parts };
+  const telling = new Catalogue({ language: "ko", page: ko.words, story: ko.story, refusals });
+  const say = (reason) => telling.say({ code: "command_refused", node: "world", params: { command: { do: "set_client", name: "producer-orders" }, reason } });
+  const reasons = [
+    "'7': expected one of all, -1, 0, 1", "unknown command 'kil', expected one of kill, pause (did you mean kill?)", "expected a whole number, found the text 'x'",
+    "there is no lag, expected one of broker-1, broker-2", "not YAML: while parsing\na block", "TOPIC_ALREADY_EXISTS: Topic 'orders' already exists.",
+    "INVALID_REPLICATION_FACTOR: Replication factor: 5 larger than available brokers: 3.", "INVALID_CONFIG: Invalid value x for configuration retention.ms: Not a number of type LONG",
+    "INVALID_PARTITIONS: Topic currently has 3 partitions, which is higher than the requested 2.",
+  ];
+  for (const reason of reasons) assert.doesNotMatch(say(reason), /\b(the|expected|found|with|unknown|already|larger|while|value|which)\b/, reason);
+  assert.ok(say(reasons[0]).includes("'7': all, -1, 0, 1 가운데 하나여야 합니다"), say(reasons[0]));
+  assert.ok(say(reasons[5]).includes("TOPIC_ALREADY_EXISTS: 토픽 orders"), say(reasons[5]));
+  assert.ok(say("nobody knows this one").includes("nobody knows this one"));
+  assert.ok(en.say({ code: "command_refused", node: "world", params: { command: { do: "kill" }, reason: reasons[0] } }).includes(reasons[0]));
+});

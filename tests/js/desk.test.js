@@ -8,7 +8,7 @@ import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
 import { Tour } from "../../static/model/tour.js";
 import { figures, placesOf } from "../../static/views/receipt.js";
-import { firstSentence } from "../../static/views/scenarios.js";
+import { firstSentence, sourceName } from "../../static/views/scenarios.js";
 
 const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
 const topic = { seq: 1, t: 0, code: "topic_created", node: "broker-1", cause: 0, params: { topic: "t", assignment: { 0: [1] } } };
@@ -197,4 +197,12 @@ test("the first visit goes from a topic to the receipt, and a later death begins
 test("a list shows the first sentence of a text", () => {
   assert.equal(firstSentence("With acks=0.5 it\nis so. Then more."), "With acks=0.5 it is so.");
   assert.equal(firstSentence("점이 없는 글"), "점이 없는 글");
+});
+
+test("where to read more is named in the reader's language, KIPs and settings as they are", () => {
+  const words = { words: { "source.Kafka documentation": "Kafka 문서", "source.Replication": "복제", "source.Topic Configs": "토픽 설정" } };
+  assert.equal(sourceName("Kafka documentation, 4.7 Replication", words), "Kafka 문서, 4.7 복제");
+  assert.equal(sourceName("Kafka documentation, Topic Configs: retention.ms, segment.ms", words), "Kafka 문서, 토픽 설정: retention.ms, segment.ms");
+  assert.equal(sourceName("KIP-101", words), "KIP-101");
+  assert.equal(sourceName("A book, 1.2 Chapter", words), "A book, 1.2 Chapter");
 });

@@ -23,7 +23,10 @@ LANGUAGES = ("en", "ko")
 
 @cache
 def catalogue(language: str) -> dict[str, Any]:
-    """{"language", "page": {key: text}, "story": {code: {"say", "why"}}} of one language."""
+    """{"language", "page": {key: text}, "story": {code: {"say", "why"}}, "refusals": {...}} of one language.
+
+    `refusals`: the patterns of English reasons, which the journal keeps; nothing to translate into English.
+    """
     if language not in LANGUAGES:
         language = "en"
     directory = Path(__file__).parent
@@ -32,6 +35,11 @@ def catalogue(language: str) -> dict[str, Any]:
         found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
     for part in ("desk", "inspect", "spark"):
         found["page"] |= json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
+    grammar = words_of("grammar", language)
+    sentences = dict(grammar["sentences"])
+    for pattern, text in words_of("problems", language)["details"].items():
+        sentences.setdefault(pattern, text)
+    found["refusals"] = {"sentences": sentences, "parts": grammar["parts"]}
     return found
 
 
