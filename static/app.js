@@ -10,6 +10,7 @@ import { commandText } from "./i18n/format.js";
 import { prepare } from "./inspect/open.js";
 import { running } from "./model/clients.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
+import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
 import { Present } from "./time/present.js";
@@ -131,12 +132,26 @@ export class App {
   /** Look at the moment just after the event at `position`. */
   select(position) {
     if (position <= TOLD_ONLY) return this.desk.goToItem(position);
-    const event = this.history.at(position);
-    if (!event) return;
-    const { topic, partition } = event.params;
-    if (topic !== undefined && partition !== undefined && this.history.live.topics[topic]) this.choose(topic, partition);
+    if (!this.history.at(position)) return;
     this.clock.go(position + 1);
+    this.light(position);
+  }
+
+  /** A chosen event (null: none) lights its partition, and the bytes at its first offset or at `offset`. */
+  light(position, offset = null) {
+    const place = position === null ? null : placeOf(this.history.at(position));
+    if (place && this.history.live.topics[place.topic] && (this.internal || !isInternal(place.topic))) {
+      this.choose(place.topic, place.partition);
+      if (place.first !== null) this.set({ byteOffset: offset ?? place.first, fieldLit: null });
+    }
     this.set({ selected: position });
+  }
+
+  /** The offset of the chosen partition that the chosen event is about, or null: the one that the bytes show. */
+  get litOffset() {
+    const place = this.selected === null ? null : placeOf(this.history.at(this.selected));
+    if (place === null || place.first === null || `${place.topic}-${place.partition}` !== this.chosen) return null;
+    return place.first <= this.byteOffset && this.byteOffset <= place.last ? this.byteOffset : null;
   }
 
   goLive() {

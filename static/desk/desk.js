@@ -184,7 +184,7 @@ export class Desk {
     while (code !== null && position !== null && history.at(position)?.seq === seq && history.at(position).code !== code) position += 1;
     if (position !== null && history.at(position)?.seq !== seq) position = history.positionOf(seq);
     clock.go(position === null ? history.positionBehind(seq) : position + 1);
-    this.app.set({ selected: position });
+    this.app.light(position);
   }
 
   /** An item of the story that was told before its event was loaded. */

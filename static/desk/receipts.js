@@ -68,7 +68,7 @@ export class Receipts {
     if (found === null) this.app.notice(this.app.words.t("receipt.not_seen", { partition: `${topic}-${partition}`, offset }));
     else {
       clock.go(found + 1);
-      this.app.set({ selected: found });
+      this.app.light(found, offset);
     }
   }
 }

@@ -121,7 +121,7 @@ export function bytesBody(view) {
       h("label", { class: "offset-field" }, h("span", {}, words.t("files.offset")), h("input", { type: "number", min: log.start, max: log.leo - 1, value: String(wanted), "data-bytes": "offset", onchange: (event) => view.set({ byteOffset: Number(event.target.value), fieldLit: null }) })),
       h("button", { type: "button", "aria-label": words.t("bytes.before"), onclick: () => jump(-1) }, "‹"), h("button", { type: "button", "aria-label": words.t("bytes.next"), onclick: () => jump(1) }, "›"),
       choices("bytes-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, String(id)]), broker, (id) => view.set({ fileBroker: id }))),
-    (entry.error || !found) && asOf(view, entry),
+    (entry.error || !found || !view.clock.live) && asOf(view, entry),
     found && view.ledgerView === "search" && search(view, found),
     found && view.ledgerView === "bytes" && [
       h("p", { key: "crc", class: "hint" }, badge(found.broker, "in"), `${words.t("bytes.batch", { from: found.batch.base_offset, to: found.batch.last_offset, n: found.batch.size })} · ${found.batch.crc_valid ? `✓ ${words.t("bytes.crc_good")}` : `✕ ${words.t("bytes.crc_bad")}`}`),

@@ -55,12 +55,12 @@ function cellText(offset, end) {
   return end > 9999 ? `·${String(offset % 1000).padStart(3, "0")}` : String(offset);
 }
 
-function cells(log, range, x, y, tall) {
+function cells(log, range, lit, x, y, tall) {
   const found = [];
   for (let offset = range.first; offset < range.end; offset += 1) {
     const kind = offset < log.start ? "gone" : offset >= log.leo ? "hole" : offset < log.hw ? "committed" : "waiting";
     const left = x + (offset - range.first) * CELL;
-    found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}`, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: tall - 5, rx: 2 }));
+    found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}${offset === lit ? " lit" : ""}`, "data-cell": offset === lit ? offset : null, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: tall - 5, rx: 2 }));
     if (kind !== "hole" && kind !== "gone") {
       found.push(h("text", { key: `t${offset}`, class: `cell-text ${kind}${offset > 999 ? " long" : ""}`, x: left + CELL / 2 - 0.5, y: y + tall / 2 + 1.5 }, cellText(offset, range.end)));
     }
@@ -99,7 +99,7 @@ function replicaRow(view, box, number, index, tall) {
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 2, width: box.w - 18, height: tall - 1, rx: 4 }),
     h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
     h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
-    mine ? cells(log, windowOf(partition, room), x, y, tall) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
+    mine ? cells(log, windowOf(partition, room), name === chosen ? view.litOffset : null, x, y, tall) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
     print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: base }, print.differs ? `≠ ${print.text}` : print.text));
 }
 

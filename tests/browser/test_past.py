@@ -115,3 +115,31 @@ def test_the_question_is_asked_in_korean(seen: LabPage, visit: Open) -> None:
     assert "지금: 실시간으로" in text and "present." not in text
     picture(page, "present-ko")
     page.page.click("[data-present=cancel]")
+
+
+def test_a_click_lights_the_stage_and_the_bytes_and_says_that_they_are_of_now(seen: LabPage, visit: Open) -> None:
+    seen.page.keyboard.press("l")
+    seen.page.click('[data-segment="ledger:bytes"]')
+    seen.wait("lab.history.live.topics.orders.partitions[0].logs[lab.app.chosenPartition.leader].leo > 40")
+    seen.see("[data-bytes=offset]")
+    assert int(seen.page.input_value("[data-bytes=offset]")) > 8
+    assert seen.page.locator("#ledger .warn-text").count() == 0
+    appended = """(offset) => [...Array(lab.history.end - lab.history.begin).keys()].map((n) => n + lab.history.begin).find((at) => {
+        const { code, params } = lab.history.at(at);
+        return code === 'log_appended' && params.topic === 'orders' && params.base_offset <= offset && offset <= params.last_offset;
+    })"""
+    seen.page.evaluate(f"lab.app.select(({appended})(3))")
+    seen.wait("document.querySelector('[data-bytes=offset]').value === '3'")
+    seen.wait("[...document.querySelectorAll('#scene [data-cell]')].some((cell) => cell.dataset.cell === '3')")
+    seen.wait("document.querySelector('#ledger .warn-text')?.innerText.includes('not at the moment that you look at')")
+    seen.wait("document.querySelector('#ledger-body [aria-label] tr.chosen th, #ledger-body tr.chosen th').innerText === '3'")
+    picture(seen, "lit-en")
+    seen.page.evaluate("lab.app.desk.receipts.goTo({topic: 'orders', partition: 0, offset: 5})")
+    seen.wait("document.querySelector('[data-bytes=offset]').value === '5'")
+    seen.wait("document.querySelector('#scene [data-cell=\"5\"].lit') !== null")
+    seen.page.click("[data-tab=metrics]")
+    seen.wait("document.querySelector('#tab-panel .warn-text')?.innerText.includes('not at the moment that you look at')")
+    seen.page.keyboard.press("l")
+    seen.wait("document.querySelector('#scene [data-cell]') === null")
+    seen.wait("document.querySelectorAll('#tab-panel .warn-text, #ledger .warn-text').length === 0")
+    seen.page.click('[data-segment="ledger:batches"]')

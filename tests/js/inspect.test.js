@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { placeOf } from "../../static/model/places.js";
 import { Inquiry } from "../../static/inspect/inquiry.js";
 import { difference, isFault, registryKey, shortName } from "../../static/inspect/measure.js";
 import { Runner, plan } from "../../static/model/macros.js";
@@ -67,6 +68,16 @@ test("every byte of a batch leads to its field, and a line of the hex view is cu
   const owner = fieldsOfBytes(batch);
   assert.deepEqual([...owner], [0, 0, 0, 1, 1]);
   assert.deepEqual(pieces(batch, owner, 0, 5), [{ field: 0, text: "00 01 02", begin: 0, end: 3 }, { field: 1, text: "03 04", begin: 3, end: 5 }]);
+});
+
+test("an event with offsets is a place in a log, one of a partition has none, others are nowhere", () => {
+  const at = (code, params) => placeOf({ code, params: { topic: "orders", partition: 1, ...params } });
+  assert.deepEqual(at("log_appended", { base_offset: 3, last_offset: 5 }), { topic: "orders", partition: "1", first: 3, last: 5 });
+  assert.deepEqual(at("truncated", { before: 9, after: 7 }), { topic: "orders", partition: "1", first: 7, last: 8 });
+  assert.deepEqual([at("high_watermark", { before: 4, after: 6 }).first, at("high_watermark", { before: 6, after: 6 }).first, at("high_watermark", { before: 0, after: 0 }).first], [4, 5, null]);
+  assert.equal(at("leader_elected", { leader: 2 }).first, null);
+  assert.equal(placeOf({ code: "process_ended", params: { how: "crash" } }), null);
+  assert.equal(placeOf(null), null);
 });
 
 test("lessons know when they make sense", () => {

@@ -1,7 +1,7 @@
 /** Kafka's own metrics before and after the last fault. */
 import { difference, ranked, registryKey, shortName } from "../../inspect/measure.js";
 import { commandText, seconds } from "../../i18n/format.js";
-import { badge, cell, hint, table } from "./common.js";
+import { asOf, badge, cell, hint, table } from "./common.js";
 import { h } from "../patch.js";
 
 const ROWS = 60;
@@ -33,11 +33,12 @@ export function metricsTab(view) {
   const again = h("div", { key: "again", class: "look-row" },
     h("button", { type: "button", "data-metrics": "mark", onclick: () => measure.mark() }, words.t("metrics.mark")),
     h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.metricsAll), onchange: (event) => view.set({ metricsAll: event.target.checked }) }), words.t("metrics.all")));
-  if (!before) return [hint("how", words.t("metrics.how")), again];
+  const notThen = !view.clock.live && asOf(view, now);
+  if (!before) return [notThen, hint("how", words.t("metrics.how")), again];
   const rows = now.found ? ranked(difference(before.values, now.found.values, view.metricsAll), meaning) : [];
   const about = before.command ? commandText(before.command, words.words) : words.t("metrics.marked");
   return [
-    hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
+    notThen, hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
     rows.length ? table("metrics", words.t("tab.metrics"), [words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).flatMap((one) => row(one, meaning, words)))
       : hint("none", words.t("metrics.none")),
     rows.length > ROWS && hint("more", words.t("config.more", { n: rows.length - ROWS })),
