@@ -36,6 +36,7 @@ from lab.clusters.progress import observe_pipelines, observe_progress
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import JOURNAL, RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
+from lab.outcomes import Outcomes
 
 FLUSH_S = 0.05
 KEYFRAME_US = 5_000_000
@@ -77,6 +78,7 @@ class Branch:
         self.ended = False
         self.forked_at_us = 0
         self.recorded_until_us: int | None = None  # when the disk took no more
+        self.outcomes = Outcomes(world, loop)
         self.monitor = InvariantMonitor(world)
         self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self._progress)
         self.pump = LivePump(world, files.recorder, self._after_pass)
@@ -94,6 +96,8 @@ class Branch:
         return observe_progress(self.world)
 
     def _after_pass(self) -> None:
+        if self.outcomes.waiting:
+            self.outcomes.look(self.pump.paused)
         if self._first_after_pass is not None:
             self._first_after_pass()
         if not self._flush_armed and not self.ended:
@@ -146,6 +150,7 @@ class Branch:
         if not self.ended:
             self.ended = True
             self.pump.stop()
+            self.outcomes.look(stands=True)
             self.feed.flush(self.world.seq, self.world.now_us)
             self.files.describe(invariants=self.monitor.to_dict())
             self.files.close(self.world)
@@ -170,8 +175,25 @@ class Branch:
         return answer
 
     def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
-        """Carry out a command; its result says `ok`, or `error` and `place`."""
-        return self.ask(self.pump.command, command)
+        """Carry out a command; its result says `ok`, or `error` and `place`.
+
+        What the cluster has to agree to (topics, their settings, records by hand) is answered when it has, with
+        `partition` and `offset` of a record. While the clock stands, or when it takes longer than
+        `outcomes.PATIENCE_S`, the answer is `pending`: the journal tells how it ended.
+        """
+        answer: Future[dict[str, Any]] = Future()
+        if self.ended:
+            answer.set_exception(BranchError(f"run {self.run_id} has ended"))
+        else:
+            self.loop.call_soon_threadsafe(self._submit, answer, command)
+        return answer
+
+    def _submit(self, answer: Future[dict[str, Any]], command: dict[str, Any]) -> None:
+        """On the world's thread."""
+        try:
+            self.outcomes.add(answer, self.pump.command(command), self.pump.paused)
+        except Exception as error:
+            answer.set_exception(error)
 
     def snapshot(self) -> Future[tuple[int, str]]:
         """(sequence number, JSON text) of the state between two events."""

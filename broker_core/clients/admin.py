@@ -25,6 +25,7 @@ from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.metadata import Metadata, node_name
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
+from broker_core.kernel import events
 from broker_core.kernel.node import Node
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -34,6 +35,9 @@ from broker_core.wire.rpc import Response
 TOPIC, BROKER = 2, 4  # ConfigResource.Type
 SET, DELETE = 0, 1  # AlterConfigOp
 CONTROLLER, ANY = -1, -2
+RESULTS = 1000
+ON_ITS_WAY_US = 1_000_000
+"""A topic that was just created is not known everywhere yet."""
 
 
 class AdminCall:
@@ -50,7 +54,11 @@ class AdminCall:
 
 
 class AdminMachine:
-    """A process that carries out commands one after the other as they come, and notes how each ended."""
+    """A process that carries out commands one after the other as they come, and notes how each ended.
+
+    `results`, of the last `RESULTS` commands by their number: `{"kind": ok | fail | info, "error", "message"}`, of a
+    record also `{"partition", "offset"}`. A refusal is journalled, too.
+    """
 
     kind = "admin"
 
@@ -63,7 +71,8 @@ class AdminMachine:
         self.metadata.allow_auto_creation = False
         self.waiting: list[AdminCall] = []
         self.producers: dict[str, Producer] = {}
-        self.blocked: list[tuple[Producer, dict[str, Any], int]] = []
+        self.blocked: list[tuple[Producer, dict[str, Any], int, int]] = []
+        self.by_hand: dict[Batch, list[tuple[int, int]]] = {}  # number of a command, place of its record in the batch
         self.results: dict[int, dict[str, Any]] = {}
         self._numbers = 0
 
@@ -75,7 +84,8 @@ class AdminMachine:
         self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str],
         assignment: list[list[int]] | None = None,
     ) -> int:  # fmt: skip
-        """The number under which `results` will tell how it went. With an assignment both counts are -1."""
+        """The number under which `results` will tell how it went (so do all commands). With an assignment both counts
+        are -1."""
         kind = m.CreateTopicsRequest
         given = [
             kind.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
@@ -151,20 +161,35 @@ class AdminMachine:
         lists = [name for name in ("results", "responses", "topics") if hasattr(response, name)]
         answers = getattr(response, lists[0])
         error, message = error_of(answers[0].error_code), getattr(answers[0], "error_message", None) or ""
-        if error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT):
-            self._retry(call)
-        elif error == ErrorCode.NONE:
+        if error == ErrorCode.NONE:
             self._end(call, "ok", "", "")
+        elif self._may_pass(call, error):
+            self._retry(call)
         else:
             self._end(call, "fail", error.name, message)
+
+    def _may_pass(self, call: AdminCall, error: ErrorCode) -> bool:
+        """Whether another try may end differently."""
+        if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            begun_us = call.deadline_us - self.settings.default_api_timeout_ms * 1000
+            return self.node.now_us() - begun_us < ON_ITS_WAY_US
+        return error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT)
 
     def _retry(self, call: AdminCall) -> None:
         self.metadata.controller = -1
         self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
 
     def _end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
-        self.results[call.what["id"]] = {"kind": kind, "error": error, "message": message}
+        self._note(call.what["id"], {"kind": kind, "error": error, "message": message})
         self.node.operation(kind, "admin", **call.what, **({"error": error, "message": message} if error else {}))
+        if error:
+            command = {key: value for key, value in call.what.items() if key != "id"}
+            self.node.emit(events.COMMAND_REFUSED, command=command, reason=reason_of(error, message))
+
+    def _note(self, number: int, result: dict[str, Any]) -> None:
+        self.results[number] = result
+        if len(self.results) > RESULTS:
+            del self.results[next(iter(self.results))]
 
     def _try_waiting(self) -> None:
         waiting, self.waiting = self.waiting, []
@@ -175,8 +200,9 @@ class AdminMachine:
                 self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
 
     # -- records by hand --------------------------------------------------------------------
-    def produce(self, record: dict[str, Any]) -> None:
+    def produce(self, record: dict[str, Any]) -> int:
         """{topic, partition?, key?, value, acks?} by a producer for each kind of acks."""
+        self._numbers += 1
         acks = str(record.get("acks", "all"))
         producer = self.producers.get(acks)
         if producer is None:
@@ -184,27 +210,34 @@ class AdminMachine:
             producer = self.producers[acks] = Producer(self.node, settings, self.bootstrap, self)
             producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{acks}"
             producer.connections.connection = producer.connections.rpc.connection
-        self.blocked.append((producer, record, self.node.now_us() + producer.settings.max_block_ms * 1000))
+        deadline = self.node.now_us() + producer.settings.max_block_ms * 1000
+        self.blocked.append((producer, record, deadline, self._numbers))
         self.unblocked()
+        return self._numbers
 
     def unblocked(self) -> None:
         """Send what can be sent now, in order; what waits for too long is dropped with a note."""
         now = self.node.now_us()
         waiting, self.blocked = self.blocked, []
-        for producer, record, deadline in waiting:
+        for producer, record, deadline, number in waiting:
             key = record.get("key")
             text = str(record.get("value", ""))
             key_bytes = None if key is None else str(key).encode()
-            if producer.send(record["topic"], key_bytes, text.encode(), text, record.get("partition")):
-                continue
-            if now >= deadline:
+            batch = producer.send(record["topic"], key_bytes, text.encode(), text, record.get("partition"))
+            if batch is not None:
+                self.by_hand.setdefault(batch, []).append((number, batch.count - 1))
+            elif now >= deadline:
                 fields = {"topic": record["topic"], "partition": -1, "values": [], "texts": [text]}
                 self.node.operation("fail", "send", id=f"blocked-{now}", error="TIMEOUT", **fields)
+                self._note(number, {"kind": "fail", "error": "TIMEOUT", "message": ""})
             else:
-                self.blocked.append((producer, record, deadline))
+                self.blocked.append((producer, record, deadline, number))
 
-    def batch_settled(self, batch: Batch, kind: str) -> None:
-        """The history has it already."""
+    def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
+        """The history has it already; what remains is to say where each record stands."""
+        for number, place in self.by_hand.pop(batch, ()):
+            where = {"partition": batch.queue.partition, "offset": offset + place if offset >= 0 else -1}
+            self._note(number, {"kind": kind, "error": error, "message": "", **where})
 
     # -- the process ------------------------------------------------------------------------
     def _connection_changed(self, peer: str, is_ready: bool) -> None:
@@ -228,6 +261,11 @@ class AdminMachine:
     def view(self) -> dict[str, Any]:
         """Not shown as a client."""
         return {"kind": self.kind, "results": self.results}
+
+
+def reason_of(error: str, message: str) -> str:
+    """How a broker's refusal is told: the error's name, and the broker's own words where it has some."""
+    return f"{error}: {message}" if message else error
 
 
 def admin_factory(given: dict[str, Any], bootstrap: list[str]) -> Callable[[Node], AdminMachine]:

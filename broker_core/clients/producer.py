@@ -26,7 +26,8 @@ Headers = tuple[tuple[str, bytes | None], ...]
 class Producer:
     """A producer inside a machine, which hands it responses and closed connections.
 
-    owner: has `unblocked()` and `batch_settled(batch, kind)`, kind = ok | fail | info.
+    owner: has `unblocked()` and `batch_settled(batch, kind, offset, error)`, kind = ok | fail | info; offset of
+        the first record, -1 when it is not known.
     """
 
     def __init__(self, node: Node, settings: ProducerSettings, bootstrap: list[str], owner: Any) -> None:
@@ -42,12 +43,13 @@ class Producer:
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, number: int | str,
         partition: int | None = None, headers: Headers = (),
-    ) -> bool:  # fmt: skip
-        """Take a record; False: it would block now. `number`: the value's running number, or its text."""
+    ) -> Batch | None:  # fmt: skip
+        """The batch that the record has joined; None: it would block now. `number`: the value's running number, or its
+        text."""
         info = self.metadata.topics.get(topic)
         if info is None:
             self.metadata.add_topic(topic)
-            return False
+            return None
         partitioner = None
         if partition is None:
             if key is not None and not self.settings.partitioner_ignore_keys:
@@ -56,7 +58,7 @@ class Producer:
                 partitioner = self.partitioners.get(topic) or self._partitioner(topic)
                 partition = partitioner.partition(len(info.leaders), info.available)
         elif partition >= len(info.leaders):
-            return False
+            return None
         size = (len(key) if key is not None else 0) + (len(value) if value is not None else 0)
         if headers:
             size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
@@ -65,7 +67,7 @@ class Producer:
         batch = accumulator.append(queue, (node.wall_ms(), key, value, headers), size, node.world.now_us)
         if batch is None:
             self.sender.wake()
-            return False
+            return None
         batch.note(number)
         if partitioner is not None:
             if partitioner.produced + size < partitioner.sticky_bytes:
@@ -74,7 +76,7 @@ class Producer:
                 self._maybe_switch(partitioner, queue, info, size)
         if len(batch.records) == 1 or batch.size + RECORD_OVERHEAD >= accumulator.batch_size:
             self.sender.wake()  # a batch has begun, or one has become full
-        return True
+        return batch
 
     def _maybe_switch(
         self, partitioner: Sticky | RoundRobin, queue: PartitionQueue, info: TopicInfo, size: int
@@ -122,7 +124,7 @@ class Producer:
         self.sender.wake()
         self.owner.unblocked()
 
-    def batch_settled(self, batch: Batch, kind: str) -> None:
+    def batch_settled(self, batch: Batch, kind: str, offset: int = -1, error: str = "") -> None:
         """A batch has left the accumulator: there may be room again."""
-        self.owner.batch_settled(batch, kind)
+        self.owner.batch_settled(batch, kind, offset, error)
         self.owner.unblocked()

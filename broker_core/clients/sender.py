@@ -48,7 +48,7 @@ UNKNOWN_FATE = (
 
 
 class Sender:
-    """Sends what the accumulator holds. `owner.batch_settled(batch, kind)` is told of each end."""
+    """Sends what the accumulator holds. `owner.batch_settled(batch, kind, offset, error)` is told of each end."""
 
     def __init__(
         self, node: Node, settings: ProducerSettings, accumulator: Accumulator, connections: Connections,
@@ -239,7 +239,7 @@ class Sender:
             self.idempotence.acked(batch, offset)
         self.accumulator.release(batch)
         history.settled(self.node, "ok", batch, self.settings.acks, offset)
-        self.owner.batch_settled(batch, "ok")
+        self.owner.batch_settled(batch, "ok", offset)
 
     def _landed(self, batch: Batch) -> None:
         """The batch is on its way no more."""
@@ -332,7 +332,7 @@ class Sender:
             batch.operation = f"{self.node.incarnation}-{self._operations}"
         kind = "info" if unknown else "fail"
         history.settled(self.node, kind, batch, self.settings.acks, error=error)
-        self.owner.batch_settled(batch, kind)
+        self.owner.batch_settled(batch, kind, error=error)
 
     def _note(self, batch: Batch, code: ErrorCode, reaction: str) -> None:
         if self.node.messages:

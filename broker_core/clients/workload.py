@@ -132,7 +132,7 @@ class ProducerMachine:
             self._tick()
 
     # -- what the producer reports ----------------------------------------------------------
-    def batch_settled(self, batch: Batch, kind: str) -> None:
+    def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
         if kind == "ok":
             self.acked += len(batch.records)
         elif kind == "fail":

@@ -6,6 +6,7 @@ tree at that moment, so that a recorded command means the same when the run is e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from broker_core.clients.admin import AdminMachine
@@ -24,6 +25,7 @@ from lab.clusters.vocabulary import check_command
 from lab.faults.commands import FaultCommands
 
 OPERATOR = "operator"
+LOAD = ("rate", "size", "keys")
 
 
 class LabOperator(FaultCommands):
@@ -122,8 +124,7 @@ class LabOperator(FaultCommands):
             )
 
     def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        self._admin(world).produce({key: value for key, value in command.items() if key != "do"})
-        return {}
+        return {"id": self._admin(world).produce({key: value for key, value in command.items() if key != "do"})}
 
     # -- clients ----------------------------------------------------------------------------
     def _do_start_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -158,16 +159,19 @@ class LabOperator(FaultCommands):
         """Rate, size and keys change at once; a setting of the client takes effect by starting it anew."""
         client = self._client(world, command["name"])
         node = world.nodes[client.name]
-        restart = False
+        changed = replace(client, settings=dict(client.settings))
         for key, value in command["set"].items():
-            if key in ("rate", "size", "keys") and value is not None:
-                setattr(client, key, float(value) if key == "rate" else int(value))
+            if key in LOAD and value is not None:
+                setattr(changed, key, float(value) if key == "rate" else int(value))
             elif value is None:
-                restart = client.settings.pop(key, None) is not None or restart
+                changed.settings.pop(key, None)
             else:
-                restart = True
-                client.settings[key] = value
-        check_client_settings(client, ("set",))
+                changed.settings[key] = value
+        check_client_settings(changed, ("set",))
+        restart = changed.settings != client.settings
+        client.rate, client.size, client.keys = changed.rate, changed.size, changed.keys
+        client.settings.clear()
+        client.settings.update(changed.settings)
         machine = node.machine
         if isinstance(machine, ProducerMachine):
             machine.change(client.rate, client.size, client.keys)

@@ -101,10 +101,10 @@ def _refused(path: Path) -> dict[int, None]:
         for line in file:
             if b'"command' not in line:
                 continue
-            code = orjson.loads(line)[3]
+            _, _, node, code, *_ = orjson.loads(line)
             if code == COMMAND.name:
                 count += 1
-            elif code == COMMAND_REFUSED.name:
+            elif code == COMMAND_REFUSED.name and node == "world":
                 found[count - 1] = None
     return found
 

@@ -41,7 +41,8 @@ function produce(app) {
     const answer = await app.command({ do: "produce", topic, value: value || app.words.t("levers.value_hint"), acks: app.acks, ...(key ? { key } : {}) });
     if (!answer.ok) return;
     const known = answer.offset !== undefined && answer.partition !== undefined;
-    $("produce-result").textContent = `✓ ${known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t("levers.written")}`;
+    const told = known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t(answer.pending ? "levers.not_yet" : "levers.written");
+    $("produce-result").textContent = `${answer.pending ? "…" : "✓"} ${told}`;
   });
 }
 

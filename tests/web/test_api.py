@@ -136,6 +136,19 @@ def test_events_can_be_waited_for_by_code(rest: Rest) -> None:
     refused(rest.get("labs/lab/events?since=x"), 422, "since")
     refused(rest.get("labs/lab/events?limit=0"), 422, "limit")
     refused(rest.get("labs/lab/events?wait=31"), 422, "wait")
+    refused(rest.get("labs/lab/events?codes=leader_electd"), 422, "codes")
+
+
+def test_what_the_cluster_refuses_is_a_problem_with_its_own_words(rest: Rest) -> None:
+    twice = {"do": "create_topic", "topic": "twice", "partitions": 1}
+    assert rest.post("labs/lab/commands", twice).status == 200
+    again = rest.post("labs/lab/commands", twice)
+    refused(again, 422, "do")
+    assert (again.json["detail"], again.json["code"]) == ("Topic 'twice' already exists.", "TOPIC_ALREADY_EXISTS")
+    korean = rest.call("POST", "labs/lab/commands", [twice], Accept_Language="ko")
+    assert (korean.json["detail"], korean.json["place"], korean.json["done"]) == ("토픽 twice이(가) 이미 있습니다", "[0].do", 0)
+    written = rest.post("labs/lab/commands", {"do": "produce", "topic": "twice", "value": "first"}).json
+    assert (written["partition"], written["offset"]) == (0, 0)
 
 
 # -- commands -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Router
 from pydantic import Field
 
+from broker_core.kernel.events import REGISTRY
 from lab.clusters.vocabulary import check_command
 from lab.experiments.directory import JOURNAL
 from web.api import journal_file, records, schemas
@@ -89,6 +90,8 @@ async def events(
     only (separated by commas). `wait`: when there is none, up to so many seconds for the first."""
     branch = branch_of(lab_named(lab), run)
     wanted = frozenset(filter(None, codes.split(",")))
+    if unknown := sorted(wanted - REGISTRY.keys()):
+        raise Problem(422, f"there is no event code {', '.join(unknown)}", "codes")
     deadline = time.monotonic() + wait
     while True:
         page = await _page(branch, since, limit, wanted)
@@ -177,9 +180,9 @@ async def _obey(branch: Any, command: dict[str, Any], index: int | None = None) 
     result: dict[str, Any] = await asked(branch.submit(command))
     if result.get("ok"):
         return result
-    place, more = str(result.get("place") or "do"), {}
+    place, more = str(result.get("place") or "do"), {key: result[key] for key in ("code",) if key in result}
     if index is not None:
-        place, more = f"[{index}].{place}", {"done": index}
+        place, more = f"[{index}].{place}", {**more, "done": index}
     raise Problem(422, str(result.get("error", "refused")), place, **more)
 
 

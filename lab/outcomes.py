@@ -1,0 +1,62 @@
+"""How the cluster has answered what was asked of it on behalf of a person: topics, settings, records by hand.
+
+    submit create_topic --> pump.command --> {"ok", "id": 4}     at once: the request is on its way
+    ...                     admin.results[4]                     some events later
+    <-- {"ok": false, "error": "Topic 'orders' already exists.", "code": "TOPIC_ALREADY_EXISTS", "place": "do"}
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from typing import Any
+
+from broker_core.clients.admin import AdminMachine
+from broker_core.kernel.world import World
+from lab.clusters.operator import OPERATOR
+
+PATIENCE_S = 3.0
+Answer = Future[dict[str, Any]]
+
+
+def outcome(world: World, number: int) -> dict[str, Any] | None:
+    """What is to be added to the answer to a command; None while it is open."""
+    machine = world.nodes[OPERATOR].machine
+    found = machine.results.get(number) if isinstance(machine, AdminMachine) else None
+    if found is None:
+        return None
+    if found["kind"] != "ok":
+        told = found["message"] or f"the cluster answers {found['error']}"
+        return {"ok": False, "error": told, "code": found["error"], "place": "do"}
+    return {key: found[key] for key in ("partition", "offset") if found.get(key, -1) >= 0}
+
+
+class Outcomes:
+    """Answers that wait for the cluster. Lives on the world's thread."""
+
+    def __init__(self, world: World, loop: asyncio.AbstractEventLoop) -> None:
+        self.world = world
+        self.loop = loop
+        self.waiting: dict[int, tuple[Answer, dict[str, Any]]] = {}
+
+    def add(self, answer: Answer, result: dict[str, Any], stands: bool) -> None:
+        """`result` is what the command returned; with an `id` it is not the end of it."""
+        if "id" not in result:
+            answer.set_result(result)
+            return
+        self.waiting[result["id"]] = (answer, result)
+        self.loop.call_later(PATIENCE_S, self._late, result["id"])
+        self.look(stands)
+
+    def look(self, stands: bool) -> None:
+        """Answer those whose outcome is known; all of them, as pending, while time `stands`."""
+        for number, (answer, result) in list(self.waiting.items()):
+            found = outcome(self.world, number)
+            if found is not None or stands:
+                del self.waiting[number]
+                answer.set_result({**result, **({"pending": True} if found is None else found)})
+
+    def _late(self, number: int) -> None:
+        if number in self.waiting:
+            answer, result = self.waiting.pop(number)
+            answer.set_result({**result, "pending": True})

@@ -1,0 +1,70 @@
+"""A command that the cluster has to agree to is answered when it has, or says that the answer is to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import free_ports
+
+from lab.branch import read_rows
+from lab.clusters.spec import run_from_dict
+from lab.live import LiveLab
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveLab]:
+    data = tmp_path_factory.mktemp("outcomes")
+    found = LiveLab(run_from_dict({"cluster": {"brokers": 3, "preset": "teaching", "port": free_ports(3)}}), Path(data))
+    found.start()
+    yield found
+    found.stop()
+
+
+def do(lab: LiveLab, **command: Any) -> dict[str, Any]:
+    return lab.submit(command).result(20)
+
+
+def test_what_the_brokers_refuse_is_the_answer_and_stands_in_the_journal(lab: LiveLab) -> None:
+    assert do(lab, do="create_topic", topic="orders", partitions=2)["ok"]
+    twice = do(lab, do="create_topic", topic="orders", partitions=2)
+    assert (twice["ok"], twice["error"], twice["code"]) == (False, "Topic 'orders' already exists.", "TOPIC_ALREADY_EXISTS")
+    many = do(lab, do="create_topic", topic="many", replication_factor=5)
+    assert many["code"] == "INVALID_REPLICATION_FACTOR"
+    wrong = do(lab, do="alter_config", topic="orders", set={"retention.ms": "abc"})
+    assert wrong["code"] == "INVALID_CONFIG" and "Not a number of type LONG" in wrong["error"]
+    assert do(lab, do="delete_topic", topic="nobody")["code"] == "UNKNOWN_TOPIC_OR_PARTITION"
+    lab.main.ask(lab.main.files.flush, lab.main.world).result(10)
+    rows, _ = read_rows(lab.main.files, 0, None)
+    refused = [(row[2], row[5]["command"]["do"], row[5]["reason"]) for row in rows if row[3] == "command_refused"]
+    assert [one[:2] for one in refused] == [
+        ("operator", "create_topic"), ("operator", "create_topic"), ("operator", "alter_config"), ("operator", "delete_topic"),
+    ]  # fmt: skip
+    assert refused[0][2] == "TOPIC_ALREADY_EXISTS: Topic 'orders' already exists."
+
+
+def test_a_record_by_hand_says_where_it_stands(lab: LiveLab) -> None:
+    do(lab, do="create_topic", topic="hand", partitions=1)
+    first, second = (do(lab, do="produce", topic="hand", value="same", acks="all") for _ in range(2))
+    assert [(one["ok"], one["partition"], one["offset"]) for one in (first, second)] == [(True, 0, 0), (True, 0, 1)]
+    silent = do(lab, do="produce", topic="hand", value="c", acks="0")
+    assert silent["ok"] and "offset" not in silent and "pending" not in silent
+
+
+def test_while_time_stands_and_when_nobody_answers_it_is_pending(lab: LiveLab) -> None:
+    do(lab, do="create_topic", topic="strict", partitions=1, configs={"min.insync.replicas": "3"})
+    do(lab, do="time", speed="pause")
+    assert do(lab, do="create_topic", topic="later")["pending"] is True
+    do(lab, do="time", speed="play")
+    do(lab, do="kill", follower_of="strict-0")
+    assert do(lab, do="produce", topic="strict", value="x", acks="all", partition=0)["pending"] is True
+
+
+def test_a_setting_that_is_refused_changes_nothing(lab: LiveLab) -> None:
+    do(lab, do="start_client", name="producer-a", kind="producer", topic="orders", rate=5, settings={"acks": "1"})
+    assert do(lab, do="set_client", name="producer-a", set={"rate": 9, "acks": "7"})["ok"] is False
+    client = lab.main.ask(lambda: dict(vars(lab.main.world.operator)["clients"])).result(10)["producer-a"]
+    assert (client.rate, client.settings["acks"]) == (5, "1")
+    assert do(lab, do="set_client", name="producer-a", set={"rate": 9})["ok"]
