@@ -7,7 +7,8 @@
 | group | billing | members with assignment and lag |
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
-| config | topic:orders, broker:2 | every setting with value, default and source |
+| config | topic:orders, broker:2, client:reader | every setting with value, default and source |
+| trial | a command as JSON | nothing, or why this change of settings would be refused (`inspect_trial`) |
 | metrics | | Kafka's metric names -> broker -> value |
 | flights | | the messages under way between the processes, the first to arrive first (`lab.checkers.flights`) |
 | lights | | what each invariant says, in both languages |
@@ -28,6 +29,7 @@ from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
+from lab.clusters.inspect_trial import trial
 from lab.clusters.metrics import metrics
 from lab.clusters.metrics_registry import REGISTRY
 from lab.clusters.observe import brokers, partition_state, partitions_of
@@ -238,6 +240,6 @@ def _flights(world: World, name: str) -> dict[str, Any]:
 
 KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
     "partition": partition, "broker": broker, "group": group, "files": files, "config": inspect_config.config,
-    "bytes": _bytes,
+    "bytes": _bytes, "trial": trial,
     "metrics": _metrics, "lights": _lights, "flights": _flights,
 }  # fmt: skip

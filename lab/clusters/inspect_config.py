@@ -11,27 +11,74 @@ from typing import Any
 
 import orjson
 
+from broker_core.clients.settings import ConsumerSettings, ProducerSettings, names, parse
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from broker_core.metadata import znodes
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
 from lab.clusters.observe import brokers, tree
+from lab.clusters.spec import ClientSpec
 
 
 def config(world: World, name: str) -> dict[str, Any]:
-    """`topic:orders` or `broker:2`."""
+    """`topic:orders`, `broker:2` (`broker:any`: of one that runs) or `client:producer-orders`."""
     kind, _, which = name.partition(":")
     if kind == "broker":
-        found = running(world, which)
+        found = running(world, None if which == "any" else which)
         entries = [found.describe(one) for one in found.names()]
         return {"name": name, "entries": [entry(one) for one in entries]}
-    path = znodes.config_path("topics", which)
-    node = tree(world).get(path)
-    if kind != "topic" or (node is None and znodes.topic_path(which) not in tree(world)):
+    if kind == "client":
+        return {"name": name, "entries": _of_client(client_of(world, which))}
+    if kind != "topic":
         raise CommandError(f"there is no {kind} {which}", "name")
-    overrides = znodes.decode_config(node.data) if node is not None and node.data else {}
-    return {"name": name, "entries": [entry(one) for one in describe_topic(overrides, running(world, None))]}
+    found = running(world, None)
+    return {"name": name, "entries": [entry(one) for one in describe_topic(overrides(world, which), found)]}
+
+
+def overrides(world: World, topic: str) -> dict[str, str]:
+    """What a topic has of its own."""
+    node = tree(world).get(znodes.config_path("topics", topic))
+    if node is None and znodes.topic_path(topic) not in tree(world):
+        raise CommandError(f"there is no topic {topic}", "name")
+    return znodes.decode_config(node.data) if node is not None and node.data else {}
+
+
+def client_of(world: World, name: str) -> ClientSpec:
+    """A built-in client by its name."""
+    known: dict[str, ClientSpec] = getattr(world.operator, "clients", {})
+    if name not in known or name not in world.nodes:
+        raise CommandError(f"there is no client {name}, expected one of {', '.join(known)}", "name")
+    return known[name]
+
+
+def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
+    """Kafka's settings of a client, and what the lab's own producer does: how often, how large, with how many keys."""
+    kind = ProducerSettings if client.kind == "producer" else ConsumerSettings
+    used, plain = parse(kind, client.settings), kind()
+    rows = [(name, getattr(used, field), getattr(plain, field)) for name, field in names(kind).items()]
+    if client.kind == "producer":
+        rows += [(name, getattr(client, name), None) for name in ("rate", "size", "keys")]
+    return [
+        {
+            "name": name, "value": _text(value), "default": _text(default), "read_only": False, "type": _type(value),
+            "source": "CLIENT" if name in client.settings else "DEFAULT", "changed": name in client.settings,
+            "doc": "", "ko": "",
+        }
+        for name, value, default in sorted(rows)
+    ]  # fmt: skip
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(value)
+    return None if value is None else str(value)
+
+
+def _type(value: Any) -> str:
+    return "BOOLEAN" if isinstance(value, bool) else "INT" if isinstance(value, int) else "STRING"
 
 
 def running(world: World, which: str | None) -> BrokerConfig:

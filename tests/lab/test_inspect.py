@@ -126,12 +126,51 @@ def test_the_bytes_of_a_batch_come_with_its_fields(world: World) -> None:
 @pytest.mark.parametrize(
     ("what", "name"),
     [("partition", "orders-9"), ("partition", "x"), ("broker", "7"), ("group", "none"), ("files", "orders-0@9"),
-     ("config", "topic:none"), ("config", "broker:9"), ("soup", ""),
+     ("config", "topic:none"), ("config", "broker:9"), ("config", "client:nobody"), ("config", "x"), ("soup", ""),
+     ("trial", "{"), ("trial", '{"do": "kill", "broker": 1}'), ("trial", '{"do": "soup"}'),
      ("bytes", "orders-0@1:99999"), ("bytes", "orders-0@1")],
 )  # fmt: skip
 def test_what_is_not_there_is_refused_with_a_reason(world: World, what: str, name: str) -> None:
     with pytest.raises(CommandError):
         inspect(world, what, name)
+
+
+def test_a_client_shows_its_settings_with_what_it_was_given(world: World) -> None:
+    producer = {one["name"]: one for one in found(world, "config", "client:producer-a")["entries"]}
+    assert producer["enable.idempotence"]["value"] == "true" and producer["enable.idempotence"]["type"] == "BOOLEAN"
+    assert float(producer["rate"]["value"]) == 50
+    reader = {one["name"]: one for one in found(world, "config", "client:reader")["entries"]}
+    assert reader["group.id"]["changed"] and reader["group.id"]["value"] == "g" and "rate" not in reader
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [({"do": "set_client", "name": "producer-a", "set": {"enable.idempotence": "false", "rate": 5}}, None),
+     ({"do": "set_client", "name": "producer-a", "set": {"linger.ms": None}}, None),
+     ({"do": "set_client", "name": "producer-a", "set": {"linger.msec": 5}}, ("linger.ms", "set")),
+     ({"do": "set_client", "name": "producer-a", "set": {"rate": "often"}}, ("expected a number", "set.rate")),
+     ({"do": "set_client", "name": "reader", "set": {"heartbeat.interval.ms": 60000}}, ("session.timeout.ms", "set")),
+     ({"do": "set_client", "name": "nobody", "set": {"acks": 1}}, ("there is no client", "name")),
+     ({"do": "alter_config", "topic": "orders", "set": {"flush.messages": 1}}, None),
+     ({"do": "alter_config", "topic": "orders", "set": {"min.insync.replicas": None}}, None),
+     ({"do": "alter_config", "topic": "orders", "set": {"flush.mesages": 1}}, ("flush.messages", "set.flush.mesages")),
+     ({"do": "alter_config", "topic": "orders", "set": {"flush.messages": "x"}}, ("Invalid value", "set.flush.messages")),
+     ({"do": "alter_config", "topic": "none", "set": {"flush.messages": 1}}, ("there is no topic", "name")),
+     ({"do": "alter_config", "broker": 2, "set": {"log.flush.interval.messages": 1}}, None),
+     ({"do": "alter_config", "broker": 2, "set": {"zookeeper.session.timeout.ms": 9000}},
+      ("Cannot update these configs dynamically", "set.zookeeper.session.timeout.ms"))],
+)  # fmt: skip
+def test_a_trial_says_what_the_command_would_be_refused_with_and_changes_nothing(
+    world: World, command: dict[str, Any], refused: tuple[str, str] | None
+) -> None:
+    before = pickle.dumps(world)
+    if refused is None:
+        assert found(world, "trial", json.dumps(command))["command"]["do"] == command["do"]
+    else:
+        with pytest.raises(CommandError, match=refused[0]) as error:
+            inspect(world, "trial", json.dumps(command))
+        assert error.value.place == refused[1]
+    assert pickle.dumps(world) == before
 
 
 def test_progress_is_told_a_few_times_a_second_and_only_when_something_moved(world: World) -> None:

@@ -1,0 +1,83 @@
+"""Whether a change of settings would be taken, before anybody makes it: nothing of the world is touched.
+
+A branch that begins with a setting which Kafka refuses would begin with a mistake, so the page asks first. The rules
+are those that the command itself meets (`broker_core.metadata.configs`, `broker_core.clients.settings`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.world import World
+from broker_core.metadata.configs import BrokerConfig, ConfigError
+from broker_core.metadata.configs_topics import check_topic_overrides
+from lab.clusters import checks, inspect_config
+from lab.clusters.checks import SpecError
+from lab.clusters.spec import check_client_settings
+from lab.clusters.vocabulary import check_command
+
+LOAD = {"rate": float, "size": int, "keys": int}  # what a built-in producer does, beside Kafka's settings
+CHANGES = ("alter_config", "set_client")
+
+
+def trial(world: World, name: str) -> dict[str, Any]:
+    """`name` is the command as JSON; raises CommandError as the command would be refused."""
+    try:
+        command = check_command(orjson.loads(name))
+        if command["do"] not in CHANGES:
+            raise CommandError(f"{command['do']}: expected one of {', '.join(CHANGES)}", "do")
+        if command["do"] == "set_client":
+            _client(world, command["name"], command["set"])
+        elif "topic" in command:
+            _topic(world, command["topic"], command["set"])
+        else:
+            _broker(world, str(command["broker"]), command["set"])
+    except orjson.JSONDecodeError as error:
+        raise CommandError(f"not JSON: {error}", "name") from None
+    except SpecError as error:
+        raise CommandError(error.reason, checks.shown(error.place)) from None
+    except ConfigError as error:
+        raise CommandError(str(error), f"set.{error.name}" if error.name else "set") from None
+    return {"command": command}
+
+
+def _client(world: World, name: str, given: dict[str, str | None]) -> None:
+    client = inspect_config.client_of(world, name)
+    settings = {key: value for key, value in client.settings.items() if key not in given}
+    for key, value in given.items():
+        if key in LOAD and value is not None:
+            _load(key, value)
+        elif value is not None:
+            settings[key] = value
+    check_client_settings(replace(client, settings=settings), ("set",))
+
+
+def _load(key: str, value: str) -> None:
+    try:
+        is_wrong = LOAD[key](value) < 0
+    except ValueError:
+        is_wrong = True
+    if is_wrong:
+        raise CommandError(f"expected a number from 0 on, found {value!r}", f"set.{key}")
+
+
+def _topic(world: World, topic: str, given: dict[str, str | None]) -> None:
+    """With the settings that the topic has already: some of them must fit one another."""
+    after = {**inspect_config.overrides(world, topic), **given}
+    kept = {key: value for key, value in after.items() if value is not None}
+    check_topic_overrides(kept, inspect_config.running(world, None))
+
+
+def _broker(world: World, which: str, given: dict[str, str | None]) -> None:
+    """With what this broker was started with; those of another one when it does not run just now."""
+    try:
+        config = inspect_config.running(world, which)
+    except CommandError:
+        config = inspect_config.running(world, None)
+    probe = BrokerConfig(config.static(), config.era)
+    for key, value in given.items():
+        probe.set_dynamic(key, value)
