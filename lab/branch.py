@@ -38,7 +38,7 @@ from lab.experiments.directory import JOURNAL, RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
 from lab.outcomes import Outcomes
 
-FLUSH_S = 0.05
+FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
 KEYFRAME_US = 5_000_000
 KEYFRAMES = 160
 HISTORY_ROWS = 20_000
@@ -102,7 +102,7 @@ class Branch:
             self._first_after_pass()
         if not self._flush_armed and not self.ended:
             self._flush_armed = True
-            self.loop.call_later(FLUSH_S, self._flush)
+            self.loop.call_later(SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S, self._flush)
 
     def _flush(self) -> None:
         self._flush_armed = False
