@@ -1,11 +1,11 @@
 /** The first line: lights, mode, banners. */
 import { lights } from "../model/figures.js";
-import { invariantChip } from "./tabs/lights.js";
+import { chipText, invariantChip } from "./tabs/lights.js";
 import { h } from "./patch.js";
 
 function light(words, key, n, tone) {
   const sign = n === 0 ? "✓" : tone === "bad" ? "✕" : "▲";
-  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) }, h("b", { "aria-hidden": "true" }, sign), words.t(key, { n }));
+  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) }, h("b", { "aria-hidden": "true" }, sign), chipText(words.t(key, { n }), n));
 }
 
 /** Controller and Kafka's three partition counts. */

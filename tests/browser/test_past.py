@@ -143,3 +143,22 @@ def test_a_click_lights_the_stage_and_the_bytes_and_says_that_they_are_of_now(se
     seen.wait("document.querySelector('#scene [data-cell]') === null")
     seen.wait("document.querySelectorAll('#tab-panel .warn-text, #ledger .warn-text').length === 0")
     seen.page.click('[data-segment="ledger:batches"]')
+
+
+@pytest.mark.parametrize("width", [1080, 1440])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_figures_of_the_lights_are_seen_whole(seen: LabPage, visit: Open, language: str, width: int) -> None:
+    page = visit(language, width=width)
+    page.wait("lab.app.desk.past.complete && lab.history.end - lab.history.begin > 60")
+    rewind(page)
+    page.wait("document.querySelectorAll('#lights .chip-figure').length === 4 && document.querySelector('.mode.rewound') !== null")
+    picture(page, f"lights-{language}-{width}")
+    whole = """[...document.querySelectorAll('#lights .chip-figure')].every((figure) => {
+        const [own, chip, row] = [figure, figure.parentNode, document.getElementById('lights')].map((one) => one.getBoundingClientRect());
+        return /^\\d+$/.test(figure.innerText) && figure.scrollWidth <= figure.clientWidth + 1 && own.width > 5
+            && own.right <= chip.right && chip.right <= row.right + 1 && chip.left >= row.left - 1;
+    })"""
+    assert page.value(whole)
+    worst = "for (const figure of document.querySelectorAll('#lights .chip-figure')) { figure.innerText = '600'; figure.parentNode.className = 'chip bad'; }"
+    labels = "[...document.querySelectorAll('#lights .chip-label')].every((label) => label.getBoundingClientRect().width >= 15)"
+    assert page.page.evaluate(f"() => {{ {worst} return {whole.strip()} && {labels}; }}")

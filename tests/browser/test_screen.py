@@ -30,7 +30,7 @@ def test_the_kill_button_sends_the_command_and_the_page_shows_the_death(visit: O
     seen.wait("lab.app.state.brokers[1].state === 'stopped'")
     seen.caught_up()
     assert seen.lab.commands == [{"do": "kill", "broker": 1}]
-    assert "Under-replicated: 6" in seen.page.inner_text("#lights")
+    assert "Under-replicated: 6" in seen.page.text_content("#lights")
     story = seen.page.inner_text("#story-list")
     assert "Broker 2 becomes leader of orders-0" in story or "Broker 2 becomes leader" in story
     assert "Broker 1 is gone: session expired." in story
@@ -38,7 +38,7 @@ def test_the_kill_button_sends_the_command_and_the_page_shows_the_death(visit: O
     seen.page.click('[data-do="restart"][data-broker="1"]')
     seen.wait("lab.app.state.topics.orders.partitions[0].isr.length === 3")
     seen.caught_up()
-    assert "Under-replicated: 0" in seen.page.inner_text("#lights")
+    assert "Under-replicated: 0" in seen.page.text_content("#lights")
 
 
 def test_pause_resume_and_stop_are_commands(visit: Open) -> None:

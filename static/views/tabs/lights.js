@@ -9,6 +9,12 @@ export function redLights(state) {
   return { total: names.length, red: names.filter((name) => !state.invariants[name].ok) };
 }
 
+/** The text of a chip: where room is short its label is cut, never the figure behind it. */
+export function chipText(text, figure) {
+  const at = text.lastIndexOf(String(figure));
+  return [h("span", { class: "chip-label" }, text.slice(0, at)), h("span", { class: "chip-figure" }, text.slice(at))];
+}
+
 /** The chip in the header. */
 export function invariantChip(view) {
   const { words, state } = view;
@@ -16,7 +22,7 @@ export function invariantChip(view) {
   if (!total) return null;
   const press = () => (red.length === 1 ? view.goToLight(red[0]) : view.showTab("lights"));
   return h("button", { key: "invariants", type: "button", class: `chip ${red.length ? "bad" : "good"}`, "data-chip": "invariants", title: words.t("lights.tip"), onclick: press },
-    h("b", { "aria-hidden": "true" }, red.length ? "✕" : "✓"), red.length ? words.t("lights.red", { n: red.length, total }) : words.t("lights.green", { total }));
+    h("b", { "aria-hidden": "true" }, red.length ? "✕" : "✓"), red.length ? words.t("lights.red", { n: red.length, total }) : chipText(words.t("lights.green", { total }), total));
 }
 
 function sentence(first, words) {
