@@ -17,7 +17,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "batchLength": ("Bytes that follow: the whole size minus 12.", "뒤따르는 바이트 수. 전체 크기에서 12를 뺀 값."),
     "partitionLeaderEpoch": ("Epoch of the leader that appended it; followers cut their logs by it.",
                              "추가한 리더의 에포크. 팔로워는 이것으로 로그를 자릅니다."),
-    "magic": ("Format version: 2 since Kafka 0.11.", "형식 버전. 카프카 0.11부터 2."),
+    "magic": ("Format version: 2 since Kafka 0.11.", "형식 버전. Kafka 0.11부터 2."),
     "crc": ("CRC-32C of everything from attributes on; base offset and leader epoch are not covered.",
             "attributes부터 끝까지의 CRC-32C. 기준 오프셋과 리더 에포크는 포함되지 않습니다."),
     "attributes": ("Bits: 0-2 compression, 3 timestamp type, 4 transactional, 5 control, 6 delete horizon.",

@@ -130,7 +130,7 @@ _metric("kafka.network:type=RequestChannel,name=RequestQueueSize", GAUGE, "reque
         "핸들러 스레드를 기다리는 요청 수.")  # fmt: skip
 _metric("kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize", GAUGE, "operations",
         "Requests that wait, counted once for each thing that they watch.",
-        "대기 중인 요청 수(감시하는 대상마다 한 번씩 셉니다).")  # fmt: skip
+        "대기 중인 요청 수(기다리는 키마다 한 번씩 셉니다).")  # fmt: skip
 _metric("kafka.server:type=DelayedOperationPurgatory,name=NumDelayedOperations", GAUGE, "operations",
         "Requests that wait.",
         "대기 중인 요청 수.")  # fmt: skip
