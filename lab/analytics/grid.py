@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ from lab.clusters.checks import SpecError
 from lab.scenarios import grammar
 from lab.scenarios.grammar import ScenarioError
 
+MOST_CELLS = 100
 _CLIENT_FIELDS = ("rate", "size", "keys")
 MOST_SEEDS = 100_000
 LARGEST_SEED = (1 << 62) - 1
@@ -81,7 +83,10 @@ def parse_seeds(text: str, most: int = MOST_SEEDS) -> list[int]:
 
 
 def cells(scenario: str, grid: dict[str, list[str]]) -> list[Cell]:
-    """Every combination, each checked as a scenario; raises AnalyticsError."""
+    """Every combination, each checked as a scenario; raises AnalyticsError. They are counted before they are made."""
+    count = math.prod(map(len, grid.values()))
+    if count > MOST_CELLS:
+        raise AnalyticsError(f"--grid: {count:,} cells are too many, {MOST_CELLS} are the most")
     try:
         document = grammar.load(scenario).document
     except ScenarioError as error:

@@ -5,9 +5,9 @@ spark.read.format("brokerlab.journal").load("DIR")                              
 spark.read.format("brokerlab.journal").option("what", "operations").load("DIR")    rows of operations.jsonl
 spark.readStream.format("brokerlab.journal").load("DATA")                          and what is written from now on
 ```
-A line of the journal is `[seq,t_us,"node","code",cause,{params}]`. It is cut at its first five commas; the
-parameters stay JSON, for each question needs others (`from_json`). Lines whose names hold a comma or an
-escaped letter, and lines of operations, are parsed. A line that is no JSON becomes a row with `error`.
+A line of the journal is `[seq,t_us,"node","code",cause,{params}]`. It is parsed, so that damage anywhere in it is
+seen; the parameters are handed on as the JSON that stands there, for each question needs others (`from_json`). A
+line that is no JSON, or not such a row, becomes a row with `error`.
 
 Large files are read in parts: a part begins with the first line that begins in it, and ends with the last
 one that does. Of a file that is being written, the line behind the last newline waits. The option
@@ -63,8 +63,7 @@ class Choice:
         if what not in FILES:
             raise ValueError(f"what {what}: expected one of {', '.join(FILES)}")
         most = options.get("maxBytesPerTrigger")
-        paths = [path.strip() for path in options.get("path", "").split(",") if path.strip()]
-        return cls(paths, what, None if most is None else int(most))
+        return cls(places.given_paths(options.get("path", "")), what, None if most is None else int(most))
 
     def files(self) -> list[tuple[str, Path]]:
         """(run, file) of every run that has such a file."""
@@ -184,16 +183,19 @@ Parser = Callable[[bytes], Parsed]
 
 def _event(line: bytes) -> Parsed:
     """(seq, t_us, node, code, cause, params)."""
-    parts = line[1:-1].split(b",", 5)
-    if len(parts) == 6 and b"\\" not in parts[2] and parts[3][:1] == b'"' == parts[3][-1:] and parts[5][:1] == b"{":
-        return int(parts[0]), int(parts[1]), parts[2][1:-1].decode(), parts[3][1:-1].decode(), int(parts[4]), parts[5]
     seq, t_us, node, code, cause, params = orjson.loads(line)
-    return seq, t_us, node, code, cause, orjson.dumps(params)
+    if type(params) is not dict:
+        raise ValueError("its parameters are no object")
+    if "{" in node or "{" in code:
+        return seq, t_us, node, code, cause, orjson.dumps(params)
+    return seq, t_us, node, code, cause, line[line.index(b"{") : -1]
 
 
 def _operation(line: bytes) -> Parsed:
     """(seq, t_us, process, kind, op, fields)."""
     row = orjson.loads(line)
+    if type(row) is not dict:
+        raise ValueError("it is no object")
     seq, t_us, process, kind, op = [row.pop(name) for name in _OPERATION]
     return seq, t_us, process, kind, op, orjson.dumps(row)
 
@@ -213,13 +215,19 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
             if line[-1:] != b"\n":
                 raise ValueError("the file ends inside a line")
             rows.append((*parse(line[:-1]), position, None))
-        except (ValueError, KeyError, TypeError) as error:
-            rows.append((*(None,) * len(names), position, f"no row: {error}"))
+        except KeyError as error:
+            rows.append(_no_row(len(names), position, f"{error} is missing"))
+        except (ValueError, TypeError) as error:
+            rows.append(_no_row(len(names), position, error))
         if len(rows) == ROWS:
-            yield _batch(rows, part, (*names, "position", "error"), schema)
+            yield _sound_batch(rows, part, (*names, "position", "error"), schema)
             rows.clear()
     if rows:
-        yield _batch(rows, part, (*names, "position", "error"), schema)
+        yield _sound_batch(rows, part, (*names, "position", "error"), schema)
+
+
+def _no_row(columns: int, position: int, reason: object) -> Parsed:
+    return (*(None,) * columns, position, f"no row: {reason}")
 
 
 def _lines(part: Lines) -> Iterator[tuple[int, bytes]]:
@@ -235,6 +243,22 @@ def _lines(part: Lines) -> Iterator[tuple[int, bytes]]:
                 return
             yield position, line
             position += len(line)
+
+
+def _sound_batch(rows: list[Parsed], part: Lines, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """The rows; one whose values are not of the column's type (text for a number, 70 bits) tells that instead."""
+    try:
+        return _batch(rows, part, names, schema)
+    except (pa.ArrowException, OverflowError):
+        return _batch([_fitting(row, part, names, schema) for row in rows], part, names, schema)
+
+
+def _fitting(row: Parsed, part: Lines, names: Sequence[str], schema: pa.Schema) -> Parsed:
+    try:
+        _batch([row], part, names, schema)
+    except (pa.ArrowException, OverflowError) as error:
+        return _no_row(len(names) - 2, row[-2], error)
+    return row
 
 
 def _batch(rows: list[Parsed], part: Lines, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ so is `start/`: the disks as a run found them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -50,6 +51,21 @@ class SegmentPlace:
     @property
     def name(self) -> str:
         return os.path.basename(self.path)
+
+
+def joined_paths(paths: Sequence[str | Path]) -> str:
+    """Directories as the one option `path` that Spark hands to a source; their names may hold commas."""
+    return json.dumps([str(Path(path).resolve()) for path in paths])
+
+
+def given_paths(option: str) -> list[str]:
+    """The directories of an option `path`: a JSON list, or names separated by commas."""
+    if option.startswith("["):
+        try:
+            return [str(path) for path in json.loads(option)]
+        except ValueError:
+            pass  # a name that begins so
+    return [path.strip() for path in option.split(",") if path.strip()]
 
 
 def find_runs(paths: Sequence[str | Path]) -> list[RunPlace]:

@@ -107,13 +107,13 @@ def start(
     one of an earlier query of the same run continues that one. `seconds` is the least time between micro-batches.
     Raises AnalyticsError when `run_directory` is not the directory of a run.
     """
-    from lab.analytics.places import find_runs
+    from lab.analytics.places import find_runs, joined_paths
 
     find_runs([run_directory])
     home = Path(out)
     home.mkdir(parents=True, exist_ok=True)
     rolling = Rolling(home, on_figures)
-    writer = follow(session, str(Path(run_directory).resolve())).writeStream.foreachBatch(rolling.take)
+    writer = follow(session, joined_paths([run_directory])).writeStream.foreachBatch(rolling.take)
     rolling.query = writer.option("checkpointLocation", str((home / CHECKPOINT).resolve())).trigger(
         processingTime=f"{seconds} seconds").start()
     return rolling

@@ -12,7 +12,7 @@ decoded. Damage becomes rows with `error`; where that column was not asked for, 
 
 | option | meaning |
 |---|---|
-| path | directories of runs or of disks, separated by commas |
+| path | directories of runs or of disks: separated by commas, or a JSON list (`places.joined_paths`) |
 | level | records (default), batches, segments |
 | topic, broker | only this topic, this broker's disk |
 | checksums | false: do not compute checksums |
@@ -109,8 +109,8 @@ class Choice:
             raise ValueError(f"level {level}: expected one of {', '.join(LEVELS)}")
         broker, most = options.get("broker"), options.get("maxBytesPerTrigger")
         return cls(
-            [path.strip() for path in options.get("path", "").split(",") if path.strip()], level,
-            options.get("topic"), None if broker is None else int(broker),
+            places.given_paths(options.get("path", "")), level, options.get("topic"),
+            None if broker is None else int(broker),
             str(options.get("checksums", "true")).lower() != "false", int(options.get("split", SPLIT)),
             None if most is None else int(most),
         )  # fmt: skip

@@ -113,8 +113,9 @@ def _settle(session: SparkSession) -> None:
 
 
 def default_master() -> str:
-    """As many tasks at once as there are cores, four at most: runs are small."""
-    return f"local[{min(4, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1)}]"
+    """As many tasks at once as there are cores, four at most: runs are small. A task that fails is tried once more."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"local[{min(4, cores)},2]"
 
 
 def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: bool) -> SparkSession:

@@ -27,13 +27,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def simulate(cell: str, document: Mapping[str, Any], seed: int, command: str) -> dict[str, Any]:
-    """Run a document under a seed; a row with the names of COLUMNS, `error` set when it failed."""
+def simulate(
+    cell: str, document: Mapping[str, Any], seed: int, command: str, scratch: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Run a document under a seed, its files below `scratch` (None: where temporary files go); a row with the names
+    of COLUMNS, `error` set when it failed."""
     row: dict[str, Any] = dict.fromkeys([name for name, _ in COLUMNS])
     row |= {"cell": cell, "seed": seed, "command": command}
     started = time.perf_counter()
     try:
-        with tempfile.TemporaryDirectory(prefix="brokerlab-sweep-") as directory:
+        with tempfile.TemporaryDirectory(prefix="brokerlab-run-", dir=scratch) as directory:
             row |= _figures(document, seed, Path(directory) / "run")
     except Exception as error:
         row["error"] = f"{type(error).__name__}: {error}"

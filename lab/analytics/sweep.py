@@ -25,6 +25,8 @@ from lab.analytics.simulate import COLUMNS, FIGURES, simulate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lab.analytics.tally import Tally
+
 TASKS_PER_CORE = 64
 """Small tasks: progress is told by task, and the last ones of a sweep end together."""
 _ARROW = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
@@ -34,16 +36,18 @@ DDL = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a task needs: cells as (name, document, command), and seeds. Run n is cell n // seeds, seed n % seeds."""
+    """What a task needs: cells as (name, document, command), seeds, and the directory for its files (None: elsewhere,
+    where each task takes one of its own). Run n is cell n // seeds, seed n % seeds."""
 
     cells: list[tuple[str, dict[str, Any], str]]
     seeds: list[int]
+    scratch: str | None = None
 
     def run(self, number: int) -> dict[str, Any]:
         """The row of run `number`."""
         name, document, command = self.cells[number // len(self.seeds)]
         seed = self.seeds[number % len(self.seeds)]
-        return simulate(name, document, seed, command.replace("SEED", str(seed)))
+        return simulate(name, document, seed, command.replace("SEED", str(seed)), self.scratch)
 
 
 def rows(work: Work, box: Any = None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -63,11 +67,12 @@ def rows(work: Work, box: Any = None) -> Callable[[Iterable[pa.RecordBatch]], It
 
 def sweep(
     spark: SparkSession, scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None = None,
-    box: Any = None,
+    box: Any = None, scratch: Path | None = None,
 ) -> DataFrame:  # fmt: skip
     """A row a run, not yet computed."""
     total = len(cells) * len(seeds)
-    work = Work([(cell.name, cell.document, command_of(scenario, cell, out)) for cell in cells], list(seeds))
+    work = Work([(cell.name, cell.document, command_of(scenario, cell, out)) for cell in cells], list(seeds),
+                str(scratch) if scratch is not None and is_here(spark) else None)
     parts = min(total, TASKS_PER_CORE * parallelism(spark))
     scattered = spark.range(total, numPartitions=1).repartition(parts) if parts > 1 else spark.range(total)
     return scattered.mapInArrow(rows(work, box), DDL)
@@ -79,6 +84,40 @@ def parallelism(spark: SparkSession) -> int:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context to ask
         return 8
+
+
+def is_here(spark: SparkSession) -> bool:
+    """Whether tasks work on this machine."""
+    try:
+        return str(spark.sparkContext.master).startswith("local")
+    except Exception:  # Spark Connect has no context to ask
+        return False
+
+
+def carry_out(frame: DataFrame, count: Tally) -> tuple[list[dict[str, Any]], Exception | None]:
+    """The rows of a sweep. When Spark gives up (a task's process died too often): the rows that had come by then, and
+    why; raises what it raised when none had."""
+    try:
+        return [row.asDict() for row in frame.collect()], None
+    except Exception as error:
+        count.look()
+        if not count.rows:
+            raise
+        return list(count.rows), error
+
+
+def left_open(
+    scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None, results: Sequence[dict[str, Any]],
+    reason: str,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A row with `error` for each run that is not among the results, with the command that carries it out."""
+    known = {(row["cell"], row["seed"]) for row in results}
+    empty = dict.fromkeys(name for name, _ in COLUMNS)
+    return [
+        {**empty, "cell": cell.name, "seed": seed, "error": f"not carried out: {reason}",
+         "command": command_of(scenario, cell, out).replace("SEED", str(seed))}
+        for cell in cells for seed in seeds if (cell.name, seed) not in known
+    ]  # fmt: skip
 
 
 def command_of(scenario: str, cell: Cell, out: Path | None) -> str:

@@ -6,6 +6,7 @@ the row's value. A cell tells how many records were lost a run, and in how many 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -70,9 +71,36 @@ def text(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: st
 
 
 def failures(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each run that failed, with the command that repeats it."""
-    return [f"{row['cell']}, seed {row['seed']}: {row['error']}\n    {row['command']}"
-            for row in results if row["error"] is not None]
+    """A line for each run that failed, with the command that repeats it. Runs of a cell that failed alike, as those do
+    whose task died, share one, and one command."""
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in results:
+        if row["error"] is not None:
+            alike.setdefault((row["cell"], row["error"]), []).append(row)
+    told = []
+    for (cell, error), rows in alike.items():
+        seeds = ranges([row["seed"] for row in rows])
+        word = "seed" if len(rows) == 1 else "seeds"
+        command = rows[0]["command"] if len(rows) == 1 else _for_all(rows[0]["command"], seeds)
+        told.append(f"{cell}, {word} {seeds}: {error}\n    {command}")
+    return told
+
+
+def _for_all(command: str, seeds: str) -> str:
+    """A command for one seed, as a sweep of many."""
+    whole = re.sub(r"--seeds? -?\d+$", f"--seeds={seeds}", command)
+    return re.sub(r"^\./brokerlab run ", "./brokerlab sweep ", whole)
+
+
+def ranges(seeds: Sequence[int]) -> str:
+    """`1..3,7`: seeds as `--seeds` takes them."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1][1:] = [seed]
+        else:
+            parts.append([seed])
+    return ",".join("..".join(map(str, part)) for part in parts)
 
 
 def write(

@@ -57,7 +57,7 @@ class Tables:
     def __init__(self, spark: SparkSession, paths: Sequence[str | Path]) -> None:
         self.spark = spark
         self.places = places.find_runs(paths)
-        self.path = ",".join(str(Path(path).resolve()) for path in paths)
+        self.path = places.joined_paths(paths)
         self.small = places.size_of(self.places) < SMALL
         self._cached: list[DataFrame] = []
         self.windows: DataFrame | None = None

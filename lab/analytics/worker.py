@@ -32,12 +32,12 @@ virtual machine dies, this process ends with the code MACHINE_GONE, and `client`
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -45,7 +45,8 @@ import orjson
 
 from lab.analytics import grid, rolling, session, sweep, sweep_report, tally
 from lab.analytics import replay as pipeline
-from lab.analytics.errors import AnalyticsError
+from lab.analytics.errors import one_line
+from lab.analytics.scratch import scratch
 
 LOOK_S = 0.3
 MACHINE_GONE = 70
@@ -75,6 +76,8 @@ class Worker:
         self._ended = False
         self._sweeping: tuple[Any, list[grid.Cell], tally.Tally] | None = None
         self._streams: dict[Any, Any] = {}
+        self._below = ExitStack()
+        self._home: Path | None = None
 
     # -- talking ----------------------------------------------------------------------------
     def tell(self, event: str, **facts: Any) -> None:
@@ -107,6 +110,7 @@ class Worker:
             self._end_stream(number)
         if self.spark is not None:
             session.stop(self.spark)
+        self._below.close()
 
     def _take(self, request: dict[str, Any]) -> bool:
         what = request["do"]
@@ -175,8 +179,7 @@ class Worker:
             if self._cancelled:
                 self.tell("cancelled", id=number)
             else:
-                known = isinstance(error, AnalyticsError)
-                self.tell("failed", id=number, error=str(error) if known else f"{type(error).__name__}: {_line(error)}")
+                self.tell("failed", id=number, error=one_line(error))
         finally:
             self._sweeping = None
             if self.spark is not None:
@@ -215,8 +218,14 @@ class Worker:
         box = tally.letter_box(self.spark)
         count = tally.Tally(len(cells) * len(seeds), box)
         self._sweeping = (number, cells, count)
-        results = [row.asDict() for row in sweep.sweep(self.spark, scenario, cells, seeds, out, box).collect()]
+        home = self._below.enter_context(scratch()) if self._home is None else self._home
+        self._home = home
+        frame = sweep.sweep(self.spark, scenario, cells, seeds, out, box, home)
+        results, trouble = sweep.carry_out(frame, count)
         self._go_on()
+        if trouble is not None:
+            self._end_if_machine_is_gone(trouble)
+            results += sweep.left_open(scenario, cells, seeds, out, results, one_line(trouble))
         self._sweeping = None
         summary = self._tell_runs(number, cells, count, count.look() + count.add(results))
         if out is not None:
@@ -293,14 +302,6 @@ def _machine_is_gone() -> bool:
     gateway = getattr(getattr(context, "SparkContext", None), "_gateway", None)
     process = getattr(gateway, "proc", None)
     return process is not None and process.poll() is not None
-
-
-def _line(error: BaseException) -> str:
-    """Its first line; of a traceback from Spark's Python processes the end, which says what was wrong."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    reasons = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit|Interrupt)\b", line)]
-    traced = any(line.startswith("Traceback") for line in lines)
-    return (reasons[-1] if traced and reasons else lines[0] if lines else "").strip()[:500]
 
 
 def main() -> None:

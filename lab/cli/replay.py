@@ -7,35 +7,40 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lab.cli.errors import CommandError
+from lab.cli.spark import with_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WIDEST = 40
 _LINE = "\r\x1b[K"
 
 
 def replay(arguments: argparse.Namespace) -> int:
-    """Exit code 0 when answered, 2 for directories that hold no run, unknown queries and missing Java or PySpark."""
-    spark = None
+    """Exit code 0 when answered, 1 when the work broke off, 2 for directories that hold no run, unknown queries and
+    missing Java or PySpark."""
     try:
-        from lab.analytics import queries, session
+        from lab.analytics import queries
         from lab.analytics import replay as pipeline
         from lab.analytics.errors import AnalyticsError
         from lab.analytics.places import find_runs
     except ImportError as error:
         raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
     out = Path(arguments.out) if arguments.out else None
-    found = []
+    found: list[dict[str, Any]] = []
+    empty: list[str] = []
     try:
         names = [queries.find(name).name for name in arguments.query or []]
         find_runs(arguments.directories)
-        if out is not None:
-            make_directory(out)
-        if not arguments.json:
-            progress("Spark starts", 0, 1)
-        spark = session.start("brokerlab replay", arguments.master)
-        empty = []
+    except AnalyticsError as error:
+        raise CommandError(str(error), 2) from None
+    if out is not None:
+        make_directory(out)
+
+    def ask(spark: SparkSession) -> None:
         for answer in pipeline.replay(spark, arguments.directories, names, out, None if arguments.json else progress):
             if arguments.json:
                 found.append(pipeline.plain(answer))
@@ -44,12 +49,13 @@ def replay(arguments: argparse.Namespace) -> int:
                 print(f"\n{answer.name}\n{text_table(answer.columns, answer.rows, answer.count)}", flush=True)
             else:
                 empty.append(answer.name)
-    except AnalyticsError as error:
-        raise CommandError(str(error), 2) from None
+
+    if not arguments.json:
+        progress("Spark starts", 0, 1)
+    try:
+        with_session("brokerlab replay", arguments.master, ask)
     finally:
         clear()
-        if spark is not None:
-            session.stop(spark)
     if arguments.json:
         print(json.dumps(found, default=str))
         return 0

@@ -8,52 +8,73 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.cli.errors import CommandError
 from lab.cli.replay import clear, make_directory, progress, text_table
+from lab.cli.spark import with_session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from lab.analytics.tally import Tally
 
 
 def sweep(arguments: argparse.Namespace) -> int:
-    """Exit code 0 when every run could be carried out, 1 when one failed, 2 for a wrong grid or no Spark."""
+    """Exit code 0 when every run could be carried out, 1 when one failed or was left open, 2 for a wrong grid or no
+    Spark."""
     try:
-        from lab.analytics import grid, session, sweep, sweep_report, tally
-        from lab.analytics.errors import AnalyticsError
+        from lab.analytics import grid, sweep, sweep_report, tally
+        from lab.analytics.errors import AnalyticsError, one_line
+        from lab.analytics.scratch import scratch
     except ImportError as error:
         raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
-    spark = None
     out = Path(arguments.out) if arguments.out else None
     try:
         cells = grid.cells(arguments.scenario, grid.parse_grid(arguments.grid))
         seeds = grid.parse_seeds(arguments.seeds)
-        if out is not None:
-            make_directory(out)
-            sweep.write_cells(cells, out)
-        if not arguments.json:
-            progress("Spark starts", 0, 1)
-        spark = session.start("brokerlab sweep", arguments.master)
-        count = tally.Tally(len(cells) * len(seeds), tally.letter_box(spark))
-        with told(count, arguments.json):
-            frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box)
-            results = [row.asDict() for row in frame.collect()]
     except AnalyticsError as error:
         raise CommandError(str(error), 2) from None
+    if out is not None:
+        make_directory(out)
+        with written(out):
+            sweep.write_cells(cells, out)
+
+    def compute(spark: SparkSession) -> list[dict[str, Any]]:
+        count = tally.Tally(len(cells) * len(seeds), tally.letter_box(spark))
+        with told(count, arguments.json):
+            frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box, home)
+            rows, trouble = sweep.carry_out(frame, count)
+        if trouble is not None:
+            rows += sweep.left_open(arguments.scenario, cells, seeds, out, rows, one_line(trouble))
+        return rows
+
+    if not arguments.json:
+        progress("Spark starts", 0, 1)
+    try:
+        with scratch() as home:
+            results = with_session("brokerlab sweep", arguments.master, compute)
     finally:
         clear()
-        if spark is not None:
-            session.stop(spark)
     summary = sweep.summarise(cells, results)
     failed = sweep_report.failures(results)
     if out is not None:
-        sweep_report.write(out, cells, summary, results)
+        with written(out):
+            sweep_report.write(out, cells, summary, results)
     if arguments.json:
         print(json.dumps({"cells": summary, "failed": failed}))
     else:
         show(sweep_report.text(cells, summary), summary, failed, out)
     return 1 if failed else 0
+
+
+@contextmanager
+def written(out: Path) -> Iterator[None]:
+    """Results go below `out`; raises CommandError when they cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{error.filename or out}: {error.strerror}", 2) from None
 
 
 @contextmanager

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 
 import pyarrow.parquet as parquet
 import pytest
 import yaml
 
-from lab.analytics import grid, sweep, sweep_report
-from lab.analytics.errors import AnalyticsError
+from lab.analytics import grid, session, sweep, sweep_report, tally
+from lab.analytics.errors import AnalyticsError, one_line
+from lab.analytics.scratch import scratch
 from lab.cli.parser import main
 from lab.experiments.run import run_scenario
 from tests.analytics.scenarios import short
+from tests.conftest import CHECKOUT
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +102,64 @@ def test_the_command_line_tells_trouble_in_one_line(scenario, tmp_path, capsys):
     told = capsys.readouterr().err.strip().split("\n")
     assert [line.split(":")[0] for line in told] == ["brokerlab"] * 5
     assert told[3].startswith("brokerlab: there is no query nonsense; there are receipt, lost")
+
+
+def test_a_huge_grid_is_refused_before_it_is_made(scenario):
+    given = grid.parse_grid([f"{key}={','.join(map(str, range(1, 1000)))}" for key in ("rate", "size", "keys", "retention.ms")])
+    with pytest.raises(AnalyticsError, match=r"--grid: 996,005,996,001 cells are too many, 100 are the most"):
+        grid.cells(scenario, given)
+
+
+class Deadly(sweep.Work):
+    """One of its runs kills the process that carries it out."""
+
+    def run(self, number):
+        if number == 5:
+            time.sleep(2)  # the others are home by then
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run(number)
+
+
+def test_when_a_task_dies_the_other_runs_stay_and_the_open_ones_are_named(spark, scenario, tmp_path):
+    cells = grid.cells(scenario, {})
+    work = Deadly([(cell.name, cell.document, "./brokerlab run X --seed SEED") for cell in cells], list(range(1, 9)), str(tmp_path))
+    count = tally.Tally(8, tally.letter_box(spark))
+    numbers = spark.range(8, numPartitions=1).repartition(8)
+    results, trouble = sweep.carry_out(numbers.mapInArrow(sweep.rows(work, count.box), sweep.DDL), count)
+    assert trouble is not None and "Python worker exited" in one_line(trouble)
+    assert 1 <= len(results) <= 7 and all(row["error"] is None and row["acked"] > 0 for row in results)
+    opened = sweep.left_open(scenario, cells, work.seeds, None, results, one_line(trouble))
+    assert sorted(row["seed"] for row in [*results, *opened]) == work.seeds
+    assert 6 in [row["seed"] for row in opened]
+    assert sweep.summarise(cells, results + opened)[0]["failed"] == len(opened)
+
+
+def test_runs_that_were_left_open_share_one_line_and_one_command(scenario, tmp_path):
+    cells = grid.cells(scenario, grid.parse_grid(["acks=1"]))
+    opened = sweep.left_open(scenario, cells, [1, 2, 3, 7], None, [], "broke")
+    assert sweep_report.failures(opened) == [
+        f"acks=1, seeds 1..3,7: not carried out: broke\n    ./brokerlab sweep {scenario} --grid acks=1 --seeds=1..3,7"]
+    opened = sweep.left_open(scenario, cells, [1, 2], tmp_path, [], "broke")
+    assert sweep_report.failures(opened)[0].endswith(f"./brokerlab sweep {tmp_path}/cells/acks=1.yaml --seeds=1..2")
+
+
+def test_a_task_is_tried_again_where_the_lab_chooses_the_master():
+    assert re.fullmatch(r"local\[\d+,2\]", session.default_master())
+
+
+def test_what_a_killed_driver_has_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = "import os, signal; from lab.analytics.scratch import scratch\nwith scratch() as home: (home / 'run').mkdir(); os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "TMPDIR": str(tmp_path)}, cwd=CHECKOUT)
+    assert len(list(tmp_path.glob("brokerlab-sweep-*/run"))) == 1
+    with scratch() as home:
+        assert list(tmp_path.iterdir()) == [home]
+        with scratch() as another:
+            assert home.exists() and another != home
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_keep_their_files_where_the_driver_removes_them(scenario, tmp_path):
+    cell = grid.cells(scenario, {})[0]
+    row = sweep.Work([(cell.name, cell.document, "")], [1], str(tmp_path / "gone")).run(0)
+    assert str(tmp_path / "gone") in row["error"], "the run worked elsewhere"
