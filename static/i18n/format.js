@@ -89,7 +89,7 @@ export function commandText(command, words) {
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);
     if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
-    if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ");
+    if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one ?? words["noun.default"]}`).join(", ");
     return `${key}=${value}`;
   });
   return about.length ? `${name}: ${about.join(", ")}` : name;

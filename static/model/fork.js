@@ -2,12 +2,14 @@
  * What a fork begins with: choices of the dialog -> commands. No DOM.
  *
  *     {acks: "1", "broker:2": "kill"}  ->  [{do: set_client, ...acks: 1}, {do: kill, broker: 2}]
+ *     row {subject: "topic:orders", name: "flush.messages", value: "1"}  ->  {do: alter_config, topic: orders, ...}
  *
- * A choice that is missing or "" leaves things as they are. Commands are carried out in this order:
- * settings first, then links, then processes, so that a kill meets the new settings.
+ * A choice that is missing or "" leaves things as they are; a row without a value takes the setting back. What is set
+ * for one client, topic or broker is one command, as settings of a client are looked at together. Commands are
+ * carried out in this order: settings first, then links, then processes, so that a kill meets the new settings.
  */
 import { running } from "./clients.js";
-import { byNumber } from "./names.js";
+import { byNumber, byTopic, isInternal } from "./names.js";
 
 export const SETTINGS = { "min.insync.replicas": ["1", "2", "3"], "unclean.leader.election.enable": ["true", "false"] };
 /** What replication protects itself with; each can be taken away, to see what it prevents. */
@@ -27,16 +29,70 @@ export function brokerChoices(broker) {
   return ["kill", broker.state === "paused" ? "resume" : "pause", "stop", "power_loss"];
 }
 
-/** The commands of the choices, for a topic of a state. */
-export function commandsOf(choices, state, topic) {
+const runningBrokers = (state) => Object.keys(state.brokers).filter((id) => state.brokers[id].state === "running").sort(byNumber);
+
+/**
+ * Who has settings that can be chosen freely: "client:NAME" of built-in clients, "topic:NAME", "broker:ID" of those
+ * that run, "brokers" for all of them.
+ */
+export function subjectsOf(state) {
+  const topics = Object.keys(state.topics).filter((name) => !isInternal(name)).sort(byTopic);
+  const brokers = runningBrokers(state);
+  return [
+    ...Object.keys(state.clients).sort().map((name) => `client:${name}`), ...topics.map((name) => `topic:${name}`),
+    ...(brokers.length ? ["brokers"] : []), ...brokers.map((id) => `broker:${id}`),
+  ];
+}
+
+/** Which settings a subject has: what to ask the inspector for (`config`). */
+export const configOf = (subject) => (subject.startsWith("broker") ? "broker:any" : subject);
+
+/** What one row does: commands of one setting each. */
+function commandsOfRow({ subject, name, value }, state) {
+  const setting = name.trim();
+  if (!setting || !subject) return [];
+  const set = { [setting]: value.trim() === "" ? null : value.trim() };
+  const which = subject.slice(subject.indexOf(":") + 1);
+  if (subject.startsWith("client:")) return [{ do: "set_client", name: which, set }];
+  if (subject.startsWith("topic:")) return [{ do: "alter_config", topic: which, set }];
+  return (subject === "brokers" ? runningBrokers(state) : [which]).map((id) => ({ do: "alter_config", broker: Number(id), set }));
+}
+
+/** Commands with the same target become one. */
+function joined(commands) {
+  const found = new Map();
+  for (const { set, ...target } of commands) {
+    const key = JSON.stringify(target);
+    found.set(key, { ...target, set: { ...found.get(key)?.set, ...set } });
+  }
+  return [...found.values()];
+}
+
+function settingsOf(choices, state, topic, rows) {
   const found = [];
   if (choices.acks) for (const name of running(state, "producer")) found.push({ do: "set_client", name, set: { acks: choices.acks } });
   for (const setting of Object.keys(SETTINGS)) {
     if (choices[setting] && topic) found.push({ do: "alter_config", topic, set: { [setting]: choices[setting] } });
   }
+  for (const row of rows) found.push(...commandsOfRow(row, state));
+  return joined(found);
+}
+
+/** The command that a row is a part of: what to try before it is carried out; null when the row is not filled in. */
+export function trialOf(row, { choices, state, topic, rows }) {
+  const [own] = commandsOfRow(row, state);
+  if (!own) return null;
+  const { set, ...target } = own;
+  const whole = settingsOf(choices, state, topic, rows).find(({ set: _, ...other }) => JSON.stringify(other) === JSON.stringify(target));
+  return whole ?? own;
+}
+
+/** The commands of the choices, for a partition of a topic of a state; `rows`: settings that were chosen freely. */
+export function commandsOf(choices, state, topic, { number = "0", rows = [] } = {}) {
+  const found = settingsOf(choices, state, topic, rows);
   if (choices.protection) found.push({ do: "set_protection", set: { [choices.protection]: !inPlace(state, choices.protection) } });
   if (choices.links && topic) {
-    const between = [`leader_of:${topic}-0`, `followers_of:${topic}-0`];
+    const between = [`leader_of:${topic}-${number}`, `followers_of:${topic}-${number}`];
     found.push(choices.links === "slow" ? { do: "delay_link", between, delay_ms: SLOW_MS } : { do: "partition_link", between });
   }
   for (const id of Object.keys(state.brokers).sort(byNumber)) {

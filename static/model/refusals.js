@@ -30,6 +30,7 @@ const KNOWN = [
   [/^the operator's process does not run$/, "no_operator", []],
   [/^expected at least one setting$/, "no_setting", []],
   [/^expected (?:a whole number|a number)/, "number", []],
+  [/^(?:\w+: )?Cannot update these configs dynamically: Set\((\S+)\)$/, "read_only", ["name"]],
   [/^too many commands at once$/, "too_many", []],
   [/^the class's token is for looking only$/, "look_only", []],
   [/^run (\S+) has ended$/, "run_ended", ["run"]],

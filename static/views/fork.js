@@ -1,7 +1,7 @@
 /** Going on from a moment: which settings, which faults; and two branches side by side. */
 import { commandText, count, seconds } from "../i18n/format.js";
 import { running } from "../model/clients.js";
-import { brokerChoices, inPlace, PROTECTIONS, SETTINGS } from "../model/fork.js";
+import { brokerChoices, configOf, inPlace, PROTECTIONS, SETTINGS, subjectsOf } from "../model/fork.js";
 import { byNumber } from "../model/names.js";
 import { eventOf } from "../model/reduce.js";
 import { GLYPHS } from "../model/story.js";
@@ -28,18 +28,61 @@ function protections(view, state) {
       PROTECTIONS.map((name) => h("option", { key: name, value: name }, words.t(inPlace(state, name) ? "fork.take_away" : "fork.put_back", { name })))));
 }
 
+// -- settings that are chosen freely ----------------------------------------------------------
+function subjectName(subject, words) {
+  const [kind, which] = [subject.split(":")[0], subject.slice(subject.indexOf(":") + 1)];
+  if (kind === "brokers") return words.t("fork.all_brokers");
+  if (kind === "broker") return `${words.t("noun.broker")} ${which}`;
+  return kind === "topic" ? words.t("fork.topic", { topic: which }) : words.name(which);
+}
+
+/** "setting = value" for a client, a topic or a broker; below it what the setting is, or why it is refused. */
+function freeRow(view, row, subjects) {
+  const { words, desk } = view;
+  const { forks } = desk;
+  const { found } = row.subject ? view.inquiry.get("config", configOf(row.subject)) : {};
+  const entries = found?.entries ?? [];
+  const known = entries.find((one) => one.name === row.name.trim());
+  const list = `fork-settings-${row.key}`;
+  const label = (text, control) => h("label", { key: text }, h("span", { class: "unseen" }, words.t(text)), control);
+  const meaning = known && (words.language === "ko" ? known.ko : known.doc);
+  return h("div", { key: `row-${row.key}`, class: "fork-free", role: "group", "aria-label": words.t("fork.setting"), "data-fork-row": row.key },
+    label("fork.of", h("select", { name: "subject", value: row.subject, onchange: (event) => forks.setRow(row, { subject: event.target.value }) },
+      subjects.map((one) => h("option", { key: one, value: one }, subjectName(one, words))))),
+    label("fork.setting", h("input", { name: "setting", list, autocomplete: "off", spellcheck: "false", placeholder: words.t("fork.setting"), value: row.name, "aria-invalid": row.refused ? "true" : null, "aria-describedby": `fork-note-${row.key}`, oninput: (event) => forks.setRow(row, { name: event.target.value }) })),
+    h("span", { key: "is", "aria-hidden": "true" }, "="),
+    label("fork.value", h("input", { name: "value", list: known?.type === "BOOLEAN" ? "fork-truth" : null, autocomplete: "off", spellcheck: "false", placeholder: words.t("noun.default"), value: row.value, oninput: (event) => forks.setRow(row, { value: event.target.value }) })),
+    h("button", { key: "drop", type: "button", class: "round", "aria-label": words.t("fork.drop"), title: words.t("fork.drop"), onclick: () => forks.dropRow(row) }, "×"),
+    h("datalist", { key: "list", id: list }, entries.filter((one) => !one.read_only).map((one) => h("option", { key: one.name, value: one.name }))),
+    h("p", { key: "note", id: `fork-note-${row.key}`, class: row.refused ? "none" : "hint", role: "status" },
+      row.refused ? `✕ ${row.refused}` : known ? [known.value === null || known.value === "" ? null : words.t("fork.now", { value: known.value }), meaning && ` ${meaning}`] : null));
+}
+
+function freeRows(view, state) {
+  const { words, desk } = view;
+  const subjects = subjectsOf(state);
+  return [
+    h("h3", { key: "free" }, words.t("fork.settings")),
+    desk.forks.rows.map((row) => freeRow(view, row, subjects)),
+    h("datalist", { key: "truth", id: "fork-truth" }, ["true", "false"].map((value) => h("option", { key: value, value }))),
+    h("button", { key: "add", type: "button", class: "fork-add", "data-fork": "add", onclick: desk.forks.addRow }, words.t("fork.add")),
+  ];
+}
+
 export function forkDialog(view) {
   const { words, desk } = view;
   const { moment, commands, playOn } = desk.forks;
   if (!moment) return [];
-  const { state, topic } = moment;
+  const { state, topic, number } = moment;
   return [
     h("h2", { key: "title", id: "fork-title" }, words.t("fork.title")),
     h("p", { key: "hint", class: "hint" }, words.t("fork.hint", { t: seconds(moment.t), run: moment.run })),
     running(state, "producer").length > 0 && row(view, "acks", words.t("levers.acks"), ["0", "1", "all"].map((value) => [value, value])),
     topic && Object.entries(SETTINGS).map(([name, values]) => row(view, name, `${name} · ${topic}`, values.map((value) => [value, value]))),
+    freeRows(view, state),
+    h("h3", { key: "faults" }, words.t("fork.faults")),
     protections(view, state),
-    topic && row(view, "links", words.t("fork.links", { partition: `${topic}-0` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),
+    topic && row(view, "links", words.t("fork.links", { partition: `${topic}-${number}` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),
     Object.keys(state.brokers).sort(byNumber).map((id) => row(view, `broker:${id}`, `${words.t("noun.broker")} ${id}`, brokerChoices(state.brokers[id]).map((verb) => [verb, words.t(`do.${verb}`)]))),
     h("h3", { key: "what" }, words.t("fork.commands")),
     commands.length
