@@ -1,4 +1,5 @@
 /** The durability receipt of the run that is looked at, as far as it is known by now. */
+import { firstLost, lossOf } from "../model/causes.js";
 import { api } from "../net/api.js";
 
 const FRESH_MS = 12_000;
@@ -17,6 +18,18 @@ export class Receipts {
     this.loading = false;
     this.at = 0;
     this.seenT = 0; // the cluster's time when the operations were counted
+    this.lost = { found: null, begin: 0, place: null, links: [] };
+  }
+
+  /** {place, links}: how the first lost record was lost; place null without a loss. Looked up again when more of the past is there. */
+  loss() {
+    const { found } = this;
+    const { history } = this.app;
+    if (this.lost.found !== found || history.begin < this.lost.begin) {
+      const place = firstLost(found);
+      this.lost = { found, begin: history.begin, place, links: place ? lossOf(history, place) : [] };
+    }
+    return this.lost;
   }
 
   /** Whether something may have happened since. */
@@ -38,6 +51,7 @@ export class Receipts {
     }
     Object.assign(this, { loading: false, at: performance.now() });
     this.app.set({});
+    if (this.loss().place) this.desk.past.reach(() => this.loss().links.length > 0);
   }
 
   /** Let somebody read everything: what was acknowledged and is not there is then lost for certain. */

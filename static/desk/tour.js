@@ -17,7 +17,17 @@ export class Tour {
   /** New events, in order, with the state before the first. */
   heard(events, stateBefore) {
     if (this.desk.live !== null && this.desk.run !== this.desk.live) return;
+    this.#aim();
     for (const event of events) if (event.code === "process_ended" || event.code === "leader_elected") this.steps.take(event, stateBefore);
+  }
+
+  /** Once there is something to lose, the screen shows the partition that the tour speaks of. */
+  #aim() {
+    const { app, steps } = this;
+    if (this.over || !app.clock.live || steps.step(app.state) !== "kill") return;
+    const before = steps.targetName;
+    const target = steps.aim(app.state);
+    if (target && steps.targetName !== before) app.choose(target.topic, target.number);
   }
 
   finish() {
@@ -57,10 +67,11 @@ export class Tour {
     return running(state, "producer").length ? { key: "tour.writing", params: { topic: topicName } } : { key: "tour.producer", params: { topic: topicName }, act: begin };
   }
 
-  _kill({ state, chosen, chosenPartition }) {
-    const leader = chosenPartition?.leader ?? -1;
-    if (leader < 0) return { key: "coach.waiting", params: { broker: "?" } };
-    return { key: "tour.kill", params: { leader, partition: chosen }, act: () => this.app.command({ do: "kill", broker: leader }) };
+  _kill({ state }) {
+    const target = this.steps.aim(state);
+    if (!target) return null;
+    const { leader } = state.topics[target.topic].partitions[target.number];
+    return { key: "tour.kill", params: { leader, partition: this.steps.targetName }, act: () => this.app.command({ do: "kill", broker: leader }) };
   }
 
   _election({ state, clock }) {

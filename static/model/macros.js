@@ -2,12 +2,13 @@
  * Lessons at one key: a few commands in a row, each given when its moment has come.
  *
  * A step is {do: command} or {until: (state) => boolean, text}; `plan` looks at the state once and says what
- * will be done, so the same plan can be shown before it is carried out.
+ * will be done, so the same plan can be shown before it is carried out. A step with `undo` is taken back when the
+ * lesson ends, also one that is stopped or that fails on its way.
  *
  * | lesson | what is done |
  * |---|---|
  * | shrink | the link between the leader and one follower is cut, and a record is written (a follower that misses nothing stays in sync): the ISR shrinks after replica.lag.time.max.ms |
- * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back |
+ * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back; the topic's settings are as before |
  * | storm | three consumers of one group come and go |
  */
 const partitionOf = (state, topic, number) => state.topics[topic]?.partitions[number] ?? null;
@@ -29,8 +30,11 @@ function unclean(state, topic, number, acks) {
   const others = replicas.filter((id) => id !== leader && running(state, id));
   if (leader < 0 || !others.length || !running(state, leader)) return null;
   const back = others[0];
+  const set = { "unclean.leader.election.enable": "true", "min.insync.replicas": "1" };
+  const before = state.topics[topic].configs ?? {};
+  const asBefore = Object.fromEntries(Object.keys(set).map((key) => [key, before[key] ?? null]));
   return [
-    { do: { do: "alter_config", topic, set: { "unclean.leader.election.enable": "true", "min.insync.replicas": "1" } } },
+    { do: { do: "alter_config", topic, set }, undo: { do: "alter_config", topic, set: asBefore } },
     ...others.map((id) => ({ do: { do: "kill", broker: id } })),
     { until: (now) => partitionOf(now, topic, number)?.isr.length === 1, text: "macro.wait_alone", params: { broker: leader } },
     ...[1, 2, 3].map((n) => ({ do: { do: "produce", topic, partition: Number(number), value: `only on broker ${leader}: ${n}`, acks: acks === "0" ? "1" : acks } })),
@@ -68,10 +72,15 @@ export class Runner {
     this.at = 0;
     this.since = 0;
     this.busy = false;
+    this.undo = null;
   }
 
+  /** Begins a lesson; the one that is under way ends, and so does itself when it is asked for again. */
   start(lesson) {
     const { app } = this;
+    const again = this.lesson === lesson;
+    if (this.lesson) this.stop();
+    if (again) return false;
     const steps = plan(lesson, app.state, app.topicName, app.chosenNumber, app.acks);
     if (!steps) {
       app.notice(app.words.t("macro.not_now"));
@@ -83,9 +92,15 @@ export class Runner {
     return true;
   }
 
-  stop() {
-    this.lesson = null;
-    this.app.set({});
+  /** At the end, or before it: what the lesson has changed in settings is as it was, and that is said. */
+  async stop() {
+    const { undo, app } = this;
+    Object.assign(this, { lesson: null, undo: null });
+    app.set({});
+    if (!undo) return;
+    const answer = await app.command(undo, true);
+    const settings = Object.entries(undo.set).map(([key, value]) => `${key}=${value ?? app.words.t("macro.default")}`).join(", ");
+    app.notice(app.words.t(answer.ok ? "macro.settings_back" : "macro.settings_left", { topic: undo.topic, settings }));
   }
 
   /** What is waited for: {text, params}, or null. */
@@ -105,11 +120,12 @@ export class Runner {
     if (step.pause && this.now() - this.since < step.pause) return;
     if (step.do) {
       this.busy = true;
-      const { lesson } = this;
+      const { steps } = this;
       const answer = await this.app.command(step.do, true);
       this.busy = false;
-      if (this.lesson !== lesson) return;
-      if (!answer.ok) return this.stop();
+      if (step.undo && answer.ok) this.undo = step.undo;
+      if (this.steps !== steps) return;
+      if (!answer.ok || !this.lesson) return this.stop();
     }
     this.at += 1;
     this.since = this.now();

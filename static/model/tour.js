@@ -6,6 +6,9 @@
  * The step follows from the state and from a few events that are remembered (`take`), so a learner who
  * does a step with another button, or out of order, is never asked to do it again.
  */
+import { leaderLog } from "./figures.js";
+import { isInternal } from "./names.js";
+
 export const STEPS = ["topic", "producer", "kill", "election", "receipt"];
 const ENOUGH = 10; // acknowledged records, before a leader is worth killing
 const SESSION_MS = { default: 18_000, teaching: 6_000 };
@@ -18,6 +21,7 @@ export class Tour {
   reset() {
     this.killed = null; // {broker, t, seq, led: {"orders-0": true}}
     this.elected = null; // {seq, t, leader, name, epoch, reason}
+    this.target = null; // {topic, number}: the partition that the tour speaks of
     this.receipt = false; // it was looked at after the election
   }
 
@@ -25,8 +29,9 @@ export class Tour {
   take(event, state) {
     const { code, params, node, t, seq } = event;
     if (code === "process_ended" && /^broker-\d+$/.test(node) && params.how !== "shutdown") this.#died(Number(node.slice(7)), t, seq, state);
-    if (code === "leader_elected" && this.killed && !this.elected) {
+    if (code === "leader_elected" && this.killed) {
       const name = `${params.topic}-${params.partition}`;
+      if (this.elected && (name !== this.targetName || this.elected.name === name)) return;
       if (name in this.killed.led && params.leader !== this.killed.broker) {
         this.elected = { seq, t, leader: params.leader, name, epoch: params.leader_epoch ?? params.epoch, reason: params.reason };
       }
@@ -39,8 +44,25 @@ export class Tour {
       if (internal) continue;
       for (const [number, partition] of Object.entries(partitions)) if (partition.leader === broker) led[`${topic}-${number}`] = true;
     }
-    if (!Object.keys(led).length || (this.killed && !this.receipt)) return;
+    if (!Object.keys(led).length || (this.killed && !this.elected)) return; // a leader that dies later is the one to speak of
     Object.assign(this, { killed: { broker, t, seq, led }, elected: null, receipt: false });
+  }
+
+  get targetName() {
+    return this.target && `${this.target.topic}-${this.target.number}`;
+  }
+
+  /** The partition to speak of: the one before, while it has a leader and records, else the one with most records. */
+  aim(state) {
+    const holds = ({ topic, number }) => records(state.topics[topic]?.partitions[number]);
+    if (this.target && holds(this.target) > 0) return this.target;
+    let best = null;
+    for (const [topic, { partitions }] of Object.entries(state.topics)) {
+      if (isInternal(topic)) continue;
+      for (const number of Object.keys(partitions)) if (holds({ topic, number }) > (best ? holds(best) : 0)) best = { topic, number };
+    }
+    this.target = best;
+    return best;
   }
 
   /** Which step is next; null when the tour is over. */
@@ -58,6 +80,11 @@ export class Tour {
     const { settings = {}, preset } = state.cluster;
     return 1000 * Number(settings["zookeeper.session.timeout.ms"] ?? settings["broker.session.timeout.ms"] ?? SESSION_MS[preset] ?? SESSION_MS.default);
   }
+}
+
+/** Records in the leader's log; 0 without a leader. */
+function records(partition) {
+  return partition && partition.leader >= 0 && partition.leader !== null ? leaderLog(partition)?.leo ?? 0 : 0;
 }
 
 function acked(state) {

@@ -5,9 +5,10 @@ import { Past } from "../../static/time/past.js";
 import { Clock } from "../../static/time/clock.js";
 import { Story, TOLD_ONLY } from "../../static/model/story.js";
 import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
-import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
+import { brokerChoices, commandsOf, difference, subjectsOf, treeOf, trialOf } from "../../static/model/fork.js";
 import { Tour } from "../../static/model/tour.js";
-import { figures, placesOf } from "../../static/views/receipt.js";
+import { firstLost, lossOf } from "../../static/model/causes.js";
+import { figures, judgement, placesOf } from "../../static/views/receipt.js";
 import { firstSentence, sourceName } from "../../static/views/scenarios.js";
 
 const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
@@ -153,6 +154,30 @@ test("choices of a fork become commands: settings before faults", () => {
   assert.deepEqual(brokerChoices(state.brokers[2]), ["restart"]);
 });
 
+test("free settings of a fork are one command for each client, topic and broker", () => {
+  const state = {
+    brokers: { 1: { state: "running" }, 2: { state: "stopped" }, 3: { state: "running" } }, topics: { orders: {}, __consumer_offsets: {} },
+    clients: { "producer-orders": { kind: "producer", state: "running" }, reader: { kind: "consumer", state: "stopped" } },
+  };
+  assert.deepEqual(subjectsOf(state), ["client:producer-orders", "client:reader", "topic:orders", "brokers", "broker:1", "broker:3"]);
+  const rows = [
+    { subject: "client:producer-orders", name: " enable.idempotence ", value: "false" }, { subject: "client:producer-orders", name: "linger.ms", value: "" },
+    { subject: "topic:orders", name: "flush.messages", value: "1" }, { subject: "brokers", name: "log.flush.interval.messages", value: "1" },
+    { subject: "broker:3", name: "num.io.threads", value: "2" }, { subject: "topic:orders", name: "", value: "7" },
+  ];
+  const choices = { acks: "all", "min.insync.replicas": "1", links: "cut" };
+  assert.deepEqual(commandsOf(choices, state, "orders", { number: "2", rows }), [
+    { do: "set_client", name: "producer-orders", set: { acks: "all", "enable.idempotence": "false", "linger.ms": null } },
+    { do: "alter_config", topic: "orders", set: { "min.insync.replicas": "1", "flush.messages": "1" } },
+    { do: "alter_config", broker: 1, set: { "log.flush.interval.messages": "1" } },
+    { do: "alter_config", broker: 3, set: { "log.flush.interval.messages": "1", "num.io.threads": "2" } },
+    { do: "partition_link", between: ["leader_of:orders-2", "followers_of:orders-2"] },
+  ]);
+  const given = { choices: { acks: "0" }, state, topic: "orders", rows };
+  assert.deepEqual(trialOf(rows[0], given), { do: "set_client", name: "producer-orders", set: { acks: "0", "enable.idempotence": "false", "linger.ms": null } });
+  assert.equal(trialOf(rows[5], given), null);
+});
+
 test("two branches differ where a fact differs, whatever the order of an ISR", () => {
   const one = { leader: 1, leader_epoch: 0, isr: [1, 2], leo: 5, hw: 5, hash: "aa" };
   const left = { controller: 1, controller_epoch: 1, partitions: { a: one, b: one } };
@@ -174,6 +199,59 @@ test("in a run that goes on, what nobody has read yet is not called lost", () =>
   assert.deepEqual(placesOf(found).map((one) => one.kind), ["lost", "unseen"]);
 });
 
+test("each producer of a run that goes on is counted as the total is", () => {
+  const counts = { acked: 100, read: 40, lost: 60, unseen: 55, duplicated: 0, reordered: 0 };
+  const found = { ...counts, lost_writes: 5, finished: false, producers: { p: counts } };
+  assert.deepEqual(figures(found.producers.p, found.finished), figures(found));
+  assert.deepEqual([Object.fromEntries(figures(found)).lost, Object.fromEntries(figures(found)).unseen], [5, 55]);
+  assert.equal(Object.fromEntries(figures(counts, true)).lost, 60);
+});
+
+test("what outside clients wrote counts in the verdict", () => {
+  const nothing = { acked: 0, read: 0, lost: 0, lost_writes: 0, unseen: 0, duplicated: 0, reordered: 0, finished: false, places: {} };
+  const kcat = { batches: 1, records: 300, acked: 1, acked_records: 300, lost: 0, lost_records: 0, places: [], complete: true };
+  assert.equal(judgement(nothing).key, "nothing");
+  assert.equal(judgement({ ...nothing, outside: { ...kcat, acked: 0, acked_records: 0 } }).key, "nothing");
+  assert.equal(judgement({ ...nothing, outside: kcat }).key, "good");
+  const gone = { ...nothing, outside: { ...kcat, lost: 1, lost_records: 300, places: [{ topic: "t", partition: 0, offset: 7, last: 306 }] } };
+  assert.deepEqual(judgement({ ...gone, lost: 2, lost_writes: 2 }), { tone: "bad", sign: "✕", key: "lost", n: 302 });
+  assert.deepEqual(placesOf(gone).map(({ kind, outside, offset }) => [kind, outside, offset]), [["lost", true, 7]]);
+  assert.equal(firstLost(gone).offset, 7);
+});
+
+test("the chain of a loss leads to the election that lost the offset, not to another death of a leader", () => {
+  const history = new History();
+  let seq = 0;
+  const say = (code, node, params) => ({ seq: (seq += 1), t: seq * 1000, code, node, cause: 0, params });
+  const t = { topic: "t", partition: 0 };
+  const write = (node, offset) => say("log_appended", node, { ...t, role: "leader", base_offset: offset, last_offset: offset });
+  history.append([
+    say("topic_created", "broker-1", { topic: "t", assignment: { 0: [1, 2, 3] } }),
+    say("leader_elected", "broker-1", { ...t, leader: 1, leader_epoch: 0, isr: [1, 2, 3], reason: "new" }),
+    say("became_leader", "broker-1", { ...t, leader_epoch: 0, leo: 0, isr: [1, 2, 3] }),
+    write("broker-1", 0),
+    say("process_ended", "broker-1", { how: "crash" }),
+    say("leader_elected", "broker-2", { ...t, leader: 2, leader_epoch: 1, isr: [2, 3], reason: "broker gone" }),
+    say("became_leader", "broker-2", { ...t, leader_epoch: 1, leo: 1, isr: [2, 3] }),
+    say("config_changed", "broker-2", { resource: "topic", name: "t", key: "unclean.leader.election.enable", value: "true" }),
+    say("isr_shrunk", "broker-2", { ...t, isr: [2], removed: [3] }),
+    write("broker-2", 1),
+    say("process_ended", "broker-2", { how: "crash" }),
+    say("session_expired", "zookeeper-1", { owner: "broker-2" }),
+    say("partition_offline", "broker-2", { ...t, isr: [2], leader_epoch: 1 }),
+    say("process_started", "broker-1", { incarnation: 2 }),
+    say("leader_elected", "broker-1", { ...t, leader: 1, leader_epoch: 2, isr: [1], reason: "unclean" }),
+    say("became_leader", "broker-1", { ...t, leader_epoch: 2, leo: 1, isr: [1] }),
+    write("broker-1", 1),
+    say("truncated", "broker-2", { ...t, before: 2, after: 1 }),
+  ]);
+  const lost = { places: { lost: [{ ...t, offset: 2, test: "unseen" }, { ...t, offset: 1, test: "lost-write" }] }, finished: false };
+  const links = lossOf(history, firstLost(lost));
+  assert.deepEqual(links.map(({ event }) => event.code), ["config_changed", "isr_shrunk", "log_appended", "process_ended", "session_expired", "partition_offline", "process_started", "leader_elected", "truncated"]);
+  assert.deepEqual([links[3].event.node, links[7].event.params.reason, links[2].event.node], ["broker-2", "unclean", "broker-2"]);
+  assert.deepEqual(lossOf(history, { ...t, offset: 0 }), [], "offset 0 is still there");
+});
+
 test("the first visit goes from a topic to the receipt, and a later death begins it anew", () => {
   const partitions = { 0: { leader: 1, logs: { 1: { leo: 0 } } } };
   const state = { cluster: { preset: "default", settings: {} }, topics: {}, clients: {} };
@@ -192,6 +270,26 @@ test("the first visit goes from a topic to the receipt, and a later death begins
   assert.equal(tour.step(busy), "receipt");
   tour.receipt = true;
   assert.equal(tour.step(busy), null);
+});
+
+test("the tour speaks of the partition that holds records, and stays with it", () => {
+  const partition = (leader, leo) => ({ leader, logs: { [leader]: { leo } } });
+  const state = { cluster: {}, clients: {}, topics: { orders: { partitions: { 0: partition(1, 0), 1: partition(2, 3), 2: partition(3, 40) } }, __consumer_offsets: { internal: true, partitions: { 0: partition(1, 99) } } } };
+  const tour = new Tour();
+  assert.deepEqual(tour.aim(state), { topic: "orders", number: "2" });
+  state.topics.orders.partitions[1] = partition(2, 41);
+  assert.equal(tour.aim(state).number, "2", "it does not jump between partitions");
+  const led = (number, leader) => ({ code: "leader_elected", params: { topic: "orders", partition: number, leader, leader_epoch: 1, reason: "broker gone" }, t: 9, seq: 9 });
+  state.topics.orders.partitions[0] = partition(3, 0);
+  tour.take({ code: "process_ended", node: "broker-3", params: { how: "crash" }, t: 2, seq: 2 }, state);
+  tour.take(led(0, 1), state);
+  tour.take(led(2, 1), state);
+  assert.equal(tour.elected.name, "orders-2");
+  tour.take({ code: "process_ended", node: "broker-2", params: { how: "crash" }, t: 20, seq: 20 }, state);
+  assert.deepEqual([tour.killed.broker, tour.step(state)], [2, "election"], "a leader that dies later is the one to speak of");
+  state.topics.orders.partitions[2] = partition(-1, 40);
+  assert.equal(tour.aim(state).number, "1");
+  assert.equal(new Tour().aim({ ...state, topics: {} }), null);
 });
 
 test("a list shows the first sentence of a text", () => {
