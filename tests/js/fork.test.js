@@ -1,0 +1,29 @@
+/** What the fork dialog makes of settings that were chosen freely. */
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { commandsOf, subjectsOf, trialOf } from "../../static/model/fork.js";
+
+test("free settings of a fork are one command for each client, topic and broker", () => {
+  const state = {
+    brokers: { 1: { state: "running" }, 2: { state: "stopped" }, 3: { state: "running" } }, topics: { orders: {}, __consumer_offsets: {} },
+    clients: { "producer-orders": { kind: "producer", state: "running" }, reader: { kind: "consumer", state: "stopped" } },
+  };
+  assert.deepEqual(subjectsOf(state), ["client:producer-orders", "client:reader", "topic:orders", "brokers", "broker:1", "broker:3"]);
+  const rows = [
+    { subject: "client:producer-orders", name: " enable.idempotence ", value: "false" }, { subject: "client:producer-orders", name: "linger.ms", value: "" },
+    { subject: "topic:orders", name: "flush.messages", value: "1" }, { subject: "brokers", name: "log.flush.interval.messages", value: "1" },
+    { subject: "broker:3", name: "num.io.threads", value: "2" }, { subject: "topic:orders", name: "", value: "7" },
+  ];
+  const choices = { acks: "all", "min.insync.replicas": "1", links: "cut" };
+  assert.deepEqual(commandsOf(choices, state, "orders", { number: "2", rows }), [
+    { do: "set_client", name: "producer-orders", set: { acks: "all", "enable.idempotence": "false", "linger.ms": null } },
+    { do: "alter_config", topic: "orders", set: { "min.insync.replicas": "1", "flush.messages": "1" } },
+    { do: "alter_config", broker: 1, set: { "log.flush.interval.messages": "1" } },
+    { do: "alter_config", broker: 3, set: { "log.flush.interval.messages": "1", "num.io.threads": "2" } },
+    { do: "partition_link", between: ["leader_of:orders-2", "followers_of:orders-2"] },
+  ]);
+  const given = { choices: { acks: "0" }, state, topic: "orders", rows };
+  assert.deepEqual(trialOf(rows[0], given), { do: "set_client", name: "producer-orders", set: { acks: "0", "enable.idempotence": "false", "linger.ms": null } });
+  assert.equal(trialOf(rows[5], given), null);
+});
