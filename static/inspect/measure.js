@@ -1,6 +1,11 @@
 /**
- * Kafka's metrics before and after a fault: a snapshot is taken right before the command leaves, then again
- * and again, so the table shows what the fault has done so far.
+ * Kafka's metrics before and after a fault, whoever caused it: this page, another one, REST, a scenario.
+ *
+ *     samples    t=1.0   t=3.0              a few, one every few seconds
+ *     events                     kill t=3.6
+ *     compared           t=3.0 with now     the newest sample that is not younger than the fault
+ *
+ * A command of this page is preceded by a sample of its own, so its comparison begins right before it.
  */
 const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link", "reorder_link",
   "bandwidth_link", "lose_next", "isolate", "random_halves", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
@@ -8,6 +13,12 @@ const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_los
 
 /** Whether a command is worth a comparison. */
 export const isFault = (command) => FAULTS.has(command.do);
+
+/** Whether an event is: a command that disturbs, or a broker that goes down by itself. */
+export const startsComparison = ({ code, node, params }) => (code === "command" ? isFault(params.command ?? {}) : code === "process_ended" && params.how === "halted" && /^broker-/.test(node));
+
+const SAMPLE_MS = 3000;
+const KEPT = 4;
 
 const PER_PARTITION = /,(?:topic|partition|group)=/;
 
@@ -45,24 +56,64 @@ export function ranked(rows, meaning) {
 }
 
 export class Measure {
-  constructor(inquiry, clock) {
-    Object.assign(this, { inquiry, clock });
-    this.before = null; // {command, t, values}
-    this.wait = null;
+  constructor(inquiry, clock, now = () => performance.now()) {
+    Object.assign(this, { inquiry, clock, now });
+    this.#reset(null);
+  }
+
+  #reset(run) {
+    this.run = run;
+    this.before = null; // {event, t, values}: event null for a mark
+    this.samples = []; // {t, values}, oldest first
+    this.asked = -Infinity;
+    this.pending = null;
+  }
+
+  /** Take a sample; resolves when it is there. */
+  sample() {
+    this.asked = this.now();
+    const { samples } = this;
+    const pending = this.inquiry.fresh("metrics").then(({ found, t }) => {
+      if (found) samples.push({ t, values: found.values });
+      samples.sort((one, other) => one.t - other.t).splice(0, samples.length - KEPT);
+      if (this.pending === pending) this.pending = null;
+    });
+    this.pending = pending;
+    return pending;
+  }
+
+  /** Called now and then: something to compare with must be there before anything happens. A large cluster is asked less often. */
+  tick(run, partitions) {
+    if (run !== this.run) this.#reset(run);
+    if (this.now() - this.asked < SAMPLE_MS * (1 + partitions / 50)) return;
+    const still = this.clock.cluster.paused && this.samples.at(-1)?.t >= this.clock.cluster.t;
+    if (!still) this.sample();
   }
 
   /** Right before `command` is sent. The question leaves first, so it is answered first. */
-  async begin(command) {
-    if (!isFault(command)) return;
-    const asked = this.inquiry.fresh("metrics");
-    this.wait = asked;
-    const entry = await asked;
-    if (this.wait === asked && entry.found) this.before = { command, t: entry.t, values: entry.found.values };
+  begin(command) {
+    if (isFault(command)) this.sample();
+  }
+
+  /** New events: the last disturbance among them begins a comparison. */
+  async heard(events, run) {
+    if (run !== this.run) this.#reset(run);
+    const refused = new Set(events.filter(({ code }) => code === "command_refused").map(({ seq }) => seq));
+    const event = events.findLast((one) => startsComparison(one) && !refused.has(one.seq));
+    if (!event) return;
+    const { samples } = this;
+    if (this.pending) await this.pending;
+    const old = () => samples.findLast(({ t }) => t <= event.t);
+    if (!old()) await this.sample(); // a page that has just been opened: from right after it
+    if (samples !== this.samples) return;
+    const from = old() ?? samples.at(-1);
+    if (from) this.before = { event, ...from };
   }
 
   /** From here on, whatever comes. */
   async mark() {
-    const entry = await this.inquiry.fresh("metrics");
-    if (entry.found) this.before = { command: null, t: entry.t, values: entry.found.values };
+    await this.sample();
+    const from = this.samples.at(-1);
+    if (from) this.before = { event: null, ...from };
   }
 }

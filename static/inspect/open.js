@@ -4,6 +4,7 @@ import { Runner } from "../model/macros.js";
 import { Inquiry } from "./inquiry.js";
 import { Measure } from "./measure.js";
 import { Messages } from "./messages.js";
+import { lights } from "../model/figures.js";
 import { positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
 
@@ -108,7 +109,9 @@ export function connect(app, socket, screen) {
   };
   setInterval(() => {
     app.runner.tick();
-    if (!document.hidden && app.online) app.inquiry.tick();
+    if (document.hidden || !app.online) return;
+    app.inquiry.tick();
+    app.measure.tick(app.desk.run, app.tab === "metrics" ? 0 : lights(app.history.live).partitions);
   }, TICK_MS);
   document.getElementById("scene").addEventListener("click", (event) => {
     const { left, top } = document.getElementById("scene").getBoundingClientRect();

@@ -59,6 +59,7 @@ export class Screen {
   /** New events at the live edge: dots, and words for those who listen. */
   happened(events, first) {
     this.app.desk.tour.heard(events, this.app.history.stateAt(first));
+    this.app.measure.heard(events, this.app.desk.run);
     if (this.app.clock.live && !document.hidden) this.dots.add(events, performance.now());
     const item = this.app.story.items[this.app.story.items.length - 1];
     if (item?.loud && item.positions[0] >= first && performance.now() - this.announced > 1500) {

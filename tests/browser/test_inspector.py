@@ -202,6 +202,17 @@ def test_metrics_are_compared_before_and_after_a_fault(seen: LabPage) -> None:
     assert "LeaderCount" in found and "Δ" in found
 
 
+def test_a_fault_given_by_rest_begins_a_comparison_too(seen: LabPage) -> None:
+    tab(seen, "metrics")
+    address, between = f"{seen.lab.page}api/labs/lab/commands", ["broker-1", "broker-3"]
+    answer = seen.page.request.post(address, data={"do": "delay_link", "between": between, "delay_ms": 5})
+    assert answer.ok, answer.text()
+    assert "Delay link" in text(seen, "Delay link")
+    before = "lab.app.measure.before"
+    assert seen.value(f"{before}.t <= {before}.event.t && {before}.event.t - {before}.t < 10_000_000")
+    assert seen.page.request.post(address, data={"do": "heal_link", "between": between}).ok
+
+
 def test_the_korean_inspector_leaves_no_english(seen: LabPage, visit: Open) -> None:
     page = visit("ko")
     known = NAMES | {"metadata", "kafka", "python", "aiokafka", "Spark"}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { placeOf } from "../../static/model/places.js";
 import { Inquiry } from "../../static/inspect/inquiry.js";
-import { difference, isFault, registryKey, shortName } from "../../static/inspect/measure.js";
+import { Measure, difference, isFault, registryKey, shortName, startsComparison } from "../../static/inspect/measure.js";
 import { Runner, plan } from "../../static/model/macros.js";
 import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
 import { known, refusal } from "../../static/model/refusals.js";
@@ -53,6 +53,34 @@ test("metrics before and after: what differs, by broker, without partitions unle
   assert.ok(isFault({ do: "kill" }) && !isFault({ do: "time" }));
 });
 
+test("a disturbance from anywhere begins a comparison with the newest sample from before it", async () => {
+  const clock = { cluster: { t: 0, paused: false } };
+  let [wall, asked] = [0, 0];
+  const inquiry = { fresh: async () => ({ t: clock.cluster.t, found: { values: { n: { 1: (asked += 1) } } } }) };
+  const measure = new Measure(inquiry, clock, () => wall);
+  const at = async (t, act) => {
+    clock.cluster.t = wall = t;
+    await act();
+    await measure.pending;
+  };
+  for (const t of [1000, 2000, 5000, 9000]) await at(t, () => measure.tick("1", 0));
+  assert.deepEqual(measure.samples.map(({ t }) => t), [1000, 5000, 9000]);
+  const told = (code, t, params, node = "operator") => ({ seq: t, t, code, node, cause: 0, params });
+  await measure.heard([told("high_watermark", 9500, {}), told("command", 8000, { command: { do: "kill", broker: 1 } }), told("leader_elected", 9900, {})], "1");
+  assert.deepEqual([measure.before.t, measure.before.event.params.command.do], [5000, "kill"]);
+  await measure.heard([told("command", 9900, { command: { do: "produce", topic: "t", value: "v" } })], "1");
+  assert.equal(measure.before.t, 5000, "a record is no disturbance");
+  await measure.heard([told("command", 9900, { command: { do: "kill", broker: 9 } }), told("command_refused", 9900, { reason: "no broker 9" })], "1");
+  assert.equal(measure.before.t, 5000, "nor is what was refused");
+  await at(9950, () => measure.begin({ do: "pause", broker: 2 }));
+  await measure.heard([told("command", 9960, { command: { do: "pause", broker: 2 } })], "1");
+  assert.equal(measure.before.t, 9950, "a command of this page has a sample of its own");
+  await measure.heard([told("command", 20, { command: { do: "kill", broker: 1 } })], "2");
+  assert.deepEqual([measure.run, measure.before.values], ["2", { n: { 1: asked } }], "nothing from another run");
+  assert.ok(startsComparison(told("process_ended", 1, { how: "halted" }, "broker-1")));
+  assert.ok(!startsComparison(told("process_ended", 1, { how: "crash" }, "broker-1")), "the command that killed it counts");
+});
+
 test("a request is put together from the journal by its correlation number and its ends", () => {
   const row = (t, code, node, params) => ({ seq: t, t, code, node, cause: 0, params: { api: "Produce", correlation: 7, ...params } });
   const events = [row(1, "request_sent", "producer-a", { to: "broker-1", version: 9 }), row(2, "request_sent", "producer-b", { to: "broker-1" }), row(5, "request_received", "broker-1", { source: "producer-a", version: 9, client_id: "a" }),
@@ -101,6 +129,35 @@ test("a lesson waits until its moment has come", async () => {
   await runner.tick();
   await runner.tick();
   assert.deepEqual([runner.lesson, sent], [null, ["partition_link", "produce"]]);
+});
+
+test("a lesson that changes settings puts them back, at its end and when it is stopped, and says so", async () => {
+  const sent = [];
+  const said = [];
+  const state = cluster();
+  state.topics.orders.configs = { "min.insync.replicas": "2" };
+  const app = { state, topicName: "orders", chosenNumber: "0", acks: "1", history: { live: state }, goLive() {}, set() {}, words: { t: (key, params) => (params ? `${key} ${params.settings}` : key) }, notice: (text) => said.push(text), command: async (command) => { sent.push(command); return { ok: true }; } };
+  const back = { do: "alter_config", topic: "orders", set: { "unclean.leader.election.enable": null, "min.insync.replicas": "2" } };
+  const turn = () => new Promise((done) => { setTimeout(done, 0); });
+  const runner = new Runner(app, () => 0);
+  runner.start("unclean");
+  await turn();
+  assert.equal(runner.start("unclean"), false, "asked for again it ends");
+  await turn();
+  assert.deepEqual([sent.map((one) => one.do), sent[1], runner.lesson], [["alter_config", "alter_config"], back, null]);
+  assert.deepEqual(said, ["macro.settings_back unclean.leader.election.enable=macro.default, min.insync.replicas=2"]);
+  sent.length = 0;
+  let now = 0;
+  const whole = new Runner(app, () => now);
+  whole.start("unclean");
+  for (let step = 0; whole.lesson && step < 40; step += 1) {
+    now += 1000;
+    app.history.live = cluster(step > 12 ? 2 : 1, [1]);
+    await whole.tick();
+    await turn();
+  }
+  assert.deepEqual(sent.at(-1), back);
+  assert.deepEqual(sent.map((one) => one.do), ["alter_config", "kill", "kill", "produce", "produce", "produce", "kill", "restart", "alter_config"]);
 });
 
 test("known refusals become sentences of the reader's language, unknown ones stay", () => {

@@ -36,7 +36,8 @@ export function metricsTab(view) {
   const notThen = !view.clock.live && asOf(view, now);
   if (!before) return [notThen, hint("how", words.t("metrics.how")), again];
   const rows = now.found ? ranked(difference(before.values, now.found.values, view.metricsAll), meaning) : [];
-  const about = before.command ? commandText(before.command, words.words) : words.t("metrics.marked");
+  const { event } = before;
+  const about = !event ? words.t("metrics.marked") : event.code === "command" ? commandText(event.params.command, words.words) : words.say(event).replace(/\.$/, "");
   return [
     notThen, hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
     rows.length ? table("metrics", words.t("tab.metrics"), [words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).flatMap((one) => row(one, meaning, words)))
