@@ -32,10 +32,11 @@ from lab.checkers.invariants import InvariantMonitor
 from lab.clusters.metrics import metrics
 from lab.clusters.inspect import inspect
 from lab.clusters.observe import observe, observe_marks
-from lab.clusters.progress import observe_pipelines, observe_progress
+from lab.clusters.progress import observe_pipelines
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import JOURNAL, RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
+from lab.figures import Figures
 from lab.outcomes import Outcomes
 
 FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
@@ -80,7 +81,8 @@ class Branch:
         self.recorded_until_us: int | None = None  # when the disk took no more
         self.outcomes = Outcomes(world, loop)
         self.monitor = InvariantMonitor(world)
-        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self._progress)
+        self.figures = Figures(world)
+        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now)
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self._first_after_pass = after_pass
         self._flush_armed = False
@@ -91,9 +93,6 @@ class Branch:
     # -- the world's thread -----------------------------------------------------------------
     def _marks(self) -> dict[str, Any]:
         return observe_marks(self.world)
-
-    def _progress(self) -> dict[str, Any]:
-        return observe_progress(self.world)
 
     def _after_pass(self) -> None:
         if self.outcomes.waiting:
@@ -108,6 +107,7 @@ class Branch:
         self._flush_armed = False
         if not self.ended:
             self.keep_keyframe()
+            self.figures.look()
             self.feed.flush(self.world.seq, self.world.now_us)
 
     def keep_keyframe(self) -> None:
@@ -137,6 +137,7 @@ class Branch:
         """The state as JSON, between two events."""
         world, pump = self.world, self.pump
         state = observe(world, self.spec)
+        self.figures.complete(state["clients"])
         state["time"] = {
             "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
         }  # fmt: skip
@@ -242,7 +243,7 @@ class Branch:
         return self.ask(self.feed.since, seq)
 
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
-        """The keyframe at or before `seq` and the rows behind it, up to the next keyframe:
+        """The keyframe at or before `seq` and the rows behind it (figures among them), up to the next keyframe:
         {"seq", "t", "snap": JSON text, "ev": JSON text of rows with absolute times, "last": seq of the last row,
         "whole"}. At most `HISTORY_ROWS` come at once: while not `whole`, ask for those behind `after` = `last`."""
         return self.ask(self._history, seq, after)
@@ -252,10 +253,11 @@ class Branch:
             self.keep_keyframe()
         index = max(0, bisect_right([frame.seq for frame in self.keyframes], seq) - 1)
         frame = self.keyframes[index]
-        following = self.keyframes[index + 1].offset if index + 1 < len(self.keyframes) else None
+        following = self.keyframes[index + 1] if index + 1 < len(self.keyframes) else None
         self.files.flush(self.world)
-        rows, whole = read_rows(self.files, frame.offset, following, after)
+        rows, whole = read_rows(self.files, frame.offset, following.offset if following else None, after)
         last = rows[-1][0] if rows else max(frame.seq, after)
+        rows = self.figures.among(rows, max(frame.seq, after), following.seq if whole and following else last)
         snap = frame.text if after <= frame.seq else "null"
         return {"seq": frame.seq, "t": frame.t_us, "snap": snap, "ev": rows_text(rows, 0), "last": last, "whole": whole}
 

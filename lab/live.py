@@ -338,7 +338,7 @@ class LiveLab(LiveFront):
         assert self._loop is not None
         branch = Branch(run_id, spec, world, files, self._loop, parent=parent)
         branch.keep_keyframe()  # viewers can go back to the very beginning
-        work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us)
+        work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us, branch.figures.look)
         self._continue(branch, work, answer, progress)
 
     def _continue(

@@ -7,7 +7,7 @@ event number or a time; the world then stands right behind that event, or at the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,17 @@ FOREVER_US = 1 << 62
 
 
 class Reexecution:
-    """Brings a new world to a target. `advance` does a slice of the work."""
+    """Brings a new world to a target. `advance` does a slice of the work; after each event somebody may `look` on."""
 
     def __init__(
         self, world: World, inputs: Path, recorder: Recorder, target_seq: int | None = None,
-        target_us: int | None = None,
+        target_us: int | None = None, look: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         self.world = world
         self.recorder = recorder
         self.target_seq = FOREVER_US if target_seq is None else target_seq
         self.target_us = FOREVER_US if target_us is None else target_us
+        self.look = look
         self.bounded = False
         self._inputs: Iterator[tuple[dict[str, Any], Input | None]] = read_recording(inputs)
         self._next: tuple[dict[str, Any], Input | None] | None = None
@@ -56,6 +57,8 @@ class Reexecution:
                 return True
             if world.executed >= limit_n or not world.step(limit_us):
                 break
+            if self.look is not None:
+                self.look()
         else:
             return False
         return self._arrived(limit_us)

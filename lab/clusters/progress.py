@@ -17,9 +17,13 @@ def observe_progress(world: World) -> dict[str, Any]:
     for name, node in world.nodes.items():
         machine: Any = node.machine
         if machine is not None and getattr(machine, "kind", None) in ("producer", "consumer"):
-            view = machine.view()
-            clients[name] = {key: view[key] for key in FIGURES if key in view}
+            clients[name] = shown(machine.view())
     return {"clients": clients, "pipelines": observe_pipelines(world)}
+
+
+def shown(view: dict[str, Any]) -> dict[str, Any]:
+    """The figures among what a client's machine shows."""
+    return {key: view[key] for key in FIGURES if key in view}
 
 
 def observe_pipelines(world: World) -> dict[str, dict[str, int]]:

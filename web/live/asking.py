@@ -3,6 +3,7 @@
 | what | with | answer |
 |---|---|---|
 | history | seq, after | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it (behind `after`), \
+`progress` rows among them for what clients had done by then, \
 `last`: seq of the last one, `whole`: false when rows up to the next keyframe are left |
 | fork | seq, commands | `run`: a new branch, paused right behind event `seq` of this run |
 | open | name | `run`: a run of the lab's directory, executed again |

@@ -1,0 +1,82 @@
+"""What clients had done and pipelines held at the moments of a course: figures that no event of the journal carries.
+
+    t       0.00   0.25   0.50   0.75 ...     a look at most every EVERY_US of virtual time
+    acked   0      41     99     99           one that is like the last is not kept
+
+Kept beside the journal, so its bytes do not depend on who looks on, and handed out with the past
+(`Branch.history`). Never more than `KEPT`: of the older half every second look goes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from heapq import merge
+from typing import Any
+
+import orjson
+
+from broker_core.kernel.events import PROCESS_ENDED
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+from lab.clusters.progress import observe_progress, shown
+
+EVERY_US = 250_000
+KEPT = 2000
+
+
+class Figures:
+    """Everything on the world's thread. Looking changes nothing in the world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rows: list[Row] = []
+        self._next_us = 0
+        self._last = b""
+        self._machines: dict[str, Any] = {}
+        self._ended: dict[str, dict[str, Any]] = {}
+        world.journal.transition_watchers.append(self._take)
+
+    def _take(self, row: Row) -> None:
+        """The machine of a process that has ended is gone: what it had done by then is noted."""
+        name = row[2]
+        if row[3] == PROCESS_ENDED.name and name in self._machines:
+            self._ended[name] = self._machines.pop(name).view()
+            self._next_us = 0
+
+    def look(self) -> None:
+        """Note the figures when it is time to."""
+        world = self.world
+        if world.now_us < self._next_us:
+            return
+        self._next_us = world.now_us + EVERY_US
+        text = orjson.dumps(self.now(), option=orjson.OPT_NON_STR_KEYS)
+        if text == self._last:
+            return
+        self._last = text
+        self.rows.append((world.seq, world.now_us, "world", "progress", 0, orjson.Fragment(text)))  # type: ignore[arg-type]
+        if len(self.rows) > KEPT:
+            del self.rows[1 : KEPT // 2 : 2]
+
+    def now(self) -> dict[str, Any]:
+        """As `observe_progress`, with the last figures of clients that have stopped."""
+        for name, node in self.world.nodes.items():
+            machine: Any = node.machine
+            if getattr(machine, "kind", None) in ("producer", "consumer"):
+                self._machines[name] = machine
+                self._ended.pop(name, None)
+        found = observe_progress(self.world)
+        found["clients"] |= {name: shown(view) for name, view in self._ended.items()}
+        return found
+
+    def complete(self, clients: dict[str, Any]) -> None:
+        """What stopped clients of a snapshot had been asked to do, and had done."""
+        self.now()
+        for name, view in self._ended.items():
+            if name in clients:
+                clients[name] = {**view, "state": clients[name]["state"]}
+
+    def among(self, rows: list[Row], behind: int, upto: int) -> list[Row]:
+        """Rows of the journal with the figures behind event `behind`, up to event `upto`, each at its place."""
+        seqs = [row[0] for row in self.rows]
+        some = self.rows[bisect_right(seqs, behind) : bisect_right(seqs, upto)]
+        return list(merge(rows, some, key=lambda row: row[0]))

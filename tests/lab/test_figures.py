@@ -1,0 +1,91 @@
+"""What clients had done at a moment of the past, and what those had done that have stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab import figures
+from lab.branch import Branch
+from lab.clusters.build import build_world
+from lab.clusters.spec import run_from_dict
+from lab.experiments.run import run_scenario
+from lab.experiments.verify import verify
+from lab.figures import EVERY_US, Figures
+from lab.live import LiveLab
+from lab.scenarios import grammar
+from tests.conftest import free_ports
+
+NAME = "producer-orders"
+SOURCE = f"""
+cluster: {{brokers: 1, preset: teaching}}
+topics: [{{name: orders, partitions: 1, replication_factor: 1}}]
+clients: [{{name: {NAME}, kind: producer, topic: orders, rate: 50, settings: {{acks: "1"}}}}]
+steps: [{{at: 6s, do: stop_client, name: {NAME}}}]
+duration: 8s
+"""
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Branch]:
+    """A finished run that was opened."""
+    data = tmp_path_factory.mktemp("figures") / "data"
+    lab = LiveLab(run_from_dict({"cluster": {"preset": "teaching", "port": free_ports(3)}, "seed": 3}), data)
+    lab.start()
+    run_scenario(grammar.parse(SOURCE, "figures.yaml"), out=data / "runs" / "0900")
+    branch = lab.branch(lab.open_run("0900").result(60))
+    yield branch
+    lab.stop()
+    assert verify(branch.files.path).same
+
+
+def past(branch: Branch) -> list[list[Any]]:
+    """All rows of the past, from the first keyframe on."""
+    rows: list[list[Any]] = []
+    for frame in branch.keyframes:
+        rows += json.loads(branch.history(frame.seq).result(10)["ev"])
+    return rows
+
+
+def state(branch: Branch) -> dict[str, Any]:
+    return json.loads(branch.snapshot().result(10)[1])["state"]
+
+
+def test_the_past_has_the_counts_of_each_moment(opened: Branch) -> None:
+    rows = past(opened)
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    counts = [(row[1], row[5]["clients"][NAME]["acked"]) for row in rows if row[2] == "progress" and NAME in row[5]["clients"]]
+    busy = [(t, acked) for t, acked in counts if 2_000_000 < t < 6_000_000]
+    assert len(busy) >= 12
+    for (t, acked), (later, more) in zip(busy, busy[1:], strict=False):
+        assert EVERY_US <= later - t < 2 * EVERY_US and 5 <= more - acked <= 25
+    assert "progress" not in (opened.files.path / "journal.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_stopped_client_keeps_its_settings_and_its_last_counts(opened: Branch) -> None:
+    client = state(opened)["clients"][NAME]
+    sent = sum(row[5]["last_offset"] - row[5]["base_offset"] + 1 for row in past(opened) if row[2] == "log_appended" and row[5]["topic"] == "orders")
+    assert (client["state"], client["settings"]["acks"], client["acked"]) == ("stopped", "1", sent) and sent > 100
+
+
+def test_a_client_that_starts_again_counts_from_nothing(opened: Branch) -> None:
+    before = state(opened)["clients"][NAME]["acked"]
+    assert opened.submit({"do": "start_client", "name": NAME}).result(10)["ok"]
+    again = state(opened)["clients"][NAME]
+    assert again["state"] == "running" and again["acked"] < before
+
+
+def test_old_looks_are_thinned_out_so_that_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "KEPT", 40)
+    world = build_world(run_from_dict({"cluster": {"brokers": 1, "preset": "teaching"}, "seed": 1}))
+    looked = Figures(world)
+    for n in range(400):
+        world.now_us = n * EVERY_US
+        looked._last = b""  # as if something had moved each time
+        looked.look()
+    kept = [row[1] for row in looked.rows]
+    assert len(kept) <= 40 and kept[0] == 0 and kept[-1] == 399 * EVERY_US
+    assert kept == sorted(set(kept)) and kept[-1] - kept[-10] == 9 * EVERY_US
