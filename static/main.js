@@ -40,6 +40,7 @@ function frame(wall) {
   const messages = socket.drain();
   if (messages.length && feed.apply(messages, wall)) app.dirty = true;
   if (clock.tick(wall)) app.dirty = true;
+  app.follow.look();
   screen.frame(wall);
   requestAnimationFrame(frame);
 }

@@ -9,10 +9,12 @@ from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
 from web.pages import views as pages
+from web.pages.limits import not_modelled
 
 urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
+    path("not-modelled/", not_modelled, name="not-modelled"),
     path("language/", set_language, name="set_language"),
     path("api/docs.css", style, name="api-style"),
     path("api/problems", problem_types, name="api-problems"),

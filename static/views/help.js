@@ -1,4 +1,4 @@
-/** The help: how to read the stage, and the keys. */
+/** The help: how to read the stage, the keys, and the pages beside the lab, which need no network either. */
 import { h } from "./patch.js";
 
 const KEYS = [
@@ -6,10 +6,14 @@ const KEYS = [
   [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
 ];
 
+const PAGES = [["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
+
 export function help({ words, closeHelp }) {
   return [
     h("h2", { id: "help-title" }, words.t("help")),
     h("h3", {}, words.t("help.read")), h("p", {}, words.t("help.stage")), h("p", {}, words.t("help.time")),
+    h("h3", {}, words.t("help.more")),
+    h("ul", { class: "pages" }, PAGES.map(([address, name]) => h("li", {}, h("a", { href: address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
     h("h3", {}, words.t("help.keys")),
     h("dl", { class: "keys" }, KEYS.map(([keys, name]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, words.t(`keys.${name}`))])),
     h("div", { class: "row" }, h("button", { type: "button", class: "main", onclick: closeHelp }, words.t("close"))),

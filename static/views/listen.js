@@ -1,5 +1,6 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
 import { compareDialog, forkDialog } from "./fork.js";
+import { Follow } from "../inspect/follow.js";
 import { help } from "./help.js";
 import { sparkDialog } from "./spark/dialog.js";
 import { presentDialog } from "./present.js";
@@ -117,10 +118,11 @@ function faster(app, by) {
 }
 
 function keys(app) {
+  app.follow = new Follow(app);
   let killing = 0;
   const acts = {
     " ": () => app.play(), ArrowLeft: (event) => app.step(-1, event.shiftKey), ArrowRight: (event) => app.step(1, event.shiftKey),
-    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.next(),
+    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.follow.toggle(),
     "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.desk.close() || app.goLive(),
   };
   document.addEventListener("keydown", (event) => {

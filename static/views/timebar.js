@@ -3,17 +3,20 @@ import { seconds } from "../i18n/format.js";
 import { icon } from "./icons.js";
 import { h } from "./patch.js";
 
-export const SPEEDS = [1, 0.5, 0.1, 0.01, 0.001];
+export const SPEEDS = [100, 10, 5, 2, 1, 0.5, 0.1, 0.01, 0.001]; // from and to what the pump takes
 const BUCKET = 8;
 
 export function timeButtons(view) {
   const { words, clock } = view;
   const moving = clock.live ? !clock.cluster.paused : clock.playing;
   const button = (key, drawing, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act }, icon(drawing), h("span", {}, text), h("kbd", {}, kbd));
+  const brief = (key, drawing, text, kbd, act) => h("button", { key, type: "button", class: "brief", "data-time": key, title: text, "aria-label": text, onclick: act }, icon(drawing), h("kbd", {}, kbd));
   return [
+    brief("back_state", "back_far", words.t("time.back_state"), "⇧←", () => view.step(-1, true)),
     button("back", "back", words.t("time.back"), "←", () => view.step(-1)),
     button("play", moving ? "pause" : "play", words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
     button("step", "on", words.t("time.step"), "→", () => view.step(1)),
+    brief("step_state", "on_far", words.t("time.step_state"), "⇧→", () => view.step(1, true)),
   ];
 }
 

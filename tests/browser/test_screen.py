@@ -155,8 +155,6 @@ def test_keys_kill_choose_and_help(visit: Open) -> None:
     seen.page.keyboard.press("k")
     seen.page.keyboard.press("2")
     seen.wait("lab.app.state.brokers[2].state === 'stopped'")
-    seen.page.keyboard.press("g")
-    assert seen.page.evaluate("lab.app.chosen") == "orders-1"
     seen.page.keyboard.press("?")
     assert seen.page.locator("#help").is_visible()
     seen.page.keyboard.press("Escape")
