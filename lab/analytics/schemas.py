@@ -1,7 +1,8 @@
 """Every table: what a row stands for, and its columns with Spark type and meaning.
 
 This is the one place where columns are declared. The sources, the tables written as Parquet, the tests and
-the page of the documentation all read it. `run` is the column by which the Parquet files are partitioned.
+the page of the documentation (`python -m lab.analytics.schemas > docs/tables.md`) all read it. `run` is the column by
+which the Parquet files are partitioned.
 
 | groups | tables |
 |---|---|
@@ -267,11 +268,22 @@ TABLES = {table.name: table for table in (
 )}  # fmt: skip
 
 
+_HEADING = """# Tables of a replay
+
+What [Spark](tour/analytics.md) makes of recorded runs: `./brokerlab replay DIR --out OUT` writes each table as Parquet,
+`OUT/TABLE/run=NAME/*.parquet`. This page is printed by `python -m lab.analytics.schemas`.
+"""
+
+
 def markdown() -> str:
-    """All tables, as they stand in the documentation."""
-    parts = []
+    """All tables, as they stand in docs/tables.md."""
+    parts = [_HEADING]
     for table in TABLES.values():
         rows = "\n".join(f"| {column.name} | {column.type} | {column.doc} |" for column in table.columns)
         row = f"{table.row[0].upper()}{table.row[1:]}."
         parts.append(f"### {table.name}\n{row}\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n")
     return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

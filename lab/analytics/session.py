@@ -53,6 +53,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run may be called 0001
     "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "4",
     "spark.sql.shuffle.partitions": "4",
     "spark.python.worker.reuse": "true",

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
-from lab.analytics import places, schemas
+from lab.analytics import partitions, places, schemas
 from lab.analytics.errors import AnalyticsError
+from lab.analytics.facts import facts_of
 from lab.analytics.schemas import TABLES
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Tables:
     def __init__(self, spark: SparkSession, paths: Sequence[str | Path]) -> None:
         self.spark = spark
         self.places = places.find_runs(paths)
+        self.facts, self._hurt = facts_of(self.places)
         self.path = places.joined_paths(paths)
         self.small = places.size_of(self.places) < SMALL
         self._cached: list[DataFrame] = []
@@ -89,8 +91,12 @@ class Tables:
 
     def write(self, out: Path, names: Sequence[str] = tuple(TABLES), done: Callable[[str], None] | None = None) -> None:
         """Write tables as Parquet, partitioned by run; a run that is there already is replaced."""
+        runs = {run.name for run in self.places}
         for name in names:
-            self.get(name).write.mode("overwrite").partitionBy("run").parquet(str(out / name))
+            frame = self.get(name)
+            partitions.remove_runs(out / name, runs)
+            frame.write.mode("overwrite").partitionBy("run").parquet(str(out / name))
+            partitions.ensure_schema(self.spark, out / name, min(runs))
             if done is not None:
                 done(name)
 
@@ -113,7 +119,7 @@ class Tables:
 
     @cached_property
     def damages(self) -> DataFrame:
-        """Places that could not be read, in segments, journals and histories."""
+        """Places that could not be read, in segments, journals and histories, and recordings that ended early."""
         from pyspark.sql import functions as f
 
         disks = self._segments("records").where("error is not null").selectExpr(
@@ -122,7 +128,10 @@ class Tables:
             "run", f.lit(-1).alias("broker"), f.lit(None).cast("string").alias("topic"),
             f.lit(None).cast("int").alias("partition"), f.lit(file).alias("file"), "position", "error")
             for file, frame in ((places.JOURNAL, self.events), (places.OPERATIONS, self.operations))]
-        return self._keep(disks.unionByName(lines[0]).unionByName(lines[1]).unionByName(self._hurt_indexes()))
+        found = disks.unionByName(lines[0]).unionByName(lines[1]).unionByName(self._hurt_indexes())
+        if self._hurt:
+            found = found.unionByName(self.spark.createDataFrame(self._hurt, schemas.DAMAGES.ddl()))
+        return self._keep(found)
 
     def _hurt_indexes(self) -> DataFrame:
         """Offset and time indexes that are missing or end inside an entry; what they say is not checked."""
@@ -140,9 +149,7 @@ class Tables:
     def runs(self) -> DataFrame:
         rows = []
         for run in self.places:
-            facts: dict[str, Any] = {}
-            if run.journal is not None:
-                facts = orjson.loads((run.journal / places.RUN).read_bytes())
+            facts = self.facts[run.name]
             receipt = facts.get("receipt")
             rows.append((
                 run.name, facts.get("name"), facts.get("kind", "disks"), facts.get("seed"),

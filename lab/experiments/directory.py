@@ -205,6 +205,10 @@ class RunDirectory:
                     path.write_bytes(file.read(0, file.size))
 
 
+class FormatError(DirectoryError):
+    """A run of another version of this program."""
+
+
 def read_facts(path: Path) -> dict[str, Any]:
     """run.json of a run; raises DirectoryError when this is none."""
     try:
@@ -213,8 +217,10 @@ def read_facts(path: Path) -> dict[str, Any]:
         raise DirectoryError(f"{path} is not the directory of a run: there is no {RUN}") from None
     except ValueError:
         raise DirectoryError(f"{path / RUN} is damaged") from None
+    if not isinstance(facts, dict):
+        raise DirectoryError(f"{path / RUN} is damaged")
     if facts.get("format") != FORMAT:
-        raise DirectoryError(f"{path / RUN} has format {facts.get('format')!r}, expected {FORMAT}")
+        raise FormatError(f"{path / RUN} has format {facts.get('format')!r}, expected {FORMAT}")
     return facts
 
 

@@ -6,13 +6,18 @@ import subprocess
 import sys
 
 import orjson
+import pyarrow as pa
 import pytest
 
-from lab.analytics import queries, replay, schemas
+from lab.analytics import partitions, queries, replay, schemas
+from lab.analytics.columns import ARROW
 from lab.analytics.errors import AnalyticsError
+from lab.analytics.facts import facts_of
 from lab.analytics.history import History
+from lab.analytics.journal import Lines, _event, _operation, read_lines
 from lab.analytics.places import find_runs
 from lab.analytics.tables import Tables
+from tests.conftest import CHECKOUT
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +111,87 @@ def test_damage_in_a_run_is_a_row_with_its_place(spark, short_runs, tmp_path):
     assert len(rows) == 2
     assert "the file ends inside a line" in rows["journal.jsonl", before]
     assert "stored crc" in rows[segment.name, 0]
+
+
+def test_every_line_that_is_damaged_is_a_row_of_its_own(tmp_path):
+    sound = b'[7,1000,"broker-1","leader_elected",3,{"topic":"orders","partition":0,"text":"{,]"}]'
+    odd = b'[8,1000,"a{\\"b","c,d",3,{"x":[1]}]'
+    bad = [sound[:60], sound[:-1], sound[:-2] + b"]", sound.replace(b'0,"text"', b'0"text"'), sound.replace(b"text", b"t\xffxt"),
+           sound.replace(b"[7", b'["7"'), sound.replace(b"1000", b"1" * 30), sound[:36] + b"3]", b"7", b"", sound + sound]
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(b"\n".join([sound, *bad, odd, sound]) + b"\n")
+    columns = schemas.EVENTS.names
+    schema = pa.schema([pa.field(column.name, ARROW[column.type]) for column in schemas.EVENTS.columns])
+    part = Lines("r", str(journal), 0, journal.stat().st_size)
+    rows = [row for batch in read_lines(part, schema, _event) for row in batch.to_pylist()]
+    assert list(rows[0]) == columns and len(rows) == len(bad) + 3
+    assert [row["error"] is None for row in rows] == [True, *[False] * len(bad), True, True]
+    assert [row["seq"] for row in rows if row["error"] is None] == [7, 8, 7]
+    assert all(row["error"].startswith("no row: ") and row["params"] is None for row in rows if row["error"] is not None)
+    assert rows[0]["params"] == '{"topic":"orders","partition":0,"text":"{,]"}'
+    assert (rows[-2]["node"], rows[-2]["code"], rows[-2]["params"]) == ('a{"b', "c,d", '{"x":[1]}')
+    positions = [row["position"] for row in rows]
+    assert positions[1] == len(sound) + 1 and positions == sorted(positions)
+
+
+def test_an_operation_that_is_damaged_is_a_row_of_its_own(tmp_path):
+    sound = b'{"seq":1,"t":5,"process":"p","kind":"ok","op":"poll","runs":[]}'
+    bad = [b"[1]", b"1", sound.replace(b'"t":5,', b""), sound.replace(b"5", b'"five"'), sound.replace(b"poll", b"\xff")]
+    (tmp_path / "operations.jsonl").write_bytes(b"\n".join([sound, *bad, sound]) + b"\n")
+    schema = pa.schema([pa.field(column.name, ARROW[column.type]) for column in schemas.OPERATIONS.columns])
+    part = Lines("r", str(tmp_path / "operations.jsonl"), 0, 10_000)
+    rows = [row for batch in read_lines(part, schema, _operation) for row in batch.to_pylist()]
+    assert [row["error"] is None for row in rows] == [True, *[False] * len(bad), True]
+    assert rows[3]["error"] == "no row: 't' is missing"
+
+
+def test_what_run_json_says_of_itself_is_heard(tmp_path):
+    for name, content in (("sound", '{"format":1}'), ("cut", '{"format":1,"na'), ("list", "[]"),
+                          ("full", '{"format":1,"broken":"No space left on device"}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(content)
+    facts, hurt = facts_of(find_runs([tmp_path]))
+    assert facts == {"cut": {}, "full": {"format": 1, "broken": "No space left on device"}, "list": {}, "sound": {"format": 1}}
+    assert [(row[0], row[4]) for row in hurt] == [("cut", "run.json"), ("full", "run.json"), ("list", "run.json")]
+    assert hurt[0][-1].endswith("run.json is damaged")
+    assert hurt[1][-1].startswith("the recording ended before the run did: No space left on device")
+    (tmp_path / "sound" / "run.json").write_text('{"format":99}')
+    with pytest.raises(AnalyticsError, match=r"sound/run\.json has format 99, expected 1"):
+        facts_of(find_runs([tmp_path]))
+
+
+def test_a_recording_that_ended_early_is_a_damage(spark, short_runs, tmp_path):
+    from shutil import copytree
+
+    copytree(short_runs / "acks-1", tmp_path / "0001")
+    facts = orjson.loads((tmp_path / "0001" / "run.json").read_bytes())
+    (tmp_path / "0001" / "run.json").write_bytes(orjson.dumps({**facts, "broken": "the limit is reached"}))
+    with Tables(spark, [tmp_path / "0001"]) as opened:
+        rows = opened.damages.collect()
+        assert [(row["run"], row["file"], row["position"]) for row in rows] == [("0001", "run.json", 0)]
+        opened.write(tmp_path / "out", ["damages"])
+    (tmp_path / "0001" / "run.json").write_bytes(orjson.dumps(facts))
+    read = spark.read.parquet(str(tmp_path / "out" / "damages"))
+    assert [row["run"] for row in read.collect()] == ["0001"], "the name of a run is text"
+    with Tables(spark, [tmp_path / "0001"]) as opened:
+        opened.write(tmp_path / "out", ["damages"])
+    read = spark.read.parquet(str(tmp_path / "out" / "damages"))
+    assert sorted(read.columns) == sorted(schemas.DAMAGES.names), "a table without rows can be read"
+    assert read.count() == 0, "what the run had before is replaced"
+
+
+def test_directories_of_runs_have_the_names_that_spark_gives_them(spark, tmp_path):
+    name = "a=b c#1%[x]~한"
+    spark.createDataFrame([(name, 1)], "run string, n int").write.partitionBy("run").parquet(str(tmp_path / "t"))
+    assert partitions.directory_of(tmp_path / "t", name).is_dir()
+    partitions.remove_runs(tmp_path / "t", {"a"})
+    assert partitions.directory_of(tmp_path / "t", name).is_dir()
+    partitions.remove_runs(tmp_path / "t", {name})
+    assert not list((tmp_path / "t").glob("run=*"))
+
+
+def test_the_page_of_tables_is_what_the_schemas_say():
+    assert (CHECKOUT / "docs" / "tables.md").read_text() == schemas.markdown(), "run python -m lab.analytics.schemas again"
 
 
 def test_trouble_is_told_in_one_line(tmp_path):

@@ -1,0 +1,35 @@
+"""run.json of some runs: what each says of itself, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lab.analytics.errors import AnalyticsError
+from lab.analytics.places import RUN, RunPlace
+from lab.experiments.directory import DirectoryError, FormatError, read_facts
+
+Hurt = tuple[str, int, str | None, int | None, str, int, str]
+"""A row of the table `damages`."""
+
+
+def facts_of(runs: Iterable[RunPlace]) -> tuple[dict[str, dict[str, Any]], list[Hurt]]:
+    """The facts by run (none of disks without a journal), and rows for `damages`: a file that cannot be read, and a
+    recording that ended before its run did. Raises AnalyticsError for a run of another format."""
+    facts: dict[str, dict[str, Any]] = {}
+    hurt: list[Hurt] = []
+    for run in runs:
+        facts[run.name] = {}
+        if run.journal is None:
+            continue
+        try:
+            facts[run.name] = read_facts(run.journal)
+        except FormatError as error:
+            raise AnalyticsError(str(error)) from None
+        except DirectoryError as error:
+            hurt.append((run.name, -1, None, None, RUN, 0, str(error)))
+        broken = facts[run.name].get("broken")
+        if broken is not None:
+            told = f"the recording ended before the run did: {broken}; what was read or acknowledged later is not there"
+            hurt.append((run.name, -1, None, None, RUN, 0, told))
+    return facts, hurt
