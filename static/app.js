@@ -8,7 +8,7 @@ import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
 import { commandText } from "./i18n/format.js";
 import { prepare } from "./inspect/open.js";
-import { running } from "./model/clients.js";
+import { running, stopped } from "./model/clients.js";
 import { byTopic, byNumber, isInternal } from "./model/names.js";
 import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
@@ -24,6 +24,7 @@ export class App {
     this.everOnline = false;
     this.tab = "partitions";
     this.chosenAcks = "all";
+    this.acksChosenIn = null; // the run that was looked at then
     this.storyAll = false;
     this.axis = "time";
     this.span = 10_000_000;
@@ -115,16 +116,19 @@ export class App {
     this.set({ tab, tabScroll: 0 });
   }
 
-  /** acks of the next records: what the producer has that runs in the moment looked at, else what was chosen. */
+  /** acks of the next records: what the producer has that runs in the moment looked at, else what was chosen; until
+   * then, in a run that was opened, what its stopped producer had. */
   get acks() {
-    const [producer] = running(this.state, "producer");
-    const used = String(this.state.clients[producer]?.settings?.acks ?? this.chosenAcks);
+    const { clients } = this.state;
+    const elsewhere = this.desk.live !== null && this.desk.run !== this.desk.live && this.acksChosenIn !== this.desk.run;
+    const producer = running(this.state, "producer")[0] ?? (elsewhere ? stopped(this.state, "producer").at(-1) : undefined);
+    const used = String(clients[producer]?.settings?.acks ?? this.chosenAcks);
     return used === "-1" ? "all" : used;
   }
 
   /** A running built-in producer takes it over. */
   setAcks(acks) {
-    this.set({ chosenAcks: acks });
+    this.set({ chosenAcks: acks, acksChosenIn: this.desk.run });
     const [producer] = running(this.state, "producer");
     if (producer) this.command({ do: "set_client", name: producer, set: { acks } });
   }

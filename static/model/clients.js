@@ -1,6 +1,9 @@
 /** Built-in clients of a state. */
 
+const named = (state, kind, how) => Object.keys(state.clients).filter((name) => state.clients[name].kind === kind && state.clients[name].state === how);
+
 /** Names of those of a kind (producer | consumer) that run. */
-export function running(state, kind) {
-  return Object.keys(state.clients).filter((name) => state.clients[name].kind === kind && state.clients[name].state === "running");
-}
+export const running = (state, kind) => named(state, kind, "running");
+
+/** Names of those that have run. */
+export const stopped = (state, kind) => named(state, kind, "stopped");

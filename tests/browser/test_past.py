@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.experiments.directory import OPERATIONS
+from lab.experiments.run import run_scenario
+from lab.scenarios.grammar import load
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
 
@@ -162,3 +166,34 @@ def test_the_figures_of_the_lights_are_seen_whole(seen: LabPage, visit: Open, la
     worst = "for (const figure of document.querySelectorAll('#lights .chip-figure')) { figure.innerText = '600'; figure.parentNode.className = 'chip bad'; }"
     labels = "[...document.querySelectorAll('#lights .chip-label')].every((label) => label.getBoundingClientRect().width >= 15)"
     assert page.page.evaluate(f"() => {{ {worst} return {whole.strip()} && {labels}; }}")
+
+
+def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_last_ones(seen: LabPage, visit: Open) -> None:
+    done = run_scenario(load("acks-0"), out=seen.lab.data / "runs" / "0950")
+    told = [json.loads(line) for line in (done.directory / OPERATIONS).read_text(encoding="utf-8").splitlines()]
+
+    def acked(t: int) -> int:
+        return sum(n for row in told if (row["op"], row["kind"]) == ("send", "ok") and row["t"] <= t for _, n in row["values"])
+
+    page = visit(path="#run=0950")
+    page.wait("lab.feed.run.startsWith('0950') && lab.app.desk.live !== null", 60)
+    page.page.evaluate("lab.app.desk.past.toTime(5000000)")
+    name = "producer-orders"
+    client = f"lab.app.state.clients['{name}']"
+    assert page.value(f"{client}.state") == "stopped"
+    assert page.value(f"{client}.settings.acks") == "0" and page.value(f"{client}.acked") == acked(20_000_000)
+    assert page.value("lab.app.acks") == "0"
+    page.see('[data-segment="acks:0"].on')
+    page.wait("document.querySelector('#scene .side.producer.stopped')?.textContent.includes('acked')")
+    assert "acks=0" in page.page.text_content("#scene .side.producer.stopped")
+    picture(page, "stopped-en")
+    for t in (5_200_000, 5_600_000, 10_000_000, 11_000_000):
+        page.page.evaluate(f"lab.clock.goTime({t}); lab.app.set({{}})")
+        shown = page.value(f"{client}.acked")
+        assert acked(t - 300_000) <= shown <= acked(t), t
+        page.wait(f"document.querySelector('#scene .side.producer').textContent.includes('{shown:,}')")
+    picture(page, "counts-en")
+    page.page.keyboard.press("l")
+    page.wait("lab.clock.live")
+    page.page.click('[data-segment="acks:1"]')
+    page.see('[data-segment="acks:1"].on')
