@@ -98,12 +98,6 @@ export class App {
     this.set({ chosenTopic: topic, number: String(number) });
   }
 
-  /** The next partition of the topic: follows the leaders round the brokers. */
-  next() {
-    const numbers = Object.keys(this.topic?.partitions ?? {}).sort(byNumber);
-    if (numbers.length) this.set({ number: numbers[(numbers.indexOf(this.chosenNumber) + 1) % numbers.length] });
-  }
-
   setInternal(internal) {
     this.set({ internal });
   }
