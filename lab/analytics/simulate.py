@@ -13,8 +13,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from lab import heap
-from lab.experiments.directory import read_operations
+from lab.experiments.directory import RUN, read_operations
+from lab.experiments.findings import load_end_us, longest_gaps_us
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 
@@ -50,20 +53,15 @@ def _figures(document: Mapping[str, Any], seed: int, directory: Path) -> dict[st
     given["record_level"] = "transitions"
     result = run_scenario(grammar.from_dict(given), seed=seed, out=directory)
     receipt = result.receipt.to_dict()
+    facts = orjson.loads((directory / RUN).read_bytes())
     return {
         **{name: receipt[name] for name in (*FIGURES, *MORE)}, "virtual_s": result.virtual_s,
-        "write_gap_s": longest_gap(read_operations(directory)), "notes": "; ".join(result.notes) or None,
+        "write_gap_s": longest_gap(read_operations(directory), facts), "notes": "; ".join(result.notes) or None,
     }  # fmt: skip
 
 
-def longest_gap(operations: Iterable[Mapping[str, Any]]) -> float | None:
-    """Longest time between two acknowledgements of a partition, in seconds; None when there were not two."""
-    last: dict[tuple[str, int], int] = {}
-    longest = None
-    for row in operations:
-        if row["op"] == "send" and row["kind"] == "ok":
-            place = (row["topic"], row["partition"])
-            if place in last:
-                longest = max(longest or 0, row["t"] - last[place])
-            last[place] = row["t"]
-    return None if longest is None else longest / 1e6
+def longest_gap(operations: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> float | None:
+    """Longest time under load without an acknowledgement, of all partitions, in seconds; None when nothing was sent."""
+    until = load_end_us(facts)
+    gaps = longest_gaps_us(operations, facts["began_us"], facts["end_us"] if until is None else until)
+    return max(gaps.values()) / 1e6 if gaps else None

@@ -7,7 +7,7 @@ clients to the end; those that the journal summed up count too, unless their par
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from lab.scenarios.conditions import Comparison, value_of
 from lab.scenarios.expectations import RECEIPT, SETTLED, event_filter, is_state, subject_of
 from lab.scenarios.grammar import Scenario
 from lab.scenarios.lesson import matches
+from lab.scenarios.times import duration_us
 
 Row = list[Any]
+_DURATION_US: int = next(one.default for one in fields(Scenario) if one.name == "duration_us")
 
 
 @dataclass(slots=True)
@@ -100,8 +102,18 @@ def read_rows(path: Path, from_us: int = 0) -> list[Row]:
     return [row for row in rows if row[1] >= from_us]
 
 
-def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
-    """Partition -> longest time under load without an acknowledgement, from the first send on."""
+def load_end_us(facts: dict[str, Any]) -> int | None:
+    """When the load of a run ended, by its run.json: the scenario's duration or its last step; None without them."""
+    began, document = facts.get("began_us"), facts.get("scenario")
+    if not began or not isinstance(document, dict):
+        return None
+    given = document.get("duration")
+    length = _DURATION_US if given is None else duration_us(given, ("duration",))
+    return max([began + length, *(step["t_us"] for step in facts.get("steps") or ())])
+
+
+def longest_gaps_us(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+    """Partition -> longest time under load without an acknowledgement, from the first send to the end of the load."""
     last: dict[str, int] = {}
     gaps: dict[str, int] = {}
     for row in operations:
@@ -112,4 +124,9 @@ def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us
         if row["kind"] == "ok":
             gaps[name] = max(gaps.get(name, 0), row["t"] - begin)
             last[name] = row["t"]
-    return {name: max(gaps.get(name, 0), until_us - begin) // 1000 for name, begin in last.items()}
+    return {name: max(gaps.get(name, 0), until_us - begin) for name, begin in last.items()}
+
+
+def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+    """The same in whole milliseconds."""
+    return {name: gap // 1000 for name, gap in longest_gaps_us(operations, from_us, until_us).items()}
