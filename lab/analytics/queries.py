@@ -107,8 +107,8 @@ QUERIES = {query.name: query for query in (
            "대부분의 시간은 detected 이전, 곧 세션 타임아웃에 쓰입니다."), answers.failovers,
           ("bars", ("run", "topic", "partition"), ("detected", "decided", "took_over", "first_ack"))),
     Query("elections", ("Elections by reason", "이유별 리더 선출"),
-          ("Unclean elections are those that lose records.",
-           "언클린 선출은 레코드를 잃는 선출입니다."), answers.elections,
+          ("Unclean elections are those that may lose records.",
+           "언클린 선출은 레코드를 잃을 수 있는 선출입니다."), answers.elections,
           ("bars", ("run", "reason"), ("elections",))),
     Query("isr_churn", ("Changes of the ISR", "ISR 변화"),
           ("While the ISR is small, acks=all promises less.", "ISR이 작은 동안에는 acks=all의 약속도 작아집니다."),
@@ -136,7 +136,8 @@ QUERIES = {query.name: query for query in (
           ("Deleted bytes beside those that are still there.", "지워진 바이트와 아직 남아 있는 바이트입니다."),
           answers.retention, ("bars", ("run", "broker", "topic"), ("saved",))),
     Query("damages", ("Places that could not be read", "읽을 수 없던 곳"),
-          ("Nothing here: every byte was read.", "비어 있으면 모든 바이트를 읽은 것입니다."), answers.damages),
+          ("Each row is a file and the place from which it could not be read.",
+           "한 줄은 파일과, 그 파일을 읽을 수 없게 된 위치입니다."), answers.damages),
 )}  # fmt: skip
 
 
