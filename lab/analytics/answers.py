@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from lab.analytics.blocked import BLOCKED
 from lab.analytics.history import History
 from lab.analytics.tables import Tables
 
@@ -35,16 +36,22 @@ ends as (
     and coalesce(get_json_object(params, '$.deleted'), 'false') <> 'true'),
 resumed as (select run, node, t_us from {transitions} where code = 'process_resumed'),
 ended as (
-  select t.run, t.topic, t.partition, t.leader_epoch, t.node, t.next_us, t.next_node, t.next_epoch,
-         min(struct(e.t_us, e.seq, e.how)) as e
+  select t.run, t.topic, t.partition, t.node, t.leader_epoch, t.next_us, t.next_node, t.next_epoch,
+         e.t_us, e.seq, e.how,
+         least(t.next_us, min(r.t_us)) as to_us
   from terms t join ends e on e.run = t.run and e.node = t.node and e.t_us >= t.t_us
     and (t.next_us is null or e.t_us < t.next_us)
     and (e.topic is null or (e.topic = t.topic and e.partition = t.partition))
-  group by all)
-select d.run, d.topic, d.partition, d.node as leader, d.e.how as how, d.e.seq as seq, d.e.t_us as from_us,
-       least(d.next_us, min(r.t_us)) as to_us, d.next_node as next_leader, d.next_epoch as next_epoch
-from ended d left join resumed r on r.run = d.run and r.node = d.node and d.e.how = 'paused' and r.t_us >= d.e.t_us
-group by d.run, d.topic, d.partition, d.node, d.e, d.next_us, d.next_node, d.next_epoch
+  left join resumed r on r.run = e.run and r.node = e.node and e.how = 'paused' and r.t_us >= e.t_us
+  group by all),
+first_ends as (
+  select *, max(coalesce(to_us, 9223372036854775807)) over (
+    partition by run, topic, partition, node, leader_epoch, next_us order by t_us, seq
+    rows between unbounded preceding and 1 preceding) as without_until
+  from ended)
+select run, topic, partition, node as leader, how, seq, t_us as from_us, to_us, next_node as next_leader,
+       next_epoch
+from first_ends where without_until is null or t_us >= without_until
 """
 
 
@@ -66,34 +73,77 @@ def windows(tables: Tables) -> DataFrame:
     return tables.windows
 
 
-def unavailability(tables: Tables, history: History) -> DataFrame:
-    """When a partition had no leader that works: from the end (or pause, or stepping down) of one to the next.
+def blocked(tables: Tables) -> DataFrame:
+    """Windows in which the leader was there and writes with acks=all had to wait or were refused."""
+    return ask(tables, BLOCKED)
 
-    `to_us` is null when nobody led it until the end of the run; the window then lasts until that end.
+
+def unavailability(tables: Tables, history: History) -> DataFrame:
+    """When a partition took no writes, and the cause; windows of different causes may overlap.
+
+    no leader: from the end (or pause, or stepping down) of one to the next; nothing could be written.
+    too few in ISR: fewer than `min.insync.replicas`; writes with acks=all were refused.
+    waits for ISR: a member of the ISR did not fetch and was not yet removed; writes with acks=all waited.
+    `to_us` is null when it lasted until the end of the run.
     """
     return ask(tables, """
+        with leaderless as (
+          select run, topic, partition, seq, from_us, to_us, 'no leader' as cause, leader, how, next_leader
+          from {windows}
+          union all
+          select run, topic, partition, seq, from_us, to_us, cause, leader, null, null from {blocked})
         select w.run, w.topic, w.partition, w.seq, w.from_us, w.to_us,
-               (coalesce(w.to_us, r.end_us) - w.from_us) / 1e6 as seconds, w.leader, w.how, w.next_leader
-        from {windows} w join {runs} r on r.run = w.run
+               (coalesce(w.to_us, r.end_us) - w.from_us) / 1e6 as seconds, w.cause, w.leader, w.how, w.next_leader
+        from leaderless w join {ends} r on r.run = w.run
         where w.to_us is null or w.to_us > w.from_us
-        order by w.run, w.topic, w.partition, w.from_us""", windows=windows(tables))
+        order by w.run, w.topic, w.partition, w.from_us, w.cause""",
+        windows=windows(tables), blocked=blocked(tables), ends=tables.ends)  # fmt: skip
 
 
 def write_gaps(tables: Tables, history: History) -> DataFrame:
-    """The longest time between two acknowledgements in each partition: what its producers noticed."""
+    """The longest time under load without an acknowledgement in each partition: what its producers noticed.
+
+    From the first send to the end of the load, as `unavailability.PARTITION` of a scenario's expectations: what
+    is still unanswered at the end counts. Where no scenario says when the load ended, it is the end of the last
+    producer's process, or of the run.
+    """
     return ask(tables, """
-        with acks as (select distinct run, topic, partition, t_us from {sends} where kind = 'ok'),
-        gaps as (select *, t_us - lag(t_us) over (partition by run, topic, partition order by t_us) as gap_us from acks)
+        with sent as (
+          select run, process, kind, t_us, get_json_object(fields, '$.topic') as topic,
+                 cast(get_json_object(fields, '$.partition') as int) as partition
+          from {operations} where op = 'send' and error is null),
+        lives as (
+          select run, node, max_by(code, struct(t_us, seq)) = 'process_ended' as gone, max(t_us) as t_us
+          from {transitions} where code in ('process_started', 'process_ended') group by run, node),
+        stops as (
+          select p.run, if(bool_and(coalesce(l.gone, false)), max(l.t_us), null) as t_us
+          from (select distinct run, process from sent) p left join lives l on l.run = p.run and l.node = p.process
+          group by p.run),
+        untils as (select e.run, coalesce(e.load_end_us, s.t_us, e.end_us) as t_us
+                   from {ends} e left join stops s on s.run = e.run),
+        marks as (
+          select run, topic, partition, min(t_us) as t_us from sent where partition >= 0 group by run, topic, partition
+          union
+          select s.run, topic, partition, s.t_us from sent s join untils u on u.run = s.run and s.t_us <= u.t_us
+          where kind = 'ok' and partition >= 0
+          union
+          select u.run, s.topic, s.partition, u.t_us from untils u
+          join (select run, topic, partition, min(t_us) as t_us from sent where partition >= 0 group by all) s
+            on s.run = u.run and s.t_us <= u.t_us),
+        gaps as (
+          select *, t_us - lag(t_us) over (partition by run, topic, partition order by t_us) as gap_us from marks)
         select run, topic, partition, max_by(t_us - gap_us, gap_us) as from_us, max_by(t_us, gap_us) as to_us,
                max(gap_us) / 1e6 as seconds
-        from gaps where gap_us is not null group by run, topic, partition order by run, topic, partition""")
+        from gaps where gap_us is not null group by run, topic, partition order by run, topic, partition""",
+        ends=tables.ends)  # fmt: skip
 
 
 def failovers(tables: Tables, history: History) -> DataFrame:
     """Each loss of a leader's process, step by step, in seconds after it.
 
     detected: the session of the node expired · controller: the next controller was elected, if the node was it ·
-    decided: the controller chose a leader · took_over: that one leads · first_ack: a producer heard yes again.
+    decided: the controller chose a leader, null when it kept the old one · took_over: that one leads ·
+    first_ack: a producer heard yes again.
     """
     return ask(tables, """
         with sessions as (select run, get_json_object(params, '$.owner') as owner, t_us from {transitions}
@@ -108,7 +158,7 @@ def failovers(tables: Tables, history: History) -> DataFrame:
         left join sessions s on s.run = w.run and s.owner = w.leader and s.t_us between w.from_us and w.to_us
         left join controllers c on c.run = w.run and c.t_us between w.from_us and w.to_us
         left join {elections} e on e.run = w.run and e.topic = w.topic and e.partition = w.partition
-             and e.leader >= 0 and e.leader_epoch = w.next_epoch
+             and e.leader >= 0 and e.leader_epoch = w.next_epoch and e.t_us >= w.from_us
         left join acks a on a.run = w.run and a.topic = w.topic and a.partition = w.partition
              and a.t_us >= w.to_us
         where w.how not in ('stepped down', 'paused') and w.to_us > w.from_us
@@ -138,8 +188,8 @@ def isr_churn(tables: Tables, history: History) -> DataFrame:
                count_if(change = 'expanded') as expanded,
                min(s.members) as smallest,
                sum(if(s.members < f.members, coalesce(s.next_us, r.end_us) - s.t_us, 0)) / 1e6 as seconds_below_full
-        from steps s join full_size f using (run, topic, partition) join {runs} r using (run)
-        group by s.run, s.topic, s.partition order by s.run, s.topic, s.partition""")
+        from steps s join full_size f using (run, topic, partition) join {ends} r using (run)
+        group by s.run, s.topic, s.partition order by s.run, s.topic, s.partition""", ends=tables.ends)
 
 
 def replication_lag(tables: Tables, history: History) -> DataFrame:

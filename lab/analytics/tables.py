@@ -21,6 +21,7 @@ from lab.analytics import partitions, places, schemas
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.facts import facts_of
 from lab.analytics.schemas import TABLES
+from lab.experiments.findings import load_end_us
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +48,8 @@ _PLANNING = {
 TRANSITIONS = (
     "became_leader", "became_follower", "replica_stopped", "process_ended", "process_paused", "process_resumed",
     "session_expired", "session_closed", "controller_elected", "segment_deleted", "leader_elected",
-    "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state",
+    "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state", "process_started",
+    "broker_registered", "topic_created", "config_changed",
 )
 """The events that most questions are about: few, so that asking again costs nothing."""
 
@@ -158,6 +160,18 @@ class Tables:
             ))  # fmt: skip
         return self.spark.createDataFrame(rows, schemas.RUNS.ddl())
 
+    @cached_property
+    def ends(self) -> DataFrame:
+        """When each run ended, and its load; a run that told no end (live, killed) ends with its last row."""
+        loads = [(run.name, load_end_us(self.facts[run.name])) for run in self.places if run.journal is not None]
+        rows = self.events.select("run", "t_us").unionByName(self.operations.select("run", "t_us"))
+        ends = self.runs.select("run", "end_us").join(
+            rows.groupBy("run").agg({"t_us": "max"}).withColumnRenamed("max(t_us)", "last_us"), "run", "left").join(
+            self.spark.createDataFrame(loads, "run string, load_end_us bigint"), "run", "left")
+        return self._keep(ends.selectExpr(
+            "run", "coalesce(end_us, last_us) as end_us",
+            "if(load_end_us is null, null, least(load_end_us, end_us, last_us)) as load_end_us"))
+
     # -- operations -------------------------------------------------------------------------
     @cached_property
     def operations(self) -> DataFrame:
@@ -246,10 +260,10 @@ class Tables:
 
     @cached_property
     def elections(self) -> DataFrame:
-        from lab.analytics.timelines import elections
+        from lab.analytics.timelines import OPENINGS, elections
 
         return self._keep(
-            elections(self.with_params(("leader_elected", "partition_offline", "became_leader"), _REPLICA)))
+            elections(self.with_params(("leader_elected", "partition_offline", "became_leader", *OPENINGS), _REPLICA)))
 
     @cached_property
     def group_generations(self) -> DataFrame:

@@ -64,9 +64,23 @@ def _answers(events: DataFrame) -> DataFrame:
         "position")
 
 
+OPENINGS = ("broker_registered", "config_changed")
+"""What may end the time of a partition that has nobody to lead it."""
+
+
 def elections(events: DataFrame) -> DataFrame:
-    """The table `elections`: decisions, and when the chosen one became leader."""
-    decided = events.where("code <> 'became_leader'").selectExpr(
+    """The table `elections`: decisions, and when the chosen one became leader.
+
+    A controller marks the partitions of a dead leader as offline before it elects. Such a mark counts only when it
+    is all that the controller could do: when no election follows, or only after a broker came or a setting changed.
+    """
+    openings = ", ".join(f"'{code}'" for code in OPENINGS)
+    place = "partition by run, p.topic, p.partition order by position"
+    told = events.where("code <> 'became_leader'").selectExpr(
+        "*", f"count_if(code in ({openings})) over (partition by run order by position) as opened").where(
+        f"code not in ({openings})").selectExpr(
+        "*", f"lead(code) over ({place}) = 'leader_elected' and lead(opened) over ({place}) = opened as at_once")
+    decided = told.where("code = 'leader_elected' or not coalesce(at_once, false)").selectExpr(
         "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
         "if(code = 'partition_offline', -1, p.leader) as leader", "coalesce(p.previous, -1) as previous",
         "p.leader_epoch as leader_epoch", "p.isr as isr",

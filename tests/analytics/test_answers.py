@@ -7,9 +7,10 @@ import pyarrow.dataset as dataset
 import pytest
 
 from lab.analytics import queries, replay
+from lab.analytics.simulate import longest_gap
 from tests.analytics import worlds
 
-MAKERS = (worlds.failover, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks)
+MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks)
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +42,23 @@ WANTED = [
     ("inconsistent", "failover", ("label", "number", "offset"), [("p", "8", 8), ("p", "9", 9)]),
     ("stale", "failover", ("process", "last_read", "next_read", "step", "test"),
      [("c", 3, 2, -1, "nonmonotonic-poll"), ("c", 4, 8, 4, "poll-skip")]),
-    ("unavailability", "failover", ("from_us", "to_us", "seconds", "leader", "how", "next_leader"),
-     [(10_000_000, 13_500_000, 3.5, "broker-1", "crash", "broker-2"), (30_000_000, 31_000_000, 1.0, "broker-2", "paused", None)]),
+    ("unavailability", "failover", ("from_us", "to_us", "seconds", "cause", "leader", "how", "next_leader"),
+     [(10_000_000, 13_500_000, 3.5, "no leader", "broker-1", "crash", "broker-2"),
+      (30_000_000, 31_000_000, 1.0, "no leader", "broker-2", "paused", None)]),
+    ("unavailability", "blocked", ("from_us", "to_us", "seconds", "cause", "leader", "how"),
+     [(4_500_000, 8_000_000, 3.5, "waits for ISR", "broker-1", None), (8_000_000, 11_000_000, 3.0, "too few in ISR", "broker-1", None),
+      (20_000_000, 22_000_000, 2.0, "too few in ISR", "broker-1", None), (25_000_000, 27_000_000, 2.0, "waits for ISR", "broker-1", None)]),
+    ("unavailability", "returned", ("from_us", "to_us", "cause", "leader", "how"),
+     [(5_000_000, 6_000_000, "no leader", "broker-1", "paused"), (10_000_000, 14_000_000, "no leader", "broker-1", "power_loss"),
+      (18_000_000, 20_010_000, "no leader", "broker-1", "crash"), (24_000_000, 27_200_000, "no leader", "broker-2", "crash")]),
     ("failovers", "failover", ("leader", "detected", "controller", "decided", "took_over", "first_ack"),
      [("broker-1", 3.0, None, 3.2, 3.5, 4.0)]),
-    ("write_gaps", "failover", ("from_us", "to_us", "seconds"), [(9_900_000, 14_000_000, 4.1)]),
+    ("failovers", "returned", ("leader", "how", "decided", "took_over", "first_ack"),
+     [("broker-1", "power_loss", None, 4.0, 5.0), ("broker-1", "crash", 2.004, 2.01, None), ("broker-2", "crash", 3.1, 3.2, None)]),
+    ("write_gaps", "failover", ("from_us", "to_us", "seconds"), [(16_000_000, 40_000_000, 24.0)]),
+    ("write_gaps", "returned", ("from_us", "to_us", "seconds"), [(15_000_000, 30_000_000, 15.0)]),
+    ("elections", "returned", ("reason", "elections", "never_took_over", "takeover_ms_max"),
+     [("broker gone", 2, 0, 100.0), ("new", 1, 0, 100.0), ("no replica of the ISR is alive", 1, 0, None)]),
     ("elections", "failover", ("reason", "elections", "never_took_over", "takeover_ms_p50", "takeover_ms_max"),
      [("broker gone", 1, 0, 300.0, 300.0), ("new", 1, 0, 100.0, 100.0)]),
     ("isr_churn", "failover", ("shrunk", "expanded", "smallest", "seconds_below_full"), [(1, 1, 2, 6.8)]),
@@ -62,7 +75,7 @@ WANTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "run", "columns", "wanted"), WANTED, ids=[one[0] for one in WANTED])
+@pytest.mark.parametrize(("name", "run", "columns", "wanted"), WANTED, ids=["-".join(one[:2]) for one in WANTED])
 def test_an_answer_is_the_one_counted_by_hand(written, name, run, columns, wanted):
     found = rows(written, name, run, *columns)
     assert len(found) == len(wanted), found
@@ -90,19 +103,29 @@ def test_plain_sql_over_the_parquet_files_gives_the_numbers_of_the_report(spark,
     def one(statement):
         return [tuple(row) for row in spark.sql(statement).collect()]
 
-    assert one("""select label, number, offset from sends s where kind = 'ok' and not exists
+    assert one("""select label, number, offset from sends s where run = 'failover' and kind = 'ok' and not exists
                   (select * from polls p where p.run = s.run and p.label = s.label and p.number = s.number) order by label, number""") == [
         (row["label"], row["number"], row["offset"]) for row in told["lost"]]
     assert one("select label, number, count(distinct offset) - 1 as more from polls group by all having more > 0") == [
         (row["label"], row["number"], 1) for row in told["duplicated"]]
-    assert one("select reason, count(*) as n, max(took_over_us - t_us) / 1e3 from elections group by reason order by reason") == [
+    assert one("select reason, count(*) as n, max(took_over_us - t_us) / 1e3 from elections where run = 'failover' group by reason order by reason") == [
         (row["reason"], row["elections"], row["takeover_ms_max"]) for row in told["elections"]]
-    assert one("select count_if(change = 'shrunk'), count_if(change = 'expanded'), min(size(isr)) from isr_changes") == [
+    assert one("select count_if(change = 'shrunk'), count_if(change = 'expanded'), min(size(isr)) from isr_changes where run = 'failover'") == [
         (row["shrunk"], row["expanded"], row["smallest"]) for row in told["isr_churn"]]
     sends, polls = (dataset.dataset(out / name, partitioning="hive").to_table().to_pylist() for name in ("sends", "polls"))
-    acked = {(row["run"], row["label"], row["number"]) for row in sends if row["kind"] == "ok"}
+    acked = {(row["run"], row["label"], row["number"]) for row in sends if row["kind"] == "ok" and row["run"] == "failover"}
     seen = {(row["run"], row["label"], row["number"]) for row in polls}
     assert len(acked - seen) == sum(row["lost"] for row in told["receipt"]) == 3
     assert len(acked) == sum(row["acked"] for row in told["receipt"])
     report = (out / "report.html").read_text()
     assert "lost-write" in report and "broker gone" in report
+
+
+def test_a_sweep_counts_the_silence_at_the_end_of_the_load_as_the_answer_does():
+    operations = [{"op": "send", "kind": kind, "t": t, "topic": "orders", "partition": 0} for kind, t in
+                  (("invoke", 1_000_000), ("ok", 1_500_000), ("ok", 40_000_000))]
+    facts = {"began_us": 500_000, "end_us": 45_000_000, "scenario": {"duration": "30s"}, "steps": [{"seq": 1, "t_us": 20_000_000}]}
+    assert longest_gap(operations, facts) == 29.0
+    assert longest_gap(operations, facts | {"steps": [{"seq": 1, "t_us": 32_000_000}]}) == 30.5
+    assert longest_gap(operations, facts | {"scenario": None}) == 38.5
+    assert longest_gap([], facts) is None

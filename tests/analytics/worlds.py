@@ -13,11 +13,12 @@ PLACE = {"topic": "orders", "partition": 0}
 Rows = list[tuple[Any, ...]]
 
 
-def write(home: Path, name: str, end_s: float, events: Rows = (), operations: Rows = ()) -> Path:
+def write(home: Path, name: str, end_s: float | None, events: Rows = (), operations: Rows = ()) -> Path:
     """A run: events as (seconds, node, code, params[, cause, seq]), operations as (seconds, process, kind, op, fields)."""
     run = home / name
     run.mkdir()
-    (run / "run.json").write_bytes(orjson.dumps({"format": 1, "name": name, "kind": "simulated", "seed": 1, "end_us": round(end_s * 1e6)}))
+    (run / "run.json").write_bytes(orjson.dumps({"format": 1, "name": name, "kind": "simulated", "seed": 1}
+                                       | ({} if end_s is None else {"end_us": round(end_s * 1e6)})))
     lines = [[event[5] if len(event) > 5 else seq, round(event[0] * 1e6), event[1], event[2], event[4] if len(event) > 4 else 0, event[3]]
              for seq, event in enumerate(events, 1)]
     (run / "journal.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
@@ -64,6 +65,41 @@ def failover(home: Path) -> Path:
         (20, "c", "ok", "commit", {"id": "c1", "group": "billing", "offsets": [["orders", 0, 9]]}),
     ]
     return write(home, "failover", 40, events, operations)
+
+
+def blocked(home: Path) -> Path:
+    """Two must be in the ISR. Both followers fall silent and are removed, one comes back; for two seconds three must be."""
+    elected = {**PLACE, "leader": 1, "previous": -1, "leader_epoch": 0, "isr": [1, 2, 3], "replicas": [1, 2, 3], "reason": "new"}
+    wanted = {"resource": "topic", "name": "orders", "key": "min.insync.replicas"}
+    return write(home, "blocked", 30, [
+        (1, "broker-1", "topic_created", {"topic": "orders", "partitions": 1, "configs": {"min.insync.replicas": "2"}}),
+        (2, "broker-1", "leader_elected", elected), (2.1, "broker-1", "became_leader", {**PLACE, "leader_epoch": 0, "leo": 0}),
+        (8, "broker-1", "isr_shrunk", {**PLACE, "isr": [1], "removed": [2, 3], "reason": "no fetch", "lag_ms": {"2": 3000, "3": 3500}, "leader_epoch": 0}),
+        (11, "broker-1", "isr_expanded", {**PLACE, "isr": [1, 2], "added": [2], "leader_epoch": 0}),
+        (20, "broker-1", "config_changed", {**wanted, "value": "3"}), (22, "broker-1", "config_changed", {**wanted, "value": None}),
+        (25, "broker-2", "process_ended", {"how": "crash"}),
+        (27, "broker-1", "isr_shrunk", {**PLACE, "isr": [1], "removed": [2], "reason": "broker gone", "lag_ms": {}, "leader_epoch": 0}),
+    ])
+
+
+def returned(home: Path) -> Path:
+    """A leader that is paused, dies and leads again in the same epoch, without a word from the controller; then two elections."""
+    def elected(seconds: float, leader: int, epoch: int, reason: str) -> tuple[Any, ...]:
+        return seconds, "broker-3", "leader_elected", {**PLACE, "leader": leader, "previous": -1, "leader_epoch": epoch, "isr": [1, 2], "reason": reason}
+
+    def led(seconds: float, broker: int, epoch: int) -> tuple[Any, ...]:
+        return seconds, f"broker-{broker}", "became_leader", {**PLACE, "leader_epoch": epoch, "leo": 0}
+
+    def offline(seconds: float, epoch: int) -> tuple[Any, ...]:
+        return seconds, "broker-3", "partition_offline", {**PLACE, "isr": [2], "leader_epoch": epoch}
+
+    return write(home, "returned", None, [
+        elected(2, 1, 0, "new"), led(2.1, 1, 0), (5, "broker-1", "process_paused", {}), (6, "broker-1", "process_resumed", {}),
+        (10, "broker-1", "process_ended", {"how": "power_loss"}), led(14, 1, 0), (18, "broker-1", "process_ended", {"how": "crash"}),
+        offline(20, 1), elected(20.004, 2, 2, "broker gone"), led(20.01, 2, 2), (24, "broker-2", "process_ended", {"how": "crash"}),
+        offline(25, 3), (27, "broker-3", "broker_registered", {"broker": 2}), elected(27.1, 2, 4, "broker gone"), led(27.2, 2, 4),
+        (30, "broker-1", "process_started", {"incarnation": 2}),
+    ], [sent(3, "invoke", "p", [[0, 1]]), sent(3.5, "ok", "p", [[0, 1]], 0), sent(15, "ok", "p", [[1, 1]], 1)])
 
 
 def rebalances(home: Path) -> Path:
