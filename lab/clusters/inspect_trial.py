@@ -17,10 +17,9 @@ from broker_core.metadata.configs import BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
 from lab.clusters import checks, inspect_config
 from lab.clusters.checks import SpecError
-from lab.clusters.spec import check_client_settings
+from lab.clusters.spec import LOAD, check_client_settings
 from lab.clusters.vocabulary import check_command
 
-LOAD = {"rate": float, "size": int, "keys": int}  # what a built-in producer does, beside Kafka's settings
 CHANGES = ("alter_config", "set_client")
 
 

@@ -20,12 +20,11 @@ from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.roles import controller, followers_of, leader_of
-from lab.clusters.spec import ClientSpec, RunSpec, check_client_settings, client_from_dict
+from lab.clusters.spec import LOAD, ClientSpec, RunSpec, check_client_settings, client_from_dict
 from lab.clusters.vocabulary import check_command
 from lab.faults.commands import FaultCommands
 
 OPERATOR = "operator"
-LOAD = ("rate", "size", "keys")
 
 
 class LabOperator(FaultCommands):
@@ -162,7 +161,7 @@ class LabOperator(FaultCommands):
         changed = replace(client, settings=dict(client.settings))
         for key, value in command["set"].items():
             if key in LOAD and value is not None:
-                setattr(changed, key, float(value) if key == "rate" else int(value))
+                setattr(changed, key, LOAD[key](value))
             elif value is None:
                 changed.settings.pop(key, None)
             else:

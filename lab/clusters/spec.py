@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -105,6 +106,8 @@ class ClientSpec:
 
 
 CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
+LOAD: dict[str, Callable[[Any], float]] = {"rate": float, "size": int, "keys": int}
+"""What a built-in producer does, beside Kafka's settings; it changes while the client runs."""
 
 
 @dataclass(slots=True)

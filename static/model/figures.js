@@ -90,3 +90,13 @@ export function shortCrc(crc) {
   if (crc === null || crc === undefined) return "";
   return (Number(crc) >>> 0).toString(16).padStart(8, "0").slice(-4);
 }
+
+/** The checksum of a replica's last batch, and whether any of its last batches is another one than the leader has there. */
+export function fingerprint(partition, id) {
+  const own = partition.logs[id]?.tail ?? [];
+  const last = own[own.length - 1];
+  if (!last || last[2] === null) return null;
+  const theirs = new Map((partition.logs[partition.leader]?.tail ?? []).map(([base, end, crc]) => [`${base}-${end}`, crc]));
+  const differs = own.some(([base, end, crc]) => crc !== null && (theirs.get(`${base}-${end}`) ?? crc) !== crc);
+  return { text: `#${shortCrc(last[2])}`, differs };
+}

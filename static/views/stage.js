@@ -6,7 +6,7 @@
  */
 import { FILTERS } from "../i18n/format.js";
 import { byNumber } from "../model/names.js";
-import { lag, shortCrc } from "../model/figures.js";
+import { fingerprint, lag } from "../model/figures.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { pipelineStrip } from "./pipeline.js";
@@ -70,15 +70,6 @@ function cells(log, range, lit, x, y, tall) {
     found.push(h("line", { key: "hw", class: "hw", x1: at, x2: at, y1: y - 2, y2: y + tall - 2 }));
   }
   return found;
-}
-
-/** The checksum of a replica's last batch, and whether the leader's batch at that place has another. */
-function fingerprint(partition, id) {
-  const tail = partition.logs[id]?.tail;
-  const own = tail?.[tail.length - 1];
-  if (!own || own[2] === null) return null;
-  const theirs = (partition.logs[partition.leader]?.tail ?? []).find(([base, last]) => base === own[0] && last === own[1]);
-  return { text: `#${shortCrc(own[2])}`, differs: Boolean(theirs && theirs[2] !== null && theirs[2] !== own[2]) };
 }
 
 function replicaRow(view, box, number, index, tall) {

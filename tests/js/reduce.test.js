@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
+import { fingerprint, lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
 import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { advice } from "../../static/model/coach.js";
 
@@ -129,4 +129,11 @@ test("the next thing to try leads from a topic to a kill to a restart", () => {
   assert.deepEqual(step(moved).command, { do: "restart", broker: 1 });
   const offline = reduce(dead, [event("partition_offline", "broker-2", { topic: "orders", partition: 0, isr: [1], leader_epoch: 1 })]);
   assert.equal(step(offline).key, "coach.offline");
+});
+
+test("a replica differs when any batch of its end is not the leader's, not the last one alone", () => {
+  const log = (...crcs) => ({ tail: crcs.map((crc, index) => [index, index, crc, 80]) });
+  const partition = { leader: 1, logs: { 1: log(10, 11, 12), 2: log(10, 99, 12), 3: log(10, 11), 4: log(10, null), 5: { tail: [] } } };
+  assert.deepEqual([1, 2, 3, 4, 5].map((id) => fingerprint(partition, id)?.differs), [false, true, false, undefined, undefined]);
+  assert.equal(fingerprint(partition, 3).text, `#${shortCrc(11)}`);
 });

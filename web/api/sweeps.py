@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -22,7 +23,7 @@ from web.api.work import jobs
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
-MOST_CELLS, MOST_SEEDS, MOST_RUNS = 100, 1000, 10_000
+MOST_SEEDS, MOST_RUNS = 1000, 10_000
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered", "runs_with_loss")
 NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, "max_gap_s": None, "worst_seed": None}
 
@@ -76,11 +77,9 @@ def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
     shipped(asked_for.scenario)
     seeds = _seeds(asked_for.seeds)
     keys = {key: list(dict.fromkeys(_written(value) for value in values)) for key, values in asked_for.grid.items()}
-    count = 1
-    for values in keys.values():
-        count *= len(values)
-    if count > MOST_CELLS or count * len(seeds) > MOST_RUNS:
-        raise Problem(422, f"{count:,} cells with {len(seeds):,} seeds are too many: {MOST_CELLS} cells and "
+    count = prod(map(len, keys.values()))
+    if count > grid.MOST_CELLS or count * len(seeds) > MOST_RUNS:
+        raise Problem(422, f"{count:,} cells with {len(seeds):,} seeds are too many: {grid.MOST_CELLS} cells and "
                            f"{MOST_RUNS:,} runs are the most", "grid")  # fmt: skip
     try:
         cells = grid.cells(asked_for.scenario, keys)
