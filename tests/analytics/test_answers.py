@@ -7,7 +7,6 @@ import pyarrow.dataset as dataset
 import pytest
 
 from lab.analytics import queries, replay
-from lab.analytics.simulate import longest_gap
 from tests.analytics import worlds
 
 MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks)
@@ -119,13 +118,3 @@ def test_plain_sql_over_the_parquet_files_gives_the_numbers_of_the_report(spark,
     assert len(acked) == sum(row["acked"] for row in told["receipt"])
     report = (out / "report.html").read_text()
     assert "lost-write" in report and "broker gone" in report
-
-
-def test_a_sweep_counts_the_silence_at_the_end_of_the_load_as_the_answer_does():
-    operations = [{"op": "send", "kind": kind, "t": t, "topic": "orders", "partition": 0} for kind, t in
-                  (("invoke", 1_000_000), ("ok", 1_500_000), ("ok", 40_000_000))]
-    facts = {"began_us": 500_000, "end_us": 45_000_000, "scenario": {"duration": "30s"}, "steps": [{"seq": 1, "t_us": 20_000_000}]}
-    assert longest_gap(operations, facts) == 29.0
-    assert longest_gap(operations, facts | {"steps": [{"seq": 1, "t_us": 32_000_000}]}) == 30.5
-    assert longest_gap(operations, facts | {"scenario": None}) == 38.5
-    assert longest_gap([], facts) is None

@@ -5,7 +5,7 @@ import { Past } from "../../static/time/past.js";
 import { Clock } from "../../static/time/clock.js";
 import { Story, TOLD_ONLY } from "../../static/model/story.js";
 import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
-import { brokerChoices, commandsOf, difference, subjectsOf, treeOf, trialOf } from "../../static/model/fork.js";
+import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
 import { Tour } from "../../static/model/tour.js";
 import { firstLost, lossOf } from "../../static/model/causes.js";
 import { figures, judgement, placesOf } from "../../static/views/receipt.js";
@@ -152,30 +152,6 @@ test("choices of a fork become commands: settings before faults", () => {
   assert.deepEqual(commandsOf({ protection: "maximal_isr" }, { ...state, cluster: { protections: {} } }, "orders"), [{ do: "set_protection", set: { maximal_isr: false } }]);
   assert.deepEqual(commandsOf({ protection: "maximal_isr" }, { ...state, cluster: { protections: { maximal_isr: false } } }, "orders"), [{ do: "set_protection", set: { maximal_isr: true } }]);
   assert.deepEqual(brokerChoices(state.brokers[2]), ["restart"]);
-});
-
-test("free settings of a fork are one command for each client, topic and broker", () => {
-  const state = {
-    brokers: { 1: { state: "running" }, 2: { state: "stopped" }, 3: { state: "running" } }, topics: { orders: {}, __consumer_offsets: {} },
-    clients: { "producer-orders": { kind: "producer", state: "running" }, reader: { kind: "consumer", state: "stopped" } },
-  };
-  assert.deepEqual(subjectsOf(state), ["client:producer-orders", "client:reader", "topic:orders", "brokers", "broker:1", "broker:3"]);
-  const rows = [
-    { subject: "client:producer-orders", name: " enable.idempotence ", value: "false" }, { subject: "client:producer-orders", name: "linger.ms", value: "" },
-    { subject: "topic:orders", name: "flush.messages", value: "1" }, { subject: "brokers", name: "log.flush.interval.messages", value: "1" },
-    { subject: "broker:3", name: "num.io.threads", value: "2" }, { subject: "topic:orders", name: "", value: "7" },
-  ];
-  const choices = { acks: "all", "min.insync.replicas": "1", links: "cut" };
-  assert.deepEqual(commandsOf(choices, state, "orders", { number: "2", rows }), [
-    { do: "set_client", name: "producer-orders", set: { acks: "all", "enable.idempotence": "false", "linger.ms": null } },
-    { do: "alter_config", topic: "orders", set: { "min.insync.replicas": "1", "flush.messages": "1" } },
-    { do: "alter_config", broker: 1, set: { "log.flush.interval.messages": "1" } },
-    { do: "alter_config", broker: 3, set: { "log.flush.interval.messages": "1", "num.io.threads": "2" } },
-    { do: "partition_link", between: ["leader_of:orders-2", "followers_of:orders-2"] },
-  ]);
-  const given = { choices: { acks: "0" }, state, topic: "orders", rows };
-  assert.deepEqual(trialOf(rows[0], given), { do: "set_client", name: "producer-orders", set: { acks: "0", "enable.idempotence": "false", "linger.ms": null } });
-  assert.equal(trialOf(rows[5], given), null);
 });
 
 test("two branches differ where a fact differs, whatever the order of an ISR", () => {
