@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import RequestFactory
 
 from web.messages import LANGUAGES
-from web.pages.limits import blocks, not_modelled, told
+from web.pages.limits import not_modelled, page_of, told
 
 
 def test_both_languages_say_the_same_number_of_things() -> None:
-    shapes = [[(one["kind"], len(one.get("rows", ()))) for one in told(language)] for language in LANGUAGES]
+    shapes = [re.findall(r"<(h1|h2|p|table|tr)>", told(language).html) for language in LANGUAGES]
     assert shapes[0] == shapes[1]
-    assert sum(rows for _, rows in shapes[0]) >= 12 and {"h1", "h2", "p", "table"} == {kind for kind, _ in shapes[0]}
+    assert shapes[0].count("tr") >= 12 and {"h1", "h2", "p", "table", "tr"} == set(shapes[0])
 
 
 @pytest.mark.parametrize(("language", "title"), [("en", "What is not modelled"), ("ko", "모델에 없는 것")], ids=LANGUAGES)
 def test_the_page_is_in_the_readers_language_and_leads_to_rest(language: str, title: str) -> None:
     answer = not_modelled(RequestFactory().get("/not-modelled/", headers={"accept-language": language}))
     page = answer.content.decode()
-    assert answer.status_code == 200 and f"<h1>{title}</h1>" in page
+    assert answer.status_code == 200 and f"<h1>{title}</h1>" in page and f"<title>{title}</title>" in page
     assert "<code>cleanup.policy=compact</code>" in page and 'href="/api/docs"' in page
-    assert "<script" not in page and "http://" not in page and "https://" not in page
+    assert "<script" not in page and "http://" not in page and "https://" not in page and "style=" not in page
 
 
 def test_text_is_escaped_and_code_is_code() -> None:
-    assert blocks("a <b> & `c<d>`")[0]["text"] == "a &lt;b&gt; &amp; <code>c&lt;d&gt;</code>"
-    assert blocks("| x | y |\n|---|---|\n| 1 | |")[0] == {"kind": "table", "head": ["x", "y"], "rows": [["1", ""]]}
+    assert page_of("a <b> & `c<d>`").html == "<p>a &lt;b&gt; &amp; <code>c&lt;d&gt;</code></p>\n"
+
+
+@pytest.mark.parametrize("text", ["<script>x</script>", "a <img src=x onerror=y> b", "[x](javascript:alert)", "![x](y.png)"])
+def test_nothing_of_the_text_becomes_markup_that_acts(text: str) -> None:
+    assert not re.search(r"<(script|img)|href=.javascript", page_of(text).html)
+
+
+def test_cells_that_head_say_what_and_alignment_needs_no_style() -> None:
+    html = page_of("| x | y |\n|---|--:|\n| 1 | a \\| b |").html.replace("\n", "")
+    assert '<th scope="col">x</th><th scope="col">y</th>' in html
+    assert '<th scope="row">1</th><td>a | b</td>' in html

@@ -1,63 +1,82 @@
 """What is not modelled, as a page of the lab: `docs/not-modelled.md` in the reader's language, without the network.
 
-The text is Markdown of the plainest kind: headings, paragraphs, tables, `code`. Anything else would show as written.
+markdown-it-py reads the text as CommonMark with tables. Raw HTML is shown as written, pictures are no pictures, and no
+element carries a style: the page's policy allows none of them.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from web.language import language_of
 from web.messages import catalogue
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-CODE = re.compile(r"`([^`]+)`")
+READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-def inline(text: str) -> SafeString:
-    """Text with `code`, escaped."""
-    return mark_safe(CODE.sub(r"<code>\1</code>", escape(text)))
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The text of the first heading, and the whole as HTML that is safe to show."""
+
+    title: str
+    html: SafeString
 
 
-def cells(line: str) -> list[SafeString]:
-    """The cells of a table's row."""
-    return [inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
+def page_of(text: str) -> Page:
+    """Markdown as a page."""
+    tokens = READER.parse(text)
+    headings = (inside.content for opening, inside in pairwise(tokens) if opening.type == "heading_open")
+    for row in _rows(tokens):
+        _name_cells(row)
+    # The renderer escapes all text, and with html=False no token holds markup of the document.
+    return Page(next(headings, ""), mark_safe(READER.renderer.render(tokens, READER.options, {})))
 
 
-def blocks(text: str) -> list[dict[str, Any]]:
-    """Headings, paragraphs and tables: `{"kind": h1 | h2 | p, "text"}` or `{"kind": "table", "head", "rows"}`."""
-    found: list[dict[str, Any]] = []
-    for part in re.split(r"\n{2,}", text.strip()):
-        lines = part.split("\n")
-        if part.startswith("|"):
-            found.append({"kind": "table", "head": cells(lines[0]), "rows": [cells(line) for line in lines[2:]]})
-        elif part.startswith("#"):
-            marks, _, title = part.partition(" ")
-            found.append({"kind": f"h{len(marks)}", "text": inline(title)})
-        else:
-            found.append({"kind": "p", "text": inline(" ".join(lines))})
-    return found
+def _rows(tokens: list[Token]) -> Iterator[list[Token]]:
+    """The tokens that open and close cells, row by row."""
+    row: list[Token] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            row = []
+        elif token.type == "tr_close":
+            yield row
+        elif token.tag in ("th", "td"):
+            row.append(token)
+
+
+def _name_cells(row: list[Token]) -> None:
+    """A heading cell says what it heads: its column, or as the first of a row that row."""
+    for index, token in enumerate(row):
+        token.attrs.pop("style", None)
+        scope = "col" if token.tag == "th" else "row"
+        if token.tag == "th" or index < 2:
+            token.tag = "th"
+            if token.nesting == 1:
+                token.attrSet("scope", scope)
 
 
 @cache
-def told(language: str) -> list[dict[str, Any]]:
+def told(language: str) -> Page:
     """The page in a language; in English where there is no other."""
     own = DOCS / f"not-modelled.{language}.md"
-    return blocks((own if own.is_file() else DOCS / "not-modelled.md").read_text("utf-8"))
+    return page_of((own if own.is_file() else DOCS / "not-modelled.md").read_text("utf-8"))
 
 
 @require_GET
 def not_modelled(request: HttpRequest) -> HttpResponse:
     """The page."""
     language = language_of(request)
-    context = {"language": language, "blocks": told(language), "words": catalogue(language)["page"]}
+    context = {"language": language, "page": told(language), "words": catalogue(language)["page"]}
     return render(request, "limits.html", context)
