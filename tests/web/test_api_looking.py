@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from tests.web.test_api import Rest, produced, refused, rest
+from tests.web.live_rest import Rest, produced, refused, rest
 
 __all__ = ["rest"]
 

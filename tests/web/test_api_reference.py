@@ -1,0 +1,75 @@
+"""What can be looked up over REST, the page of operations, and who may ask what."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+
+import pytest
+from tests.web.live_rest import Rest, refused, rest
+
+from broker_core.kernel.events import REGISTRY
+from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from lab.clusters.vocabulary import KINDS
+
+__all__ = ["rest"]
+
+
+def test_settings_events_and_commands_are_all_listed(rest: Rest) -> None:
+    settings = rest.get("settings").json
+    assert settings["total"] == len(settings["items"]) == len(BROKER_SETTINGS) + len(TOPIC_SETTINGS)
+    (one,) = rest.get("settings?name=min.insync.replicas&of=topic").json["items"]
+    assert (one["default"], one["broker_settings"]) == ("1", ["min.insync.replicas"])
+    assert rest.get("settings?limit=2&offset=1").json["items"] == settings["items"][1:3]
+    events = rest.get("events-registry").json["items"]
+    assert {row["code"]: row["params"] for row in events} == {code.name: code.params for code in REGISTRY.values()}
+    assert [row["do"] for row in rest.get("commands").json["items"]] == [*KINDS, "time"]
+
+
+def test_the_page_of_operations_needs_nothing_from_elsewhere(rest: Rest) -> None:
+    page = rest.get("docs")
+    text = page.body.decode()
+    for path, methods in rest.get("openapi.json").json["paths"].items():
+        assert path in text and len(methods) > 0
+    assert "<script" not in text and " style=" not in text
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert rest.get("docs.css").media == "text/css"
+
+
+# -- who may ask ----------------------------------------------------------------------------
+def test_a_page_of_another_origin_changes_nothing(rest: Rest) -> None:
+    command = {"do": "stop_all_faults"}
+    refused(rest.post("labs/lab/commands", command, Origin="http://evil.example"), 403, "Origin")
+    refused(rest.post("labs/lab/commands", command, Origin="null"), 403, "Origin")
+    refused(rest.post("labs/lab/commands", command, Sec_Fetch_Site="same-site"), 403, "Sec-Fetch-Site")
+    assert rest.post("labs/lab/commands", command, Origin=rest.url.rstrip("/"), Sec_Fetch_Site="same-origin").status == 200
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        refused(rest.post("labs/lab/commands", command, Content_Type=kind), 415, "Content-Type")
+
+
+def test_another_host_name_is_refused_and_a_forwarded_request_needs_the_token(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(rest.get("labs", Host="evil.example"), 421, "Host")
+    refused(rest.get("labs", X_Forwarded_For="198.51.100.7"), 401, "Authorization")
+    monkeypatch.setenv("BROKERLAB_TOKEN", "s3cret")
+    refused(rest.get("labs", X_Forwarded_For="198.51.100.7", Authorization="Bearer other"), 401, "Authorization")
+    assert rest.get("labs", X_Forwarded_For="198.51.100.7", Authorization="Bearer s3cret").status == 200
+
+
+def test_what_is_too_large_is_not_read(rest: Rest) -> None:
+    host, port = rest.url.removeprefix("http://").rstrip("/").split(":")
+    for headers, pieces in (({"Content-Length": "2097153"}, 0), ({"Transfer-Encoding": "chunked"}, 33)):
+        socket = HTTPConnection(host, int(port), timeout=20)
+        socket.putrequest("POST", "/api/labs/lab/commands")
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            socket.putheader(name, value)
+        socket.endheaders()
+        for _ in range(pieces):
+            socket.send(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        answer = socket.getresponse()
+        assert (answer.status, json.loads(answer.read())["place"]) == (413, "body")
+        socket.close()
+
+
+def test_addresses_and_methods_that_are_none_are_problems_too(rest: Rest) -> None:
+    refused(rest.get("nowhere"), 404, None)
+    assert refused(rest.call("PUT", "labs"), 405, None)["type"] == "/api/problems#wrong-method"
