@@ -69,8 +69,24 @@ export function lag(state, group) {
   return sum;
 }
 
-/** The batches of a partition offset by offset: [{base, last, bytes, replicas: {broker: crc}, differs}]. */
+/**
+ * The log of the leader while there is one: what stands beyond its end on another replica is on no leader, and is cut
+ * off as soon as that replica follows.
+ *
+ *     leader  0 1 2            log end 3
+ *     other   0 1 2 3 4        3 and 4 are not on the leader
+ */
+export const leadingLog = (partition) => (partition.leader >= 0 ? partition.logs[partition.leader] ?? null : null);
+
+/** Whether `leader` (a log) has something else than the batch [base, last] there, or nothing. */
+function lacks(leader, { base, last }) {
+  if (base >= leader.leo) return true;
+  return (leader.tail ?? []).some(([from, to]) => from <= last && to >= base && (from !== base || to !== last));
+}
+
+/** The batches of a partition offset by offset: [{base, last, bytes, replicas: {broker: crc}, differs, absent}]; `absent`: not on the leader. */
 export function ledger(partition, limit = 9) {
+  const leader = leadingLog(partition);
   const found = new Map();
   for (const [broker, log] of Object.entries(partition.logs)) {
     for (const [base, last, crc, bytes] of log.tail ?? []) {
@@ -82,7 +98,9 @@ export function ledger(partition, limit = 9) {
       line.replicas[broker] = crc;
     }
   }
-  return [...found.values()].sort((left, right) => right.base - left.base || right.last - left.last).slice(0, limit);
+  const lines = [...found.values()].sort((left, right) => right.base - left.base || right.last - left.last).slice(0, limit);
+  for (const line of lines) line.absent = leader !== null && !(partition.leader in line.replicas) && lacks(leader, line);
+  return lines;
 }
 
 /** A checksum as people compare it: its last four hexadecimal digits. */

@@ -6,6 +6,9 @@ import { segments } from "./levers.js";
 import { badge } from "./tabs/common.js";
 import { h } from "./patch.js";
 
+/** How far a replica is behind the leader; one that has more than the leader is ahead. */
+const behind = (n, words) => (n < 0 ? `⊘ ${words.t("ledger.ahead", { n: -n })}` : count(n));
+
 function replicas({ chosenPartition: partition, words }) {
   const ahead = leaderLog(partition)?.leo ?? 0;
   return h("table", { key: "replicas", class: "partitions small" },
@@ -15,7 +18,7 @@ function replicas({ chosenPartition: partition, words }) {
       const log = partition.logs[id];
       const role = partition.leader === id ? ["★", "stage.legend.leader"] : partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
       return h("tr", { key: id }, h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")), h("td", { class: partition.isr.includes(id) ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
-        h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"), h("td", { class: "number" }, log ? count(Math.max(0, ahead - log.leo)) : "–"));
+        h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"), h("td", { class: `number${log && log.leo > ahead ? " absent" : ""}` }, log ? behind(ahead - log.leo, words) : "–"));
     })));
 }
 
@@ -25,6 +28,12 @@ function batchCell(line, id, words) {
   return h("td", { key: id, class: `crc ${there ? "" : "hole"}${line.differs ? " differs" : ""}` }, there ? `${line.differs ? "≠" : ""}${shortCrc(line.replicas[id])}` : h("span", { "aria-label": label, role: "img" }, "┄"));
 }
 
+function stateOf(line, hw, words) {
+  if (line.absent) return `⊘ ${words.t("ledger.absent")}`;
+  if (line.differs) return `≠ ${words.t("ledger.differs")}`;
+  return line.last < hw ? `■ ${words.t("ledger.committed")}` : `□ ${words.t("ledger.waiting")}`;
+}
+
 function batches({ chosenPartition: partition, words, showBytes }) {
   const lines = ledger(partition);
   if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.empty"));
@@ -32,11 +41,12 @@ function batches({ chosenPartition: partition, words, showBytes }) {
   return [
     h("table", { key: "batches", class: "partitions small batches" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
-      h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.differs ? "offline" : "" },
+      h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.absent ? "astray" : line.differs ? "offline" : "" },
         h("th", { scope: "row" }, h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) }, line.base === line.last ? count(line.base) : `${count(line.base)}–${count(line.last)}`)), h("td", { class: "number" }, count(line.bytes)),
         partition.replicas.map((id) => batchCell(line, id, words)),
-        h("td", {}, line.differs ? `≠ ${words.t("ledger.differs")}` : line.last < hw ? `■ ${words.t("ledger.committed")}` : `□ ${words.t("ledger.waiting")}`))))),
+        h("td", { class: line.absent ? "absent" : null }, stateOf(line, hw, words)))))),
     h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
+    lines.some((line) => line.absent) && h("p", { key: "absent", class: "hint" }, h("b", { class: "absent" }, `⊘ ${words.t("ledger.absent")}`), `: ${words.t("ledger.absent.hint")}`),
   ];
 }
 

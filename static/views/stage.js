@@ -6,7 +6,7 @@
  */
 import { FILTERS } from "../i18n/format.js";
 import { byNumber } from "../model/names.js";
-import { fingerprint, lag } from "../model/figures.js";
+import { fingerprint, lag, leadingLog } from "../model/figures.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { pipelineStrip } from "./pipeline.js";
@@ -55,10 +55,18 @@ function cellText(offset, end) {
   return end > 9999 ? `·${String(offset % 1000).padStart(3, "0")}` : String(offset);
 }
 
-function cells(log, range, lit, x, y, tall) {
+/** What an offset is on a replica; `end`: that of the leader's log. */
+export function cellKind(offset, log, end) {
+  if (offset < log.start) return "gone";
+  if (offset >= log.leo) return "hole";
+  if (offset >= end) return "astray";
+  return offset < log.hw ? "committed" : "waiting";
+}
+
+function cells(log, end, range, lit, x, y, tall) {
   const found = [];
   for (let offset = range.first; offset < range.end; offset += 1) {
-    const kind = offset < log.start ? "gone" : offset >= log.leo ? "hole" : offset < log.hw ? "committed" : "waiting";
+    const kind = cellKind(offset, log, end);
     const left = x + (offset - range.first) * CELL;
     found.push(h("rect", { key: `c${offset}`, class: `cell ${kind}${offset === lit ? " lit" : ""}`, "data-cell": offset === lit ? offset : null, x: left + 0.5, y: y + 0.5, width: CELL - 2, height: tall - 5, rx: 2 }));
     if (kind !== "hole" && kind !== "gone") {
@@ -90,7 +98,7 @@ function replicaRow(view, box, number, index, tall) {
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 2, width: box.w - 18, height: tall - 1, rx: 4 }),
     h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
     h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
-    mine ? cells(log, windowOf(partition, room), name === chosen ? view.litOffset : null, x, y, tall) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
+    mine ? cells(log, leadingLog(partition)?.leo ?? Infinity, windowOf(partition, room), name === chosen ? view.litOffset : null, x, y, tall) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
     print && h("text", { class: `print${print.differs ? " differs" : ""}`, x: box.x + box.w - 10, y: base }, print.differs ? `≠ ${print.text}` : print.text));
 }
 
@@ -211,6 +219,7 @@ export function stage(view, width, height) {
   return [
     h("defs", { key: "defs" },
       h("pattern", { id: "hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 })),
+      h("pattern", { id: "astray", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(-45)" }, h("line", { class: "astray-line", x1: 0, y1: 0, x2: 0, y2: 5 })),
       h("pattern", { id: "dots", width: 10, height: 10, patternUnits: "userSpaceOnUse" }, h("circle", { class: "hatch-dot", cx: 3, cy: 3, r: 1.3 }))),
     h("g", { key: "ways" }, ways(view, scene)),
     h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
@@ -236,7 +245,7 @@ export function stageText(view) {
 export function legend({ words }) {
   const entry = (kind, key, sign) => h("span", { key, class: "legend-entry" }, h("i", { class: `legend-sign ${kind}`, "aria-hidden": "true" }, sign), words.t(key));
   return [
-    entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
+    entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"), entry("astray", "stage.legend.absent", "⊘"),
     entry("bar", "stage.legend.hw"), entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
   ];
 }

@@ -28,12 +28,12 @@ export function timeFacts(view) {
   const speed = clock.live ? clock.cluster.speed : clock.speed;
   const choices = SPEEDS.includes(speed) ? SPEEDS : [speed, ...SPEEDS].sort((a, b) => b - a);
   return [
-    h("output", { key: "now", class: "now" }, words.t("time.now", { t: seconds(clock.viewedTime) })),
+    h("span", { key: "now", class: "moment-facts" }, h("output", { class: "now" }, words.t("time.now", { t: seconds(clock.viewedTime) })),
+      h("span", { class: "seed", title: words.t("time.seed", { seed: state.cluster.seed }) }, words.t("time.seed", { seed: state.cluster.seed }))),
     h("label", { key: "speed" }, h("span", {}, words.t("time.speed")), " ",
       h("select", { id: "speed", "aria-label": words.t("time.speed"), value: String(speed), onchange: (event) => view.setSpeed(Number(event.target.value)) }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
     h("button", { key: "live", type: "button", "data-time": "live", class: clock.live ? "on" : "", "aria-pressed": String(clock.live), onclick: view.goLive }, "● ", words.t("time.live"), " ", h("kbd", {}, "L")),
     h("button", { key: "fork", type: "button", "data-time": "fork", title: words.t("fork.title"), disabled: view.desk.work !== null, onclick: view.desk.forks.ask }, icon("fork"), " ", h("span", {}, words.t("time.fork")), " ", h("kbd", {}, "F")),
-    h("span", { key: "seed", class: "seed" }, words.t("time.seed", { seed: state.cluster.seed })),
   ];
 }
 

@@ -4,7 +4,7 @@ import { along, boxOf, layout, way } from "../../static/draw/layout.js";
 import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { flightOf } from "../../static/draw/dots.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
-import { shownPartitions, windowOf } from "../../static/views/stage.js";
+import { cellKind, shownPartitions, windowOf } from "../../static/views/stage.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { History } from "../../static/time/history.js";
 
@@ -85,4 +85,10 @@ test("the chosen partition is among those that a card shows", () => {
 
 test("speeds are written as fractions", () => {
   assert.deepEqual([speedText(1), speedText(0.01)], ["1×", "1/100×"]);
+});
+
+test("an offset beyond the end of the leader's log is not on the leader, committed there before or not", () => {
+  const log = { start: 1, leo: 6, hw: 6 };
+  assert.deepEqual([0, 2, 3, 5, 6].map((offset) => cellKind(offset, log, 3)), ["gone", "committed", "astray", "astray", "hole"]);
+  assert.equal(cellKind(5, { start: 0, leo: 6, hw: 5 }, Infinity), "waiting");
 });

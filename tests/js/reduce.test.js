@@ -137,3 +137,16 @@ test("a replica differs when any batch of its end is not the leader's, not the l
   assert.deepEqual([1, 2, 3, 4, 5].map((id) => fingerprint(partition, id)?.differs), [false, true, false, undefined, undefined]);
   assert.equal(fingerprint(partition, 3).text, `#${shortCrc(11)}`);
 });
+
+test("a batch that another replica has and the leader has not is not on the leader, whatever was committed", () => {
+  const append = (id, offset, crc) => event("log_appended", `broker-${id}`, { topic: "orders", partition: 0, base_offset: offset, last_offset: offset, bytes: 71, crc });
+  const before = reduce(cluster, [append(1, 0, 10), append(2, 0, 10), append(1, 1, 11), event("high_watermark", "broker-1", { topic: "orders", partition: 0, after: 2 })]);
+  const absent = (state) => ledger(orders(state)).map((line) => [line.base, line.absent]);
+  assert.deepEqual(absent(before), [[1, false], [0, false]]);
+  const elected = reduce(before, [event("leader_elected", "broker-3", { topic: "orders", partition: 0, leader: 2, leader_epoch: 9, isr: [2], reason: "unclean" })]);
+  assert.deepEqual(absent(elected), [[1, true], [0, false]]);
+  const nobody = reduce(before, [event("partition_offline", "broker-3", { topic: "orders", partition: 0 })]);
+  assert.deepEqual(absent(nobody), [[1, false], [0, false]]);
+  const wider = reduce(elected, [event("log_appended", "broker-2", { topic: "orders", partition: 0, base_offset: 1, last_offset: 4, bytes: 99, crc: 12 })]);
+  assert.deepEqual(absent(wider), [[1, false], [1, true], [0, false]]);
+});
