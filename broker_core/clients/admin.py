@@ -12,6 +12,11 @@ until `default.api.timeout.ms` is over.
 | alter_config of a topic | IncrementalAlterConfigs | any broker |
 | alter_config of a broker | IncrementalAlterConfigs | that broker |
 | produce | Produce (a producer with the asked-for acks) | leader |
+
+A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
+waits for `MOVE_ON_MS` only and goes to another one then, as `NetworkClient.leastLoadedNode` would choose it: a
+broker that has answered nothing lately comes last. To ask twice for the same settings does no harm; to ask twice for
+a new topic does, so the controller has the whole `request.timeout.ms`.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from broker_core.clients.metadata import Metadata, node_name
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
 from broker_core.kernel import events
-from broker_core.kernel.node import Node
+from broker_core.kernel.node import Node, Timer
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -38,6 +43,7 @@ CONTROLLER, ANY = -1, -2
 RESULTS = 1000
 ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
+MOVE_ON_MS = 3_000
 
 
 class AdminCall:
@@ -72,8 +78,10 @@ class AdminMachine:
         self.waiting: list[AdminCall] = []
         self.producers: dict[str, Producer] = {}
         self.blocked: list[tuple[Producer, dict[str, Any], int, int]] = []
+        self._patience: Timer | None = None  # until the first of them is dropped
         self.by_hand: dict[Batch, list[tuple[int, int]]] = {}  # number of a command, place of its record in the batch
         self.results: dict[int, dict[str, Any]] = {}
+        self.silent: dict[str, int] = {}  # brokers that let a request wait -> when it was given up
         self._numbers = 0
 
     def start(self) -> None:
@@ -143,21 +151,36 @@ class AdminMachine:
             self.waiting.append(call)
             self.metadata.request_update()
         else:
-            self.connections.call(dest, call.api, call.body, self._answered, (dest, call))
+            patience_ms = min(MOVE_ON_MS, self.settings.request_timeout_ms) if call.target == ANY else None
+            self.connections.call(dest, call.api, call.body, self._answered, (dest, call), patience_ms)
 
     def _target(self, call: AdminCall) -> str | None:
         if call.target == ANY:
-            return self.metadata.any_broker()
+            return self._any_broker()
         if call.target == CONTROLLER:
             return node_name(self.metadata.controller) if self.metadata.controller >= 0 else None
         return node_name(call.target)
 
+    def _any_broker(self) -> str | None:
+        """The least loaded of those that answer. When none of the known ones does, what is known is forgotten and the
+        bootstrap brokers are asked again (KIP-899), the one that was given up first before the others."""
+        heard = [name for name in self.metadata.brokers if name not in self.silent]
+        if not heard:
+            self.metadata.brokers = []
+            heard = [name for name in self.bootstrap if name not in self.silent]
+        if heard or not self.bootstrap:
+            return self.connections.least_loaded(heard)
+        return min(self.bootstrap, key=lambda name: self.silent[name])
+
     def _answered(self, context: tuple[str, AdminCall], response: Any) -> None:
         dest, call = context
         if response is None:
+            self.silent[dest] = self.node.now_us()
             self.connections.failed(dest)
+            self.metadata.request_update()
             self._retry(call)
             return
+        self.silent.pop(dest, None)
         lists = [name for name in ("results", "responses", "topics") if hasattr(response, name)]
         answers = getattr(response, lists[0])
         error, message = error_of(answers[0].error_code), getattr(answers[0], "error_message", None) or ""
@@ -232,6 +255,19 @@ class AdminMachine:
                 self._note(number, {"kind": "fail", "error": "TIMEOUT", "message": ""})
             else:
                 self.blocked.append((producer, record, deadline, number))
+        if self._patience is not None:
+            self._patience.cancel()
+        first = min((deadline for _, _, deadline, _ in self.blocked), default=None)
+        self._patience = None if first is None else self.node.after(max(0, first - now), self.unblocked)
+
+    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
+        """MESSAGE_TOO_LARGE: each record is answered with the part that it travels on in."""
+        for number, place in self.by_hand.pop(batch, ()):
+            for part in parts:
+                if place < part.count:
+                    self.by_hand.setdefault(part, []).append((number, place))
+                    break
+                place -= part.count
 
     def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
         """The history has it already; what remains is to say where each record stands."""
@@ -241,7 +277,9 @@ class AdminMachine:
 
     # -- the process ------------------------------------------------------------------------
     def _connection_changed(self, peer: str, is_ready: bool) -> None:
-        if not is_ready and self.waiting:
+        if is_ready:
+            self.silent.pop(peer, None)
+        elif self.waiting:
             self.metadata.request_update()
 
     def receive(self, source: str, message: Any) -> None:

@@ -26,8 +26,9 @@ Headers = tuple[tuple[str, bytes | None], ...]
 class Producer:
     """A producer inside a machine, which hands it responses and closed connections.
 
-    owner: has `unblocked()` and `batch_settled(batch, kind, offset, error)`, kind = ok | fail | info; offset of
-        the first record, -1 when it is not known.
+    owner: has `unblocked()`, `batch_settled(batch, kind, offset, error)`, kind = ok | fail | info; offset of
+        the first record, -1 when it is not known; and `batch_split(batch, parts)`: these, in order, are settled
+        in its place.
     """
 
     def __init__(self, node: Node, settings: ProducerSettings, bootstrap: list[str], owner: Any) -> None:
@@ -123,6 +124,10 @@ class Producer:
     def _metadata_updated(self) -> None:
         self.sender.wake()
         self.owner.unblocked()
+
+    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
+        """A batch was too large and travels on in parts."""
+        self.owner.batch_split(batch, parts)
 
     def batch_settled(self, batch: Batch, kind: str, offset: int = -1, error: str = "") -> None:
         """A batch has left the accumulator: there may be room again."""

@@ -287,6 +287,7 @@ class Sender:
         self.accumulator.release(batch)
         history.settled(self.node, "fail", batch, self.settings.acks, error="split")
         numbers = [n for first, count in batch.numbers for n in range(first, first + count)]
+        parts: list[Batch] = []
         for start, end in ((half, batch.count), (0, half)):
             part = Batch(queue, batch.created_us, self.accumulator.batch_size)
             part.records = batch.records[start:end]
@@ -296,7 +297,9 @@ class Sender:
             part.closed = True
             self.accumulator.used += part.memory
             queue.batches.appendleft(part)
+            parts.insert(0, part)
         self.accumulator.waiting[queue] = None
+        self.owner.batch_split(batch, parts)
         self.wake()
 
     # -- the end of batches -----------------------------------------------------------------

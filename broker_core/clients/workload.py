@@ -142,6 +142,9 @@ class ProducerMachine:
         if self.closing and self.producer.idle:
             self.node.exit()
 
+    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
+        """Records are counted when their parts settle."""
+
     # -- the process ------------------------------------------------------------------------
     def receive(self, source: str, message: Any) -> None:
         if isinstance(message, Response):

@@ -1,0 +1,114 @@
+"""The admin client and the records by hand: everything is answered, and a dead broker holds nothing up for long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_core.clients.admin import MOVE_ON_MS, AdminMachine
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.world import World
+from lab.clusters.build import build_world
+from lab.clusters.spec import run_from_dict
+
+S = 1_000_000
+
+
+class Lab:
+    """Three brokers, a topic of one partition that takes batches of 300 bytes, and the operator."""
+
+    def __init__(self, seed: int = 3) -> None:
+        self.world: World = build_world(run_from_dict({"cluster": {"preset": "teaching", "link_delay_ms": 1}, "seed": seed}))
+        self.run(1)
+        self.do(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs={"max.message.bytes": "300"})
+        self.run(2)
+
+    def run(self, seconds: float) -> None:
+        self.world.run_until(self.world.now_us + int(seconds * S))
+
+    def do(self, **command: Any) -> int:
+        """The number under which the admin client will tell how it went."""
+        item = Command(command)
+        self.world.inject(item)
+        self.world.run_due()
+        assert item.result is not None and item.result["ok"], item.result
+        return item.result.get("id", -1)
+
+    def produce(self, size: int, acks: str = "1", partition: int = 0) -> int:
+        return self.do(do="produce", topic="orders", partition=partition, value="x" * size, acks=acks)
+
+    @property
+    def admin(self) -> AdminMachine:
+        machine = self.world.nodes["operator"].machine
+        assert isinstance(machine, AdminMachine)
+        return machine
+
+    def told(self, number: int) -> tuple[str, str, int]:
+        found = self.admin.results[number]
+        return found["kind"], found["error"], found.get("offset", -1)
+
+
+# -- a batch that is too large --------------------------------------------------------------
+@pytest.mark.parametrize("sizes", [(150, 150), (150, 150, 150), (40, 150, 40, 150, 150)])
+def test_records_of_a_batch_that_is_split_are_answered_with_their_own_offsets(sizes: tuple[int, ...]) -> None:
+    lab = Lab()
+    numbers = [lab.produce(size) for size in sizes]  # all wait for metadata, then leave together
+    lab.run(3)
+    assert "split" in [row.get("error") for row in lab.world.operations.rows]
+    assert [lab.told(number) for number in numbers] == [("ok", "", offset) for offset in range(len(sizes))]
+    assert not lab.admin.by_hand and not lab.admin.blocked
+
+
+def test_the_record_that_is_too_large_alone_is_refused_and_the_others_are_written() -> None:
+    lab = Lab()
+    numbers = [lab.produce(size) for size in (150, 400, 150)]
+    lab.run(3)
+    assert [lab.told(number)[:2] for number in numbers] == [("ok", ""), ("fail", "MESSAGE_TOO_LARGE"), ("ok", "")]
+    assert [lab.told(number)[2] for number in numbers] == [0, -1, 1]
+    assert not lab.admin.by_hand
+
+
+def test_a_record_for_a_partition_that_never_comes_is_given_up_in_time() -> None:
+    lab = Lab()
+    number = lab.produce(10, partition=7)
+    lab.run(59)
+    assert number not in lab.admin.results
+    lab.run(2)
+    assert lab.told(number) == ("fail", "TIMEOUT", -1)
+    assert not lab.admin.blocked and not lab.admin.by_hand
+
+
+# -- a broker that has lost its power -------------------------------------------------------
+def changed_after(lab: Lab, number: int) -> float:
+    """Seconds until a change of settings was answered."""
+    begin = lab.world.now_us
+    while number not in lab.admin.results and lab.world.now_us < begin + 100 * S:
+        lab.run(0.1)
+    assert lab.told(number)[0] == "ok"
+    return (lab.world.now_us - begin) / S
+
+
+@pytest.mark.parametrize("dead", [1, 2, 3])
+def test_a_setting_of_a_topic_goes_to_another_broker_when_one_says_nothing(dead: int) -> None:
+    lab = Lab()
+    lab.do(do="power_loss", broker=dead)
+    waits = [changed_after(lab, lab.do(do="alter_config", topic="orders", set={"retention.ms": str(n)})) for n in range(1, 9)]
+    late = [wait for wait in waits if wait > 1]
+    assert len(late) <= 1, "who said nothing is not asked again"
+    assert max(waits) < MOVE_ON_MS / 1000 + 1
+
+
+def test_the_last_broker_is_found_whichever_two_are_dead_and_a_dead_one_is_asked_again_when_it_is_back() -> None:
+    lab = Lab()
+    for broker in (1, 2):
+        lab.do(do="power_loss", broker=broker)
+    asked = lab.do(do="alter_config", topic="orders", set={"retention.ms": "1000"})
+    assert changed_after(lab, asked) < 25
+    for broker in (1, 2):
+        lab.do(do="restart", broker=broker)
+    lab.run(15)
+    assert lab.admin.metadata.brokers == ["broker-3"], "it has not heard of their return"
+    lab.do(do="power_loss", broker=3)
+    asked = lab.do(do="alter_config", topic="orders", set={"retention.ms": "2000"})
+    assert changed_after(lab, asked) < 25
