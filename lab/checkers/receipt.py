@@ -1,24 +1,32 @@
 """The durability receipt: what was acknowledged, what can be read, what was lost, doubled, reordered.
 
-It is computed from the recorded operations alone (invoke / ok / fail / info of sends and polls).
+It is computed from the recorded operations alone (invoke / ok / fail / info of sends and polls), sorted out
+by `receipt_history`, where values, offsets and indexes of the version order are explained.
 
 | figure | exact test |
 |---|---|
 | acked | values of `ok` sends (with acks=0: the producer's own word) |
 | read | different values that the reads returned |
-| lost | acked and never read: *lost writes* below the bound, *unseen* above it |
-| duplicated | copies of a value beyond its first, at other offsets |
+| lost | acked and never read: *lost write* at or below the bound, *unseen* above it |
+| duplicated | places of a value beyond its first: other offsets at which it was read or acked |
 | reordered | values read behind a later one of the same producer in the same partition |
+| inconsistent | values beyond the first at one offset, in reads and acknowledgements |
+| failed_read | values of failed writes that an ok read holds (G1a); a place for each offset and reader |
+| stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
+| nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
-The bound of a partition is the largest index, in its version order, of a value that was read. The
-version order is the order of offsets, from acknowledged sends and from reads.
+Steps are told apart: `poll_skip` and `nonmonotonic_poll` from one poll to the next, `int_poll_skip` and
+`int_nonmonotonic_poll` inside one poll. A step over a rebalance is none.
+
+The bound of a partition is the largest *first* index of a value that was read. An acked value whose last index
+is not above it must have been read, for something that came later was.
 
 ```
 acked   p:0@0  p:1@1  p:2@2  p:3@3
 read    p:0@0  p:1@1  q:0@2                  lost write: p:2 (q:0 stands in its place), unseen: p:3
+read    p:0@0  p:1@1  p:1@2                  bound 1, for p:1 is there at 1 already: p:2 and p:3 are unseen
 ```
 Outside clients are added by `receipt_of` as far as the brokers see them (`receipt_outside`).
-Besides: *inconsistent* (two values at one offset), *failed but read* (G1a), *unknown but read*.
 """
 
 from __future__ import annotations
@@ -31,11 +39,11 @@ from typing import Any
 import orjson
 
 from broker_core.clients.history import producer_of
+from lab.checkers.receipt_history import History, Partition, Value, index_step
 from lab.checkers.receipt_outside import outside
 
 MAX_PLACES = 1000
-Value = tuple[str, Any]  # (label, number), or ("", text) for a value written by hand
-Partition = tuple[str, int]
+STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
 
 
 @dataclass(slots=True)
@@ -65,17 +73,19 @@ class Receipt:
     failed_read: int = 0
     unknown: int = 0
     unknown_read: int = 0
+    steps: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STEPS, 0))
+    nonmonotonic_send: int = 0
     places: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def of(self, producer: str) -> Counts:
         """Figures of one producer."""
         return self.producers.setdefault(producer, Counts())
 
-    def place(self, anomaly: str, value: Value, partition: Partition, offset: int, **more: Any) -> None:
+    def place(self, anomaly: str, value: Value | None, partition: Partition, offset: int, **more: Any) -> None:
         """Note where something was found; the list ends after `MAX_PLACES`, the count does not."""
         found = self.places.setdefault(anomaly, [])
         if len(found) < MAX_PLACES:
-            named = {"producer": value[0], "number": value[1]} if value[0] else {"text": value[1]}
+            named = {} if value is None else _named(value)
             found.append({**named, "topic": partition[0], "partition": partition[1], "offset": offset, **more})
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,93 +93,10 @@ class Receipt:
             **self.total.to_dict(),
             "lost_writes": self.lost_writes, "unseen": self.unseen, "inconsistent": self.inconsistent,
             "failed_read": self.failed_read, "unknown": self.unknown, "unknown_read": self.unknown_read,
+            "stale": sum(self.steps.values()), **self.steps, "nonmonotonic_send": self.nonmonotonic_send,
             "producers": {name: {**of.to_dict(), "unseen": of.unseen} for name, of in sorted(self.producers.items())},
             "places": self.places,
         }  # fmt: skip
-
-
-class _Log:
-    """What is known of one partition: offsets of acked and of read values."""
-
-    __slots__ = ("acked", "read")
-
-    def __init__(self) -> None:
-        self.acked: dict[Value, int] = {}
-        self.read: dict[int, Value] = {}
-
-
-class _History:
-    """The operations sorted out."""
-
-    def __init__(self) -> None:
-        self.logs: dict[Partition, _Log] = {}
-        self.acked: dict[Value, tuple[Partition, int]] = {}
-        self.failed: dict[Value, None] = {}
-        self.unknown: dict[Value, None] = {}
-        self.places: dict[Value, list[tuple[Partition, int]]] = {}
-        self.inconsistent: list[tuple[Partition, int, Value, Value]] = []
-        self._texts: dict[tuple[Partition, str], int] = {}
-        self._read_texts: dict[tuple[Partition, int], Value] = {}
-        self._read_copies: dict[tuple[Partition, Any], int] = {}
-
-    def log(self, partition: Partition) -> _Log:
-        found = self.logs.get(partition)
-        if found is None:
-            found = self.logs[partition] = _Log()
-        return found
-
-    # -- sends ------------------------------------------------------------------------------
-    def send(self, row: Mapping[str, Any]) -> None:
-        partition = (row["topic"], row["partition"])
-        offset = row.get("offset", -1)
-        for value in self._sent_values(row, partition):
-            if row["kind"] == "ok":
-                self.acked[value] = (partition, offset)
-                if offset >= 0:
-                    self.log(partition).acked[value] = offset
-                    offset += 1
-            elif row["kind"] == "fail":
-                self.failed[value] = None
-            elif row["kind"] == "info":
-                self.unknown[value] = None
-
-    def _sent_values(self, row: Mapping[str, Any], partition: Partition) -> Iterable[Value]:
-        if row["kind"] == "invoke":
-            return
-        label = row.get("label", row.get("process", ""))
-        for first, count in row["values"]:
-            for number in range(first, first + count):
-                yield (label, number)
-        for text in row.get("texts", ()):
-            copies = self._texts.get((partition, text), 0)
-            self._texts[(partition, text)] = copies + 1
-            yield ("", f"{text}#{copies}" if copies else text)
-
-    # -- polls ------------------------------------------------------------------------------
-    def poll(self, row: Mapping[str, Any]) -> None:
-        partition = (row["topic"], row["partition"])
-        log = self.log(partition)
-        for first, label, number, count in row["runs"]:
-            for step in range(count):
-                value = (label, number + step) if label is not None else self._text(partition, first, number)
-                self._read(log, partition, first + step, value)
-
-    def _text(self, partition: Partition, offset: int, text: Any) -> Value:
-        """The same text twice is one value per copy, in the order of offsets."""
-        known = self._read_texts.get((partition, offset))
-        if known is None:
-            copies = self._read_copies.get((partition, text), 0)
-            self._read_copies[(partition, text)] = copies + 1
-            known = self._read_texts[(partition, offset)] = ("", f"{text}#{copies}" if copies else text)
-        return known
-
-    def _read(self, log: _Log, partition: Partition, offset: int, value: Value) -> None:
-        before = log.read.get(offset)
-        if before is None:
-            log.read[offset] = value
-            self.places.setdefault(value, []).append((partition, offset))
-        elif before != value:
-            self.inconsistent.append((partition, offset, before, value))
 
 
 def receipt_of(source: Path | str | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -195,43 +122,56 @@ def _lines(path: Path) -> Iterable[Any]:
 
 def make_receipt(operations: Iterable[Mapping[str, Any]]) -> Receipt:
     """Judge a history."""
-    history = _History()
+    history = History()
     for row in operations:
-        if row["op"] == "send":
-            history.send(row)
-        elif row["op"] == "poll" and row["kind"] == "ok":
-            history.poll(row)
+        history.take(row)
+    history.finish()
     receipt = Receipt()
-    _count_acked(receipt, history)
-    _count_lost(receipt, history)
-    _count_duplicates(receipt, history)
-    _count_reordered(receipt, history)
-    _count_inconsistent(receipt, history)
+    for judge in (_count_acked, _count_lost, _count_duplicates, _count_reordered, _count_inconsistent,
+                  _count_failed_reads, _count_steps, _count_falls):
+        judge(receipt, history)
     for name in ("acked", "read", "lost", "duplicated", "reordered", "unseen"):
         setattr(receipt.total, name, sum(getattr(counts, name) for counts in receipt.producers.values()))
     return receipt
+
+
+def _named(value: Value) -> dict[str, Any]:
+    return {"producer": value[0], "number": value[1]} if value[0] else {"text": value[1]}
 
 
 def _owner(value: Value) -> str:
     return producer_of(value[0]) if value[0] else "operator"
 
 
-def _count_acked(receipt: Receipt, history: _History) -> None:
+def _count_acked(receipt: Receipt, history: History) -> None:
     for value in history.acked:
         receipt.of(_owner(value)).acked += 1
     for value in history.places:
         receipt.of(_owner(value)).read += 1
-    for value in history.failed:
-        if value in history.places:
-            receipt.failed_read += 1
-            partition, offset = history.places[value][0]
-            receipt.place("failed_read", value, partition, offset)
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
 
 
-def _count_lost(receipt: Receipt, history: _History) -> None:
-    bounds = {partition: max(log.read, default=-1) for partition, log in history.logs.items()}
+def _bounds(history: History) -> dict[Partition, int]:
+    """By partition the largest first offset of a value that was read; offsets and indexes have the same order."""
+    acked: dict[tuple[Partition, Value], int] = {}
+    for partition, log in history.logs.items():
+        for value, offset in log.acks:
+            if value[0] and value in history.places:
+                acked[partition, value] = min(offset, acked.get((partition, value), offset))
+    bounds: dict[Partition, int] = {}
+    for value, places in history.places.items():
+        first: dict[Partition, int] = {}
+        for partition, offset in places:
+            known = first.get(partition, acked.get((partition, value), offset))
+            first[partition] = min(offset, known)
+        for partition, offset in first.items():
+            bounds[partition] = max(offset, bounds.get(partition, -1))
+    return bounds
+
+
+def _count_lost(receipt: Receipt, history: History) -> None:
+    bounds = _bounds(history)
     for value, (partition, offset) in history.acked.items():
         if value in history.places:
             continue
@@ -245,16 +185,25 @@ def _count_lost(receipt: Receipt, history: _History) -> None:
         receipt.place("lost", value, partition, offset, test="lost-write" if below else "unseen")
 
 
-def _count_duplicates(receipt: Receipt, history: _History) -> None:
-    for value, places in history.places.items():
-        if len(places) > 1:
-            receipt.of(_owner(value)).duplicated += len(places) - 1
-            for partition, offset in places[1:]:
-                receipt.place("duplicated", value, partition, offset)
+def _count_duplicates(receipt: Receipt, history: History) -> None:
+    """A value's places: where it was read, in the order of reading, then where it was only acked."""
+    more: dict[Value, dict[tuple[Partition, int], None]] = {}
+    first: dict[Value, tuple[Partition, int]] = {}
+    for partition, log in history.logs.items():
+        for value, offset in log.acks:
+            place = (partition, offset)
+            read = history.places.get(value) or (first.setdefault(value, place),)
+            if value[0] and place not in read:
+                more.setdefault(value, {})[place] = None
+    for value in {**{one: None for one, places in history.places.items() if len(places) > 1}, **more}:
+        found = [*history.places.get(value, (first.get(value),)), *more.get(value, ())][1:]
+        receipt.of(_owner(value)).duplicated += len(found)
+        for place in found:
+            receipt.place("duplicated", value, *place)
 
 
-def _count_reordered(receipt: Receipt, history: _History) -> None:
-    for partition, log in sorted(history.logs.items()):
+def _count_reordered(receipt: Receipt, history: History) -> None:
+    for partition, log in sorted(history.logs.items(), key=lambda one: one[0]):
         latest: dict[str, int] = {}
         seen: dict[Value, None] = {}
         for offset in sorted(log.read):
@@ -270,14 +219,38 @@ def _count_reordered(receipt: Receipt, history: _History) -> None:
                 latest[label] = number
 
 
-def _count_inconsistent(receipt: Receipt, history: _History) -> None:
-    """Two values at one offset: seen by reads, or acked here and another one read."""
-    for partition, offset, _, value in history.inconsistent:
-        receipt.inconsistent += 1
-        receipt.place("inconsistent", value, partition, offset)
+def _count_inconsistent(receipt: Receipt, history: History) -> None:
     for partition, log in history.logs.items():
-        for value, offset in log.acked.items():
-            found = log.read.get(offset)
-            if found is not None and found != value and value[0]:
-                receipt.inconsistent += 1
-                receipt.place("inconsistent", value, partition, offset)
+        for offset, value in log.clashes():
+            receipt.inconsistent += 1
+            receipt.place("inconsistent", value, partition, offset)
+
+
+def _count_failed_reads(receipt: Receipt, history: History) -> None:
+    for value in history.failed:
+        places = history.places.get(value, ())
+        receipt.failed_read += bool(places)
+        for partition, offset in places:
+            for reader in history.readers(value, partition, offset):
+                receipt.place("failed_read", value, partition, offset, reader=reader)
+
+
+def _count_steps(receipt: Receipt, history: History) -> None:
+    orders: dict[Partition, list[int]] = {}
+    for step in history.steps:
+        log = history.logs[step.partition]
+        order = orders.get(step.partition) or orders.setdefault(step.partition, log.order())
+        by = index_step(order, step)
+        if by == 1:
+            continue
+        test = f"{'int-' if step.inside else ''}{'poll-skip' if by > 1 else 'nonmonotonic-poll'}"
+        receipt.steps[test.replace("-", "_")] += 1
+        receipt.place("stale", log.read[step.offset], step.partition, step.offset, reader=step.process,
+                      last_read=step.before, step=by, test=test, t_us=step.t_us)
+
+
+def _count_falls(receipt: Receipt, history: History) -> None:
+    for fall in history.falls:
+        receipt.nonmonotonic_send += 1
+        receipt.place("nonmonotonic_send", None, fall.partition, fall.offset, process=fall.process,
+                      last_acked=fall.before, t_us=fall.t_us)

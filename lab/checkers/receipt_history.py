@@ -1,0 +1,220 @@
+"""The recorded operations sorted out: which value stands where, who read it, and how polls went on.
+
+The version order of a partition is its offsets in order, each with the set of values that ok sends and polls
+told of it (an unknown send has no offset; when its value was read, the poll tells it). Gaps are dropped: the
+*index* of an offset is the number of known offsets before it.
+
+```
+acked   p:0@0  p:1@1  p:2@4
+read    p:0@0  q:0@1                offsets 0, 1, 4 have the indexes 0, 1, 2; offset 1 has two values
+```
+A *value* is (label, number). Values written by hand have no label and need not be unique: the same text twice in
+one partition is one value per copy, `text`, `text#1`, ...: acked ones first, in the order of sending; for reads in
+the order in which their offsets were first seen.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+TEXT = 200  # polls tell so many characters of a text
+Value = tuple[str, Any]  # (label, number), or ("", text) for a value written by hand
+Partition = tuple[str, int]
+
+
+class Step(NamedTuple):
+    """From one value that a consumer read to the next one; `inside`: both in one poll."""
+
+    t_us: int
+    process: str
+    partition: Partition
+    before: int
+    offset: int
+    inside: bool
+
+
+class Fall(NamedTuple):
+    """An acknowledgement whose first offset lies below the last one that the same producer was told before."""
+
+    t_us: int
+    process: str
+    partition: Partition
+    before: int
+    offset: int
+
+
+@dataclass(slots=True)
+class Log:
+    """What is known of one partition, in the order of recording."""
+
+    acks: list[tuple[Value, int]] = field(default_factory=list)  # as written: copies of texts are not told apart
+    read: dict[int, Value] = field(default_factory=dict)  # the first value read at an offset
+    texts: dict[int, Value] = field(default_factory=dict)  # the same as written, where it is a text
+    others: dict[int, dict[Value, None]] = field(default_factory=dict)  # further values read there
+
+    def written(self, offset: int) -> Value | None:
+        """The first value read at an offset, as written."""
+        return self.texts.get(offset) or self.read.get(offset)
+
+    def order(self) -> list[int]:
+        """The version order: offsets by their index."""
+        return sorted({*self.read, *(offset for _, offset in self.acks)})
+
+    def clashes(self) -> Iterator[tuple[int, Value]]:
+        """Values beyond the first at an offset that has several: first come reads, then acknowledgements."""
+        first: dict[int, Value] = {}
+        found = {(offset, value): None for offset, values in self.others.items() for value in values}
+        for value, offset in self.acks:
+            known = self.written(offset)
+            if (first.setdefault(offset, value) if known is None else known) != value:
+                found[offset, value] = None
+        yield from sorted(found, key=lambda one: one[0])
+
+
+def index_step(order: list[int], step: Step) -> int:
+    """By how many indexes of the version order a step goes on: 1 is the next value."""
+    return bisect_left(order, step.offset) - bisect_left(order, step.before)
+
+
+class History:
+    """Rows go in by `take`; `finish` follows the last one."""
+
+    def __init__(self) -> None:
+        self.logs: dict[Partition, Log] = {}
+        self.acked: dict[Value, tuple[Partition, int]] = {}  # the last offset, -1 when the producer knows none
+        self.failed: dict[Value, None] = {}
+        self.unknown: dict[Value, None] = {}
+        self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
+        self.steps: list[Step] = []  # those that do not go to the next offset
+        self.falls: list[Fall] = []
+        self._texts: list[tuple[str, Partition, Any, int]] = []
+        self._copies: dict[tuple[Partition, Any], int] = {}
+        self._written: dict[Value, Value] = {}
+        self._ends: dict[tuple[str, Partition], int] = {}
+        self._positions: dict[str, dict[Partition, int]] = {}
+        self._polls: list[tuple[str, Partition, list[list[Any]]]] = []
+
+    def log(self, partition: Partition) -> Log:
+        found = self.logs.get(partition)
+        if found is None:
+            found = self.logs[partition] = Log()
+        return found
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        """One operation."""
+        op, kind = row["op"], row["kind"]
+        if op == "send" and kind != "invoke":
+            self._send(row, kind)
+        elif op == "poll" and kind == "ok":
+            self._poll(row)
+        elif op == "assign":
+            self._positions.pop(row["process"], None)
+
+    def finish(self) -> None:
+        """Tell copies of texts apart: acked ones first."""
+        copies: dict[tuple[Partition, Any], int] = {}
+        for kind, partition, text, offset in sorted(self._texts, key=lambda one: one[0] != "ok"):
+            copy = copies[partition, text] = copies.get((partition, text), -1) + 1
+            self._settle(kind, _copy(text, copy), partition, offset)
+
+    # -- sends ------------------------------------------------------------------------------
+    def _send(self, row: Mapping[str, Any], kind: str) -> None:
+        partition = (row["topic"], row["partition"])
+        base = row.get("offset", -1) if kind == "ok" else -1
+        label = row.get("label", row.get("process", ""))
+        offset = base
+        for value in _values(row, label):
+            if value[0]:
+                self._settle(kind, value, partition, offset)
+            else:
+                self._texts.append((kind, partition, value[1], offset))
+            if offset >= 0:
+                self.log(partition).acks.append((value, offset))
+                offset += 1
+        if offset > base:
+            self._acknowledged(row, partition, base, offset - 1)
+
+    def _settle(self, kind: str, value: Value, partition: Partition, offset: int) -> None:
+        if kind == "ok":
+            if value not in self.acked or self.acked[value][1] <= offset:
+                self.acked[value] = (partition, offset)
+        elif kind == "fail":
+            self.failed[value] = None
+        elif kind == "info":
+            self.unknown[value] = None
+
+    def _acknowledged(self, row: Mapping[str, Any], partition: Partition, first: int, last: int) -> None:
+        producer = row["process"]
+        before = self._ends.get((producer, partition), -1)
+        if first < before:
+            self.falls.append(Fall(row.get("t", 0), producer, partition, before, first))
+        self._ends[producer, partition] = last
+
+    # -- polls ------------------------------------------------------------------------------
+    def _poll(self, row: Mapping[str, Any]) -> None:
+        partition, process = (row["topic"], row["partition"]), row["process"]
+        log, positions = self.log(partition), self._positions.setdefault(process, {})
+        self._polls.append((process, partition, row["runs"]))
+        inside = False
+        for first, label, number, count in row["runs"]:
+            before = positions.get(partition)
+            if before is not None and first != before + 1:
+                self.steps.append(Step(row.get("t", 0), process, partition, before, first, inside))
+            positions[partition], inside = first + count - 1, True
+            for step in range(count):
+                value = (label, number + step) if label is not None else _text(number)
+                self._read(log, partition, first + step, value)
+
+    def _read(self, log: Log, partition: Partition, offset: int, value: Value) -> None:
+        before = log.written(offset)
+        if before == value:
+            return
+        if before is not None:
+            others = log.others.setdefault(offset, {})
+            if value in others:
+                return
+            others[value] = None
+        named = value
+        if not value[0]:
+            copy = self._copies[partition, value[1]] = self._copies.get((partition, value[1]), -1) + 1
+            named = _copy(value[1], copy)
+            self._written[named] = value
+        if before is None:
+            log.read[offset] = named
+            if not value[0]:
+                log.texts[offset] = value
+        self.places.setdefault(named, []).append((partition, offset))
+
+    def readers(self, value: Value, partition: Partition, offset: int) -> list[str]:
+        """Who read a value at an offset, each once."""
+        label, number = self._written.get(value, value)
+        found = {process: None for process, at, runs in self._polls if at == partition
+                 and any(_holds(run, offset, label, number) for run in runs)}
+        return list(found)
+
+
+def _holds(run: list[Any], offset: int, label: str, number: Any) -> bool:
+    first, of, base, count = run
+    if of is None:
+        return not label and first == offset and _text(base)[1] == number
+    return of == label and first <= offset < first + count and base + offset - first == number
+
+
+def _values(row: Mapping[str, Any], label: str) -> Iterable[Value]:
+    for first, count in row["values"]:
+        for number in range(first, first + count):
+            yield label, number
+    for text in row.get("texts", ()):
+        yield _text(text)
+
+
+def _text(text: Any) -> Value:
+    """A value written by hand, as long as polls tell it; a tombstone has none."""
+    return "", "null" if text is None else text[:TEXT]
+
+
+def _copy(text: Any, copy: int) -> Value:
+    return "", f"{text}#{copy}" if copy else text
