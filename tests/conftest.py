@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+PATIENCE_S = 90  # a test waits this long for what comes at once: the disk of a shared machine may stand still for half a minute
 CHECKOUT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
@@ -125,7 +126,7 @@ class StartedLab:
     def _value(self, label: str) -> str:
         return next(line.removeprefix(label) for line in self.lines if line.startswith(label))
 
-    def stop(self, timeout_s: float = 30) -> int:
+    def stop(self, timeout_s: float = PATIENCE_S) -> int:
         """SIGTERM; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

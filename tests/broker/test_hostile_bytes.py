@@ -26,7 +26,7 @@ from broker_core.broker.handlers import IMPLEMENTED
 from broker_core.kernel.storage import read_all
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 
 RANGES = advertised("zookeeper", IMPLEMENTED)
 CONTROL = (ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN)
@@ -36,7 +36,7 @@ class Client:
     """A plain socket that speaks frames."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
     def ask(self, key: ApiKey, version: int, message: object) -> object:
         self.socket.sendall(read_all(encode_request(key, version, 7, "good", message)))

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.browser.lab_page import OPENED
+from tests.conftest import PATIENCE_S
 from tests.web.conftest import Served, run_server
 from tests.web.recorded_lab import RecordedLab
 from tests.web.recording import Evening
@@ -27,6 +28,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(6 * PATIENCE_S))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test tells what its pages showed."""
+    report = yield
+    if report.failed and report.when == "call":
+        for number, made in enumerate(one for one in OPENED if not one.left):
+            report.sections.append((f"page {number}", made.says()))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +79,7 @@ class Visit:
 
     def wait(self, expression: str) -> None:
         """Until an expression holds; the page's policy forbids Playwright's own way, which evaluates in the page."""
-        deadline = time.monotonic() + 8
+        deadline = time.monotonic() + PATIENCE_S
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, f"did not come true: {expression}"
             self.page.wait_for_timeout(25)
@@ -108,6 +121,7 @@ def visit(browser: Any) -> Iterator[Open]:
             color_scheme="dark" if dark else "light",
             **more,
         )
+        context.set_default_timeout(PATIENCE_S * 1000)
         contexts.append(context)
         made = Visit(context.new_page(), served)
         visits.append(made)

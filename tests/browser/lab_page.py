@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -9,9 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import StartedLab, start_lab
-
-PATIENCE_S = 30
+from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
 WATCH_FOR_TWINS = """setInterval(() => {
@@ -26,6 +25,27 @@ WATCH_FOR_TWINS = """setInterval(() => {
     }
 }, 500)"""
 
+# What a failed test is asked about first. The page's own policy forbids nothing here: it is read from outside.
+SAYS = """() => {
+    const text = (selector) => [...document.querySelectorAll(selector)].map((found) => found.innerText.trim()).filter(Boolean);
+    const { app, clock, feed } = globalThis.lab ?? {};
+    return {
+        run: feed?.run, last: feed?.last, online: app?.online, live: clock?.live, cluster: clock?.cluster,
+        panel: app?.desk?.panel, work: app?.desk?.work, open: app?.desk?.runs?.open?.map((one) => one.run),
+        asked: [...(app?.desk?.socket?.waiting?.keys() ?? [])],
+        dialogs: text('dialog[open]'), notices: text('#notices, [role=alert]'), coach: text('#coach'),
+    };
+}"""
+
+
+def take_picture(page: Any, name: str, **more: Any) -> None:
+    """A picture to look at, when asked for: BROKERLAB_PICTURES=DIR."""
+    pictures = os.environ.get("BROKERLAB_PICTURES")
+    if pictures:
+        Path(pictures).mkdir(parents=True, exist_ok=True)
+        page.wait_for_timeout(300)
+        page.screenshot(path=Path(pictures) / f"{name}.png", **more)
+
 
 @dataclass
 class LabPage:
@@ -36,6 +56,8 @@ class LabPage:
     complaints: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     left: bool = False
+    unanswered: list[str] = field(default_factory=list)
+    """URLs that the page has asked for, and that have not come yet."""
 
     def wait(self, expression: str, seconds: float = PATIENCE_S) -> None:
         """Until an expression holds in the page."""
@@ -46,6 +68,16 @@ class LabPage:
 
     def see(self, selector: str, seconds: float = PATIENCE_S) -> None:
         self.page.wait_for_selector(selector, timeout=seconds * 1000)
+
+    def picture(self, name: str) -> None:
+        take_picture(self.page, name)
+
+    def says(self) -> str:
+        """What it shows and waits for, for the report of a failed test."""
+        if self.left or self.page.is_closed():
+            return "closed"
+        lines = [f"{key}: {value}" for key, value in self.page.evaluate(SAYS).items()]
+        return "\n".join([*lines, f"unanswered: {self.unanswered}", f"complaints: {self.complaints}"])
 
     def command(self, **command: Any) -> dict[str, Any]:
         """A command as a click sends it."""
@@ -97,6 +129,7 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
             viewport={"width": width, "height": 900}, locale={"en": "en-US", "ko": "ko-KR"}[language],
             color_scheme="dark" if dark else "light", **more,
         )  # fmt: skip
+        context.set_default_timeout(PATIENCE_S * 1000)
         made = LabPage(context.new_page(), lab)
         pages.append(made)
         OPENED.append(made)
@@ -104,6 +137,8 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("request", lambda request: _note(made, request.url))
+        for settled in ("requestfinished", "requestfailed"):
+            made.page.on(settled, lambda request: made.unanswered.remove(request.url))
         made.page.goto(lab.page + path)
         made.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
         return made
@@ -116,6 +151,7 @@ def open_pages(browser: Any, data: Path) -> Iterator[Open]:
 
 
 def _note(made: LabPage, url: str) -> None:
+    made.unanswered.append(url)
     if not url.startswith((made.lab.page, made.lab.page.replace("http", "ws"), "blob:", "about:")):
         made.foreign.append(url)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
-PICTURES = os.environ.get("BROKERLAB_PICTURES")
 ROW = "[data-fork-row='{}'] [name={}]"
 
 
@@ -30,12 +27,6 @@ def first(visit: Open) -> LabPage:
     seen.wait("lab.app.state.clients['producer-orders']?.acked > 5")
     return seen
 
-
-def picture(seen: LabPage, name: str) -> None:
-    """A picture to look at, when asked for."""
-    if PICTURES:
-        seen.page.wait_for_timeout(300)
-        seen.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
 
 
 def fill(seen: LabPage, row: int, subject: str, setting: str, value: str) -> None:
@@ -126,7 +117,7 @@ def test_the_rows_fit_and_axe_finds_nothing(first: LabPage, visit: Open, width: 
     seen.page.click("[data-time=fork]")
     fill(seen, 1, "brokers", "zookeeper.session.timeout.ms", "10000")
     refused(seen, 1, "zookeeper.session.timeout.ms")
-    picture(seen, f"rows-{width}")
+    seen.picture(f"rows-{width}")
     assert violations(seen.page) == []
     dialog = "document.querySelector('#fork-dialog')"
     assert seen.value(f"{dialog}.scrollWidth <= {dialog}.clientWidth")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
@@ -219,16 +217,9 @@ def test_the_korean_inspector_leaves_no_english(seen: LabPage, visit: Open) -> N
     for name in ("replicas", "brokers", "lights"):
         tab(page, name)
         page.page.wait_for_timeout(900)
-        picture(page, f"inspector-ko-{name}")
+        page.picture(f"inspector-ko-{name}")
     tab(page, "replicas")
     page.wait("document.getElementById('tab-panel').innerText.includes('누가 무엇을')")
     words = set(re.findall(r"[A-Za-z]{3,}", page.page.inner_text("#tab-panel") + page.page.inner_text("#more-levers")))
     hashes = {word for word in words if re.fullmatch("[a-f]+", word)}
     assert words - known - hashes - {"linger", "KiB"} == set()
-
-
-def picture(seen: LabPage, name: str) -> None:
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        seen.page.screenshot(path=Path(pictures) / f"{name}.png")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.lab_page import LabPage, Open, open_pages, violations
+from tests.browser.lab_page import LabPage, Open, open_pages, take_picture, violations
 
-PICTURES = os.environ.get("BROKERLAB_PICTURES")
 
 TRAFFIC = {"request_sent", "request_received", "response_sent", "marks", "progress", "lights", "command"}
 
@@ -28,12 +25,6 @@ def first(visit: Open) -> LabPage:
     seen.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
     return seen
 
-
-def picture(seen: LabPage, name: str) -> None:
-    """A picture to look at, when asked for."""
-    if PICTURES:
-        seen.page.wait_for_timeout(300)
-        seen.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
 
 
 def test_g_shows_the_leader_and_goes_on_to_the_next_one(first: LabPage, visit: Open) -> None:
@@ -98,7 +89,7 @@ def test_the_help_leads_to_what_is_not_modelled_and_to_rest(
     assert sentence in seen.page.inner_text("#help")
     assert seen.value("[...document.querySelectorAll('#help dd')].every((one) => one.innerText.trim().endsWith('.'))")
     assert seen.value("document.getElementById('help').scrollTop") == 0
-    picture(seen, f"help-{language}")
+    seen.picture(f"help-{language}")
     assert violations(seen.page) == []
     for page, expected in (("not_modelled", title), ("rest", "REST")):
         with seen.page.context.expect_page() as opened:
@@ -107,8 +98,7 @@ def test_the_help_leads_to_what_is_not_modelled_and_to_rest(
         other.wait_for_load_state()
         assert expected in other.inner_text("h1") or expected in other.inner_text("body")
         assert violations(other) == []
-        if PICTURES:
-            other.screenshot(path=str(Path(PICTURES) / f"{page}-{language}.png"))
+        take_picture(other, f"{page}-{language}")
         other.close()
 
 
@@ -116,6 +106,6 @@ def test_the_help_leads_to_what_is_not_modelled_and_to_rest(
 def test_the_time_bar_fits(first: LabPage, visit: Open, width: int) -> None:
     seen = visit("ko", width=width)
     seen.wait("document.querySelector('[data-time=step_state]')")
-    picture(seen, f"timebar-{width}")
+    seen.picture(f"timebar-{width}")
     assert seen.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert seen.value("document.getElementById('scrubber').clientWidth") >= 90

@@ -6,7 +6,6 @@ What the screen has run is what `run` runs: the same journal, byte for byte.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,10 +92,7 @@ class Walk:
 
     def read(self, step: str) -> None:
         self.seen.page.wait_for_timeout(120)
-        pictures = os.environ.get("BROKERLAB_PICTURES")
-        if pictures:
-            Path(pictures).mkdir(parents=True, exist_ok=True)
-            self.seen.page.screenshot(path=Path(pictures) / f"{self.name}-{self.language}-{step}.png")
+        self.seen.picture(f"{self.name}-{self.language}-{step}")
         if self.language == "ko":
             assert english(self.seen) == [], (self.name, step)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.browser.conftest import Visit
+from tests.browser.lab_page import take_picture
 
 Open = Callable[..., Visit]
 
@@ -83,12 +82,7 @@ def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> No
     chips = "[document.getElementById('lights').scrollWidth, document.getElementById('lights').clientWidth]"
     needed, there = seen.page.evaluate(chips)
     assert needed <= there
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        seen.page.wait_for_timeout(400)
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        name = f"{language}-{'dark' if dark else 'light'}-{width}.png"
-        seen.page.screenshot(path=Path(pictures) / name, full_page=width < 1080)
+    take_picture(seen.page, f"{language}-{'dark' if dark else 'light'}-{width}", full_page=width < 1080)
 
 
 @pytest.mark.parametrize("forced", ["none", "active"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from lab.experiments.directory import OPERATIONS
@@ -30,12 +28,6 @@ def seen(visit: Open) -> LabPage:
     return page
 
 
-def picture(seen: LabPage, name: str) -> None:
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        seen.page.screenshot(path=Path(pictures) / f"{name}.png")
-
 
 def rewind(seen: LabPage) -> None:
     """A few events back from the live edge."""
@@ -54,7 +46,7 @@ def test_a_lever_asks_a_rewound_viewer_where_and_can_be_called_off(seen: LabPage
     seen.see("#present-dialog[open]")
     assert "Kill: broker 2" in seen.page.inner_text("#present-dialog")
     assert violations(seen.page) == []
-    picture(seen, "present-en")
+    seen.picture("present-en")
     seen.page.keyboard.press("Escape")
     seen.wait("!document.getElementById('present-dialog').open")
     assert seen.value("lab.clock.live") is False
@@ -117,7 +109,7 @@ def test_the_question_is_asked_in_korean(seen: LabPage, visit: Open) -> None:
     page.see("#present-dialog[open]")
     text = page.page.inner_text("#present-dialog")
     assert "지금: 실시간으로" in text and "present." not in text
-    picture(page, "present-ko")
+    page.picture("present-ko")
     page.page.click("[data-present=cancel]")
 
 
@@ -137,7 +129,7 @@ def test_a_click_lights_the_stage_and_the_bytes_and_says_that_they_are_of_now(se
     seen.wait("[...document.querySelectorAll('#scene [data-cell]')].some((cell) => cell.dataset.cell === '3')")
     seen.wait("document.querySelector('#ledger .warn-text')?.innerText.includes('not at the moment that you look at')")
     seen.wait("document.querySelector('#ledger-body [aria-label] tr.chosen th, #ledger-body tr.chosen th').innerText === '3'")
-    picture(seen, "lit-en")
+    seen.picture("lit-en")
     seen.page.evaluate("lab.app.desk.receipts.goTo({topic: 'orders', partition: 0, offset: 5})")
     seen.wait("document.querySelector('[data-bytes=offset]').value === '5'")
     seen.wait("document.querySelector('#scene [data-cell=\"5\"].lit') !== null")
@@ -156,7 +148,7 @@ def test_the_figures_of_the_lights_are_seen_whole(seen: LabPage, visit: Open, la
     page.wait("lab.app.desk.past.complete && lab.history.end - lab.history.begin > 60")
     rewind(page)
     page.wait("document.querySelectorAll('#lights .chip-figure').length === 4 && document.querySelector('.mode.rewound') !== null")
-    picture(page, f"lights-{language}-{width}")
+    page.picture(f"lights-{language}-{width}")
     whole = """[...document.querySelectorAll('#lights .chip-figure')].every((figure) => {
         const [own, chip, row] = [figure, figure.parentNode, document.getElementById('lights')].map((one) => one.getBoundingClientRect());
         return /^\\d+$/.test(figure.innerText) && figure.scrollWidth <= figure.clientWidth + 1 && own.width > 5
@@ -186,13 +178,13 @@ def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_
     page.see('[data-segment="acks:0"].on')
     page.wait("document.querySelector('#scene .side.producer.stopped')?.textContent.includes('acked')")
     assert "acks=0" in page.page.text_content("#scene .side.producer.stopped")
-    picture(page, "stopped-en")
+    page.picture("stopped-en")
     for t in (5_200_000, 5_600_000, 10_000_000, 11_000_000):
         page.page.evaluate(f"lab.clock.goTime({t}); lab.app.set({{}})")
         shown = page.value(f"{client}.acked")
         assert acked(t - 300_000) <= shown <= acked(t), t
         page.wait(f"document.querySelector('#scene .side.producer').textContent.includes('{shown:,}')")
-    picture(page, "counts-en")
+    page.picture("counts-en")
     page.page.keyboard.press("l")
     page.wait("lab.clock.live")
     page.page.click('[data-segment="acks:1"]')

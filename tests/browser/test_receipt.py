@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,12 +22,6 @@ def seen(visit: Open) -> LabPage:
     page.wait("lab.app.state.topics.orders?.partitions[2]?.isr.length === 3")
     return page
 
-
-def picture(seen: LabPage, name: str) -> None:
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        seen.page.screenshot(path=Path(pictures) / f"{name}.png")
 
 
 def open_receipt(seen: LabPage) -> None:
@@ -61,8 +53,8 @@ def test_records_of_kcat_stand_in_the_receipt_and_in_its_verdict(
     korean.see("[data-outside]")
     assert "외부 클라이언트" in korean.page.inner_text(".verdict")
     assert "brokers" not in korean.page.inner_text("#drawer")
-    picture(seen, "receipt-outside")
-    picture(korean, "receipt-outside-ko")
+    seen.picture("receipt-outside")
+    korean.picture("receipt-outside-ko")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +69,7 @@ def lossy(seen: LabPage) -> LabPage:
     seen.wait("lab.app.runner.lesson === null && lab.app.chosenPartition.unclean", 90)
     seen.wait("document.getElementById('notices').innerText.includes('min.insync.replicas=2')")
     seen.wait("JSON.stringify(lab.app.topic.configs) === JSON.stringify({'min.insync.replicas': '2'})")
-    picture(seen, "lesson-unclean")
+    seen.picture("lesson-unclean")
     return seen
 
 
@@ -93,7 +85,7 @@ def test_a_loss_leads_to_the_unclean_election_and_each_producer_is_counted_as_th
     })()""")
     assert counts["total"] == sum(counts["each"]) > 0 and len(counts["each"]) >= 2
     assert fits(lossy)
-    picture(lossy, "receipt-lost")
+    lossy.picture("receipt-lost")
     lossy.command(do="time", speed="pause")  # so that those who come later have little to load
     for language, width in (("ko", 1440), ("en", 800), ("ko", 800)):
         other = visit(language, width=width)
@@ -102,6 +94,6 @@ def test_a_loss_leads_to_the_unclean_election_and_each_producer_is_counted_as_th
         other.see(".chain li:nth-child(8)")
         other.page.evaluate("document.querySelector('.chain').scrollIntoView()")
         assert fits(other)
-        picture(other, f"receipt-lost-{language}-{width}")
+        other.picture(f"receipt-lost-{language}-{width}")
         other.leave()
     lossy.command(do="time", speed="play")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 from tests.browser.lab_page import LabPage, Open, open_pages
-from tests.browser.test_time import picture
 
 from lab.scenarios import grammar
 
@@ -48,7 +47,7 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
         assert seen.page.get_attribute("[data-guess]", "data-guess") == guess
         assert (int(seen.page.inner_text("#drawer [data-figure=lost]").replace(",", "")) > 0) == lost
         assert f"unclean.leader.election.enable={'true' if lost else 'false'}" in seen.page.inner_text("[data-ran]")
-    picture(seen, "scenario")
+    seen.picture("scenario")
     seen.page.click('[data-variant="unclean"]')
     seen.see("[data-guess=wrong]")
     seen.page.click('[data-variant="clean"]')
@@ -128,7 +127,7 @@ def test_disk_faults_stand_on_the_stage_and_a_protection_that_is_off_above_it(vi
     assert "디스크 가득 참" in seen.page.text_content('[data-disk="2"]')
     seen.command(do="set_protection", set={"truncate_by_leader_epoch": False})
     seen.see('[data-off~="truncate_by_leader_epoch"]')
-    picture(seen, "disk-and-protection")
+    seen.picture("disk-and-protection")
     again = visit("ko")
     again.see('[data-disk="2"]')
     again.see('[data-off~="truncate_by_leader_epoch"]')

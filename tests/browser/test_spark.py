@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,14 +35,6 @@ def visit(browser: Any, require_module: Callable[[str], None], tmp_path_factory:
         require_module(name)
     yield from open_pages(browser, tmp_path_factory.mktemp("spark") / "lab")
 
-
-def picture(seen: LabPage, name: str) -> None:
-    """For those who want to look: BROKERLAB_PICTURES=DIR."""
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        seen.page.wait_for_timeout(300)
-        seen.page.screenshot(path=Path(pictures) / f"spark-{name}.png")
 
 
 def says(seen: LabPage, selector: str, words: str) -> None:
@@ -143,7 +134,7 @@ def test_a_sweep_leads_from_the_form_to_the_moment_of_the_loss(visit: Open) -> N
     lost = int(seen.page.inner_text('[data-cell="acks=1,min.insync.replicas=1"] b'))
     assert lost > 0
     says(seen, ".sweep-heat .reading", f"{lost} records a run, in 1 of its 1 runs. Nothing is lost in 2 of 4 cells.")
-    picture(seen, "sweep")
+    seen.picture("spark-sweep")
 
     seen.page.click('[data-cell="acks=1,min.insync.replicas=1"]')
     seen.see('[data-seed="3"]')
@@ -159,7 +150,7 @@ def test_a_sweep_leads_from_the_form_to_the_moment_of_the_loss(visit: Open) -> N
     there = seen.value(f"Object.values(lab.app.state.topics.orders.partitions['{first['partition']}'].logs).map((log) => log.leo > {first['offset']})")
     assert sorted(there) == [False, False, True], "only the dead leader has the record now"
     assert run == seen.value("lab.feed.run") and seen.value("lab.app.chosen") == f"orders-{first['partition']}"
-    picture(seen, "loss")
+    seen.picture("spark-loss")
 
     told = shell_sweep("acks-1", "--grid", "acks=1,all", "--grid", "min.insync.replicas=1,2", "--seeds", "3")
     screen = seen.value(f"{SPARK}.sweep.found.cells")
@@ -183,7 +174,7 @@ def test_a_replay_tells_its_progress_and_each_mark_leads_to_its_moment(visit: Op
         pick(seen, name)
         seen.wait(f"document.querySelectorAll('.plot-row').length === Math.min(40, {SPARK}.replay.answer.rows.length)")
         assert seen.page.inner_text(".reading")
-    picture(seen, "replay")
+    seen.picture("spark-replay")
 
     pick(seen, "unavailability")
     row = seen.value(f"{SPARK}.replay.answer.rows[0]")
@@ -213,7 +204,7 @@ def test_figures_roll_and_show_a_partition_without_a_leader(visit: Open) -> None
     before = seen.value(f"{SPARK}.rolling.found.figures.unavailable_s")
     seen.command(do="kill", leader_of="orders-0")
     seen.wait(f"{SPARK}.rolling.found.figures.unavailable_s > {before}", PATIENCE_S)
-    picture(seen, "rolling")
+    seen.picture("spark-rolling")
     seen.command(do="stop_client", name="producer-orders")
     seen.page.click("[data-rolling=off]")
     seen.wait("document.querySelector('.rolling') === null")
@@ -254,7 +245,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Open, width: int, dark
     seen.see("[data-seed]")
     assert violations(seen.page) == []
     assert seen.value("document.querySelector('.spark-body').scrollWidth <= document.querySelector('.spark-body').clientWidth")
-    picture(seen, f"sweep-{width}-{'dark' if dark else 'light'}")
+    seen.picture(f"spark-sweep-{width}-{'dark' if dark else 'light'}")
 
 
 def test_the_korean_dialog_leaves_no_english(visit: Open) -> None:
@@ -265,11 +256,11 @@ def test_the_korean_dialog_leaves_no_english(visit: Open) -> None:
         pick(seen, name)
         seen.page.wait_for_timeout(150)
         text += seen.page.inner_text("#spark-dialog")
-    picture(seen, "replay-ko")
+    seen.picture("spark-replay-ko")
     seen.page.click("[data-spark=close]")
     swept(seen)
     text += seen.page.inner_text("#spark-dialog")
-    picture(seen, "sweep-ko")
+    seen.picture("spark-sweep-ko")
     assert "사라졌는지" in text and "셀마다" in text
     assert words_of(text) - SAME == set()
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,17 +22,11 @@ def first(visit: Open) -> LabPage:
     seen.page.click('[data-tour="producer"]')
     seen.page.click('[data-tour="kill"]')
     seen.see('[data-tour="receipt"]')
-    picture(seen, "first-visit")
+    seen.picture("first-visit")
     seen.page.click('[data-tour="receipt"]')
     seen.see("[data-figure=acked]")
     return seen
 
-
-def picture(seen: LabPage, name: str) -> None:
-    pictures = os.environ.get("BROKERLAB_PICTURES")
-    if pictures:
-        Path(pictures).mkdir(parents=True, exist_ok=True)
-        seen.page.screenshot(path=Path(pictures) / f"{name}.png")
 
 
 def test_a_newcomer_kills_a_leader_and_sees_within_a_minute_that_nothing_was_lost(first: LabPage) -> None:
@@ -45,7 +37,7 @@ def test_a_newcomer_kills_a_leader_and_sees_within_a_minute_that_nothing_was_los
     parts = ["has stopped: crash", "session of", "is gone", "becomes leader of"]
     places = [chain.find(part) for part in parts]
     assert -1 not in places and places == sorted(places), chain
-    picture(first, "receipt")
+    first.picture("receipt")
 
 
 def test_a_page_that_comes_later_gets_the_past_with_its_story(first: LabPage, visit: Open) -> None:
@@ -76,7 +68,7 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     other = str(int(victim) % 3 + 1)
     seen.page.click(f'[data-segment="fork-broker:{other}:kill"]')
     assert "Kill: broker " + other in seen.page.inner_text("#fork-dialog .commands")
-    picture(seen, "fork-dialog")
+    seen.picture("fork-dialog")
     seen.page.click("[data-fork=begin]")
     seen.wait(f"lab.feed.run !== '{live}'")
     seen.wait(f"lab.app.state.brokers[{other}].state === 'stopped'")
@@ -97,7 +89,7 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     text = seen.page.inner_text("#compare-dialog")
     assert "orders-0" in text and "What happened since" in text
     assert seen.page.locator("#compare-dialog .lane-mark").count() >= 2
-    picture(seen, "compare")
+    seen.picture("compare")
     assert "They part at" in text
     assert all(text in seen.page.inner_text(f'[data-outage-of="{run}"]') for run, text in ((live, "records for orders-"), (branch, "s")))
     assert f"Kill: broker {other}" in seen.page.inner_text("[data-parting] .parting >> nth=1")
@@ -149,13 +141,13 @@ def test_drawer_and_dialogs_fit_and_axe_finds_nothing(
     for panel, wanted in (("scenarios", "[data-scenario]"), ("runs", "#drawer .run"), ("receipt", "[data-figure=acked]")):
         seen.page.click(f"[data-panel={panel}]")
         seen.see(wanted)
-        picture(seen, f"{panel}-{name}")
+        seen.picture(f"{panel}-{name}")
         assert seen.value("document.documentElement.scrollWidth") <= width
         assert violations(seen.page) == []
         if width < 1000:
             seen.page.click("[data-drawer=close]")
     seen.page.click("[data-time=fork]")
     seen.see("#fork-dialog[open]")
-    picture(seen, f"fork-{name}")
+    seen.picture(f"fork-{name}")
     assert violations(seen.page) == []
     assert seen.value("document.querySelector('#fork-dialog').scrollWidth <= document.querySelector('#fork-dialog').clientWidth")

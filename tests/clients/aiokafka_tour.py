@@ -97,7 +97,7 @@ async def listed(admin: AIOKafkaAdminClient) -> bool:
 
 
 async def wait_for(question: Any, wanted: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while (found := await question()) != wanted:
         assert time.monotonic() < deadline, f"waited too long: {found}"
         await asyncio.sleep(0.05)

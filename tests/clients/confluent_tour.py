@@ -79,7 +79,7 @@ def records() -> None:
 
 def read(consumer: Consumer, count: int) -> list[Any]:
     found = []
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while len(found) < count and time.monotonic() < deadline:
         message = consumer.poll(1)
         if message is not None:
@@ -133,7 +133,7 @@ def offsets() -> None:
 
 
 def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)

@@ -107,7 +107,7 @@ def offsets() -> None:
 
 
 def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)

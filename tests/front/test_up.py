@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import start_lab
+from tests.conftest import PATIENCE_S, start_lab
 from tests.front.test_commands import brokerlab
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ def test_addresses_come_first_and_a_signal_ends_it_with_exit_code_0(run_lab):
     assert lab.lines[0].startswith("Page: http://127.0.0.1:")
     assert lab.lines[1].startswith("Kafka: 127.0.0.1:")
     assert lab.lines[1].count(",") == 2
-    with urllib.request.urlopen(lab.page, timeout=20) as answer:
+    with urllib.request.urlopen(lab.page, timeout=PATIENCE_S) as answer:
         assert answer.status == 200
     assert lab.stop() == 0
 
@@ -31,7 +31,7 @@ def test_other_machines_are_let_in_with_a_link_that_is_printed(run_lab):
     assert invitation.startswith("From elsewhere: http://") and for_a_class.startswith("For a class, to look only: http://")
     link = "/" + invitation.rpartition("/")[2]
     for path, status in (("/", 401), (link, 303), (link + "x", 401)):
-        connection = http.client.HTTPConnection(urlsplit(lab.page).netloc, timeout=20)
+        connection = http.client.HTTPConnection(urlsplit(lab.page).netloc, timeout=PATIENCE_S)
         connection.request("GET", path, headers={"X-Forwarded-For": "198.51.100.7"})
         assert connection.getresponse().status == status
         connection.close()
@@ -84,7 +84,7 @@ def test_brokers_have_the_ids_that_were_asked_for(run_lab):
     confluent_kafka = pytest.importorskip("confluent_kafka.admin")
     lab = run_lab("--set", "1:broker.id=7", "--set", "2:broker.rack=west", brokers=2)
     admin = confluent_kafka.AdminClient({"bootstrap.servers": lab.bootstrap})
-    assert sorted(admin.list_topics(timeout=20).brokers) == [2, 7]
+    assert sorted(admin.list_topics(timeout=PATIENCE_S).brokers) == [2, 7]
 
 
 def test_what_was_written_is_there_at_the_next_start(tmp_path):

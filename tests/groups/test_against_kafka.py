@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import PATIENCE_S
 import pytest
 
 from broker_core.wire import messages as m
@@ -32,7 +33,7 @@ class Pending:
     def __init__(self, key: ApiKey, version: int, request: Any, client: str) -> None:
         self.key, self.version = key, version
         host, port = ADDRESS.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=30)
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
         self.socket.sendall(b"".join(map(bytes, encode_request(key, version, 1, client, request))))
         self.found: Any = None
 

@@ -16,7 +16,7 @@ from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
 from lab.live import MAX_BRANCHES, LiveLab
 from lab.scenarios import grammar
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 
 
 @pytest.fixture
@@ -29,18 +29,18 @@ def lab(tmp_path: Path) -> Iterator[LiveLab]:
 
 
 def done(branch: Branch, command: dict[str, Any]) -> dict[str, Any]:
-    answer = branch.submit(command).result(10)
+    answer = branch.submit(command).result(PATIENCE_S)
     assert answer.get("ok"), answer
     return answer
 
 
 def state(branch: Branch) -> dict[str, Any]:
-    return json.loads(branch.snapshot().result(10)[1])["state"]
+    return json.loads(branch.snapshot().result(PATIENCE_S)[1])["state"]
 
 
 def wait_for_leader(branch: Branch, topic: str, end: int = 0) -> dict[str, Any]:
     """The first partition, once it has a leader whose log has come to `end`."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         partition = state(branch)["topics"].get(topic, {}).get("partitions", {}).get("0", {})
         leader = str(partition.get("leader", -1))
@@ -57,7 +57,7 @@ def test_a_fork_begins_before_the_kill_and_goes_on_without_it(lab: LiveLab, tmp_
     done(main, {"do": "produce", "topic": "orders", "value": "one"})
     killed = done(main, {"do": "kill", "broker": leader})["seq"]
     with pytest.raises(BranchError, match="there is no open run 9999"):
-        lab.fork("9999", seq=1).result(10)
+        lab.fork("9999", seq=1).result(PATIENCE_S)
 
     fork = lab.branch(lab.fork(main.run_id, seq=killed - 1).result(20))
     assert fork.clock()["paused"] and fork.clock()["seq"] == killed - 1
@@ -68,15 +68,15 @@ def test_a_fork_begins_before_the_kill_and_goes_on_without_it(lab: LiveLab, tmp_
     done(fork, {"do": "kill", "broker": other})
     done(fork, {"do": "time", "speed": 100})
     done(fork, {"do": "time", "speed": "play"})
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while other in wait_for_leader(fork, "orders")["isr"] and time.monotonic() < deadline:
         time.sleep(0.02)
     assert wait_for_leader(fork, "orders")["leader"] == leader
-    history = fork.history(5).result(10)
+    history = fork.history(5).result(PATIENCE_S)
     assert history["seq"] <= 5 or history["seq"] == fork.keyframes[0].seq
     assert json.loads(history["snap"])["state"]["brokers"]
     directory = fork.files.path
-    lab.close_branch(fork.run_id).result(10)
+    lab.close_branch(fork.run_id).result(PATIENCE_S)
     assert verify(directory).same
 
     reopened = lab.branch(lab.open_run(directory.name).result(20))
@@ -89,18 +89,18 @@ def test_a_long_stretch_between_two_keyframes_comes_page_by_page(lab: LiveLab, m
     wait_for_leader(main, "orders")
     done(main, {"do": "time", "speed": "pause"})
     end = main.world.seq
-    whole = main.history(0).result(10)
+    whole = main.history(0).result(PATIENCE_S)
     frame = json.loads(whole["snap"])
     rows = json.loads(whole["ev"])
     assert whole["whole"] and whole["last"] == rows[-1][0] and len(rows) > 40 and frame["state"]["brokers"]
     monkeypatch.setattr("lab.branch.HISTORY_ROWS", 10)
-    page, paged = main.history(0).result(10), []
+    page, paged = main.history(0).result(PATIENCE_S), []
     while True:
         paged += json.loads(page["ev"])
         if page["whole"]:
             break
         assert 10 <= len(json.loads(page["ev"])) < len(rows)
-        page = main.history(0, page["last"]).result(10)
+        page = main.history(0, page["last"]).result(PATIENCE_S)
         assert page["snap"] == "null"
     assert paged == rows and paged[-1][0] <= end
 

@@ -19,7 +19,7 @@ from lab.experiments.verify import execute_again
 from lab.feed import Batch
 from lab.live import LiveLab
 from lab.scenarios import grammar
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 from tests.lab.test_faults import ROUGH
 
 POWER = """\
@@ -62,12 +62,12 @@ def test_random_faults_turn_no_light_red(seed: int, tmp_path: Path) -> None:
 
 
 def done(branch: Branch, command: dict[str, Any]) -> None:
-    answer = branch.submit(command).result(10)
+    answer = branch.submit(command).result(PATIENCE_S)
     assert answer.get("ok"), answer
 
 
 def wait(check: Any) -> Any:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = check()
         if found:
@@ -85,17 +85,17 @@ def test_a_live_branch_shows_lights_metrics_and_bytes(tmp_path: Path) -> None:
         done(main, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
         done(main, {"do": "produce", "topic": "orders", "value": "one"})
         name = "kafka.log:type=Log,name=LogEndOffset,topic=orders,partition=0"
-        wait(lambda: main.metrics().result(10).get(name) == {"1": 1, "2": 1, "3": 1})
-        found = main.bytes("orders", 0, 0, 2).result(10)
+        wait(lambda: main.metrics().result(PATIENCE_S).get(name) == {"1": 1, "2": 1, "3": 1})
+        found = main.bytes("orders", 0, 0, 2).result(PATIENCE_S)
         assert found["records"][0]["value"] == "one" and json.dumps(found)
         with pytest.raises(BranchError, match="has offsets 0 to 0, not 7"):
-            main.bytes("orders", 0, 7, 2).result(10)
-        lights = json.loads(main.snapshot().result(10)[1])["state"]["invariants"]
+            main.bytes("orders", 0, 7, 2).result(PATIENCE_S)
+        lights = json.loads(main.snapshot().result(PATIENCE_S)[1])["state"]["invariants"]
         assert len(lights) == 18 and all(light["ok"] for light in lights.values())
-        main.ask(_break, main).result(10)
+        main.ask(_break, main).result(PATIENCE_S)
         turned = wait(lambda: _lights(batches))
         assert turned["SingleController"]["first"]["params"]["epoch"] >= 1
-        lights = json.loads(main.snapshot().result(10)[1])["state"]["invariants"]
+        lights = json.loads(main.snapshot().result(PATIENCE_S)[1])["state"]["invariants"]
         assert [name for name, light in lights.items() if not light["ok"]] == ["SingleController"]
     finally:
         lab.stop()

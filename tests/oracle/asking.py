@@ -119,7 +119,7 @@ class Script:
 
     def until(self, key: int, version: int, message: Any, wanted: Any, broker: int | None = None) -> Any:
         """Ask until `wanted(answer)`."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         while True:
             answer = self.ask(key, version, message, broker)
             if wanted(answer):

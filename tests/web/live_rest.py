@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 from tests.web.rest import Answer, Caller
 
 from lab.clusters.spec import run_from_dict
@@ -65,7 +65,7 @@ def produced(rest: Rest, *values: str) -> list[dict[str, Any]]:
     end = rest.get("labs/lab/topics/orders/records").json["log_end_offset"]
     commands = [{"do": "produce", "topic": "orders", "key": "k", "value": value} for value in values]
     assert rest.post("labs/lab/commands", commands).json["ok"]
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         page = rest.get(f"labs/lab/topics/orders/records?offset={end}").json
         if page.get("high_watermark") == end + len(values):

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 
 POSTGRES_USER = "postgres"
 
 
-def wait_for_port(port: int, process: subprocess.Popen[str], seconds: float = 20) -> None:
+def wait_for_port(port: int, process: subprocess.Popen[str], seconds: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()[0]

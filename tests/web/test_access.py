@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from tests.conftest import PATIENCE_S
 import pytest
 from tests.web.conftest import Served
 from tests.web.test_live import get, hello
@@ -28,7 +29,7 @@ class Answer:
 def ask(served: Served, path: str, body: str | None = None, **headers: str) -> Answer:
     """One request that follows no redirection."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=PATIENCE_S)
     connection.request("GET" if body is None else "POST", path, body, named)
     found = connection.getresponse()
     answer = Answer(found.status, found.headers, found.read().decode())

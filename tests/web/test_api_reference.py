@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from http.client import HTTPConnection
 
+from tests.conftest import PATIENCE_S
 import pytest
 from tests.web.live_rest import Rest, refused, rest
 
@@ -58,7 +59,7 @@ def test_another_host_name_is_refused_and_a_forwarded_request_needs_the_token(re
 def test_what_is_too_large_is_not_read(rest: Rest) -> None:
     host, port = rest.url.removeprefix("http://").rstrip("/").split(":")
     for headers, pieces in (({"Content-Length": "2097153"}, 0), ({"Transfer-Encoding": "chunked"}, 33)):
-        socket = HTTPConnection(host, int(port), timeout=20)
+        socket = HTTPConnection(host, int(port), timeout=PATIENCE_S)
         socket.putrequest("POST", "/api/labs/lab/commands")
         for name, value in {"Content-Type": "application/json", **headers}.items():
             socket.putheader(name, value)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import CHECKOUT, have_modules
+from tests.conftest import CHECKOUT, PATIENCE_S, have_modules
 from tests.web.rest import Caller
 from tests.web.spark_lab import refused, serve, until_ended
 
@@ -113,9 +113,8 @@ def test_a_run_is_replayed_with_the_real_worker_and_another_one_cancelled(
     rest: Caller, require_module: Callable[[str], None]
 ) -> None:
     require_module("pyspark")
-    began = time.monotonic()
     first = rest.post("runs/0777/replay", {"query": ["receipt"]})
-    assert time.monotonic() - began < 5, "the request has waited for Spark"
+    assert first.json["state"] in ("queued", "running"), "the request has waited for Spark"
     assert (first.status, first.headers["Location"]) == (202, f"/api/replays/{first.json['id']}")
     refused(rest.get(f"replays/{first.json['id']}/report"), 409, "replay", "not done yet")
     second = rest.post("runs/0777/replay", {}).json
@@ -141,7 +140,7 @@ def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
 ) -> None:
     require_module("pyspark")
     name = rest.post("runs/0777/replay", {}).json["id"]
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 2 * PATIENCE_S
     while not rest.get(f"replays/{name}").json["answers"] and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = rest.get("spark").json["pid"]

@@ -6,6 +6,7 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
+from tests.conftest import PATIENCE_S
 import pytest
 from tests.web.conftest import Served
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -22,7 +23,7 @@ def dial(served: Served, **more: Any) -> ClientConnection:
 def get(socket: ClientConnection, kind: str) -> dict[str, Any]:
     """The next message of a kind; a list of deltas counts as one delta with all rows."""
     while True:
-        found = json.loads(socket.recv(timeout=5))
+        found = json.loads(socket.recv(timeout=PATIENCE_S))
         if isinstance(found, list):
             found = {**found[0], "to": found[-1]["to"], "ev": [row for one in found for row in one["ev"]]}
         if found["k"] == kind:
@@ -118,7 +119,7 @@ def test_a_message_that_makes_no_sense_ends_the_connection(served: Served, text:
     with dial(served) as socket:
         socket.send(text)
         with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=5)
+            socket.recv(timeout=PATIENCE_S)
 
 
 def test_a_page_of_another_origin_gets_no_socket(served: Served) -> None:
@@ -157,5 +158,5 @@ def test_a_viewer_that_does_not_read_is_cut_to_a_resync_and_others_are_not_held_
 
 
 def get_any(socket: ClientConnection) -> dict[str, Any]:
-    found = json.loads(socket.recv(timeout=5))
+    found = json.loads(socket.recv(timeout=PATIENCE_S))
     return found[-1] if isinstance(found, list) else found

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, PATIENCE_S
 from tests.web.conftest import Served
 
 
 def fetch(served: Served, path: str, **headers: str) -> tuple[int, Any, str]:
     request = urllib.request.Request(served.url + path, headers={k.replace("_", "-"): v for k, v in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return answer.status, answer.headers, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read().decode()
@@ -26,7 +26,7 @@ def fetch(served: Served, path: str, **headers: str) -> tuple[int, Any, str]:
 def post(served: Served, path: str, body: str, kind: str = "application/json") -> tuple[int, dict[str, Any]]:
     request = urllib.request.Request(served.url + path, body.encode(), {"Content-Type": kind})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)

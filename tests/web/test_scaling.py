@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import CHECKOUT, StartedLab, free_ports, missing
+from tests.conftest import CHECKOUT, PATIENCE_S, StartedLab, free_ports, missing
 from tests.web.rest import Caller
 from tests.web.servers import postgres_program, postgres_server, redis_server
 from websockets.sync.client import ClientConnection, connect
@@ -83,7 +83,7 @@ def view(page: str) -> Iterator[ClientConnection]:
         yield socket
 
 
-def messages(socket: ClientConnection, seconds: float = 20) -> Iterator[dict[str, Any]]:
+def messages(socket: ClientConnection, seconds: float = PATIENCE_S) -> Iterator[dict[str, Any]]:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = json.loads(socket.recv(timeout=seconds))
@@ -232,7 +232,7 @@ def test_who_sends_to_redis_without_end_stops_when_it_is_cancelled(redis: str) -
             task = asyncio.create_task(send_without_end())
             await asyncio.sleep(0.01 + number / 50_000)
             task.cancel()
-            ended, _ = await asyncio.wait([task], timeout=10)
+            ended, _ = await asyncio.wait([task], timeout=PATIENCE_S)
             assert ended, number
         await layer.close_pools()
 
@@ -257,7 +257,7 @@ def test_viewers_elsewhere_survive_a_new_host_and_a_redis_that_was_away(
     refused = other.rest.get("labs/lab/snapshot")
     assert (refused.status, refused.json["type"]) == (503, "/api/problems#host-away")
     with redis_server(require_program("redis-server"), port), stack:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while (again := other.rest.get("labs/lab/snapshot")).status != 200 and time.monotonic() < deadline:
             time.sleep(0.2)
         known = again.json["seq"]
@@ -266,14 +266,14 @@ def test_viewers_elsewhere_survive_a_new_host_and_a_redis_that_was_away(
         assert any(row[0] > known and row[2] == "leader_elected" for row in found)
         lab.stop()
         run_lab("--preset", "teaching", web=True, data=lab.data)
-        fresh = next(one for one in messages(socket, 30) if one["k"] == "snap" and one["run"] != before["run"])
+        fresh = next(one for one in messages(socket) if one["k"] == "snap" and one["run"] != before["run"])
         assert "again" in fresh["state"]["topics"]
 
 
 def get_page(url: str, language: str) -> tuple[int, str]:
     request = urllib.request.Request(url, headers={"Accept-Language": language})
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -281,7 +281,7 @@ def get_page(url: str, language: str) -> tuple[int, str]:
 
 def until(socket: ClientConnection, code: str, known: int) -> Iterator[dict[str, Any]]:
     """Messages up to the delta that has this code; after an outage a snapshot may stand between."""
-    for message in messages(socket, 30):
+    for message in messages(socket):
         if message["k"] in ("d", "snap"):
             yield message
         if message["k"] == "d" and any(row[2] == code for row in message["ev"]):
