@@ -161,16 +161,20 @@ export class App {
   play() {
     if (this.clock.live) this.command({ do: "time", speed: this.clock.cluster.paused ? "play" : "pause" });
     else this.clock.togglePlay();
-    this.set({});
+    this.set(this.clock.live ? { selected: null } : {});
   }
 
   /** One event (or one state change) back or on; at the live edge the cluster itself steps on. */
   step(by, toChange = false) {
     if (by < 0 && this.desk.before(() => this.step(by, toChange))) return;
-    if (this.clock.live && by > 0) this.command({ do: "time", speed: toChange ? "step_state" : "step_event" });
-    else if (toChange) this.clock.stepTo(by, (event) => changesState(event.code));
+    if (this.clock.live && by > 0) {
+      this.attend.expected = true;
+      this.command({ do: "time", speed: toChange ? "step_state" : "step_event" }).then(({ ok }) => { this.attend.expected &&= ok; });
+      return;
+    }
+    if (toChange) this.clock.stepTo(by, (event) => changesState(event.code));
     else this.clock.step(by);
-    this.set({ selected: this.clock.live ? null : this.clock.viewed - 1 });
+    this.attend.to(this.clock.live ? null : this.clock.viewed - 1);
   }
 
   setSpeed(speed) {

@@ -3,6 +3,7 @@ import { refusal } from "../model/refusals.js";
 import { Runner } from "../model/macros.js";
 import { Inquiry } from "./inquiry.js";
 import { Measure } from "./measure.js";
+import { Attend } from "./attend.js";
 import { Messages } from "./messages.js";
 import { lights } from "../model/figures.js";
 import { positionOf, standing } from "../model/flights.js";
@@ -19,6 +20,7 @@ export function prepare(app) {
   app.measure = new Measure(app.inquiry, app.clock);
   app.runner = new Runner(app);
   app.messages = new Messages((question, progress) => app.asking(question, progress), () => { app.dirty = true; });
+  app.attend = new Attend(app);
   Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, messageLit: null, flight: null });
   Object.defineProperty(app, "standing", { get: () => underWay(app) });
   app.lookAtFlight = (flight) => {

@@ -8,6 +8,9 @@
 const AROUND = 600;
 const KINDS = new Set(["request_sent", "request_received", "request_stages", "response_sent"]);
 
+/** The same request, whichever of its events is looked at. */
+export const messageKey = ({ client, broker, api, correlation }) => `${client}>${broker}:${api}#${correlation}`;
+
 export const isRequest = (event) => KINDS.has(event?.code);
 
 /** The two ends of an event of a request: {client, broker}. */

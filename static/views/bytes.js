@@ -103,6 +103,16 @@ function search(view, found) {
     h("li", { key: "scan" }, words.t("bytes.scan", { n: scan.length, position: scan[scan.length - 1]?.position ?? 0 })));
 }
 
+/** Whether the batch belongs to the event of the moment that was chosen or stepped to. */
+function moment(view) {
+  const { history, selected, words } = view;
+  const event = selected === null ? null : history.at(selected);
+  if (!event) return null;
+  const here = view.litOffset !== null;
+  const text = words.t(here ? "bytes.moment" : "bytes.moment_none", { what: words.say(event).replace(/\.$/, "") });
+  return h("p", { key: "moment", class: `hint moment-text${here ? "" : " none"}`, role: "status", title: text }, text);
+}
+
 /** The body of the panel: batches (another view's), bytes, records, or the search. */
 export function bytesBody(view) {
   const { words, chosen, chosenPartition: partition } = view;
@@ -121,6 +131,7 @@ export function bytesBody(view) {
       h("label", { class: "offset-field" }, h("span", {}, words.t("files.offset")), h("input", { type: "number", min: log.start, max: log.leo - 1, value: String(wanted), "data-bytes": "offset", onchange: (event) => view.set({ byteOffset: Number(event.target.value), fieldLit: null }) })),
       h("button", { type: "button", "aria-label": words.t("bytes.before"), onclick: () => jump(-1) }, "‹"), h("button", { type: "button", "aria-label": words.t("bytes.next"), onclick: () => jump(1) }, "›"),
       choices("bytes-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, String(id)]), broker, (id) => view.set({ fileBroker: id }))),
+    moment(view),
     (entry.error || !found || !view.clock.live) && asOf(view, entry),
     found && view.ledgerView === "search" && search(view, found),
     found && view.ledgerView === "bytes" && [

@@ -60,6 +60,7 @@ export class Screen {
   happened(events, first) {
     this.app.desk.tour.heard(events, this.app.history.stateAt(first));
     this.app.measure.heard(events, this.app.desk.run);
+    if (this.app.clock.live) this.app.attend.heard(first + events.length);
     if (this.app.clock.live && !document.hidden) this.dots.add(events, performance.now());
     const item = this.app.story.items[this.app.story.items.length - 1];
     if (item?.loud && item.positions[0] >= first && performance.now() - this.announced > 1500) {

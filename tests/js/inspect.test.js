@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { placeOf } from "../../static/model/places.js";
+import { Attend } from "../../static/inspect/attend.js";
+import { History } from "../../static/time/history.js";
 import { Inquiry } from "../../static/inspect/inquiry.js";
 import { Measure, difference, isFault, registryKey, shortName, startsComparison } from "../../static/inspect/measure.js";
 import { Runner, plan } from "../../static/model/macros.js";
@@ -178,4 +180,59 @@ test("an unknown refusal is quoted in Korean where the server knows it, else in 
   assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("ko")), "refused: names: 이상함");
   assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("en")), "refused: names: odd");
   assert.equal(refusal({ error: "names: odd" }, words("ko")), "refused: names: odd");
+});
+
+/** An app that knows `events`, looks at bytes and at the message at `looked`. */
+function stepper(events, fields) {
+  const history = new History();
+  history.append(events);
+  const asked = [];
+  const app = { history, ledgerView: "bytes", looked: null, selected: null, lit: [], set: (values) => Object.assign(app, values), light: (position) => app.lit.push(position), ...fields };
+  app.messages = { shown: null, ask: (of, side) => asked.push(`${of} ${side}`), ...fields.messages };
+  const timers = [];
+  const attend = new Attend(app, (act) => timers.push(act), () => { timers.length = 0; });
+  return { app, asked, attend, calm: () => timers.splice(0).forEach((act) => act()) };
+}
+
+const exchange = [
+  { seq: 1, t: 10, code: "request_sent", node: "producer-a", cause: 0, params: { api: "Produce", version: 9, correlation: 4, to: "broker-1" } },
+  { seq: 2, t: 20, code: "request_received", node: "broker-1", cause: 1, params: { api: "Produce", version: 9, correlation: 4, source: "producer-a" } },
+  { seq: 3, t: 20, code: "log_appended", node: "broker-1", cause: 2, params: { topic: "orders", partition: 0, base_offset: 7, last_offset: 7, role: "leader" } },
+  { seq: 4, t: 30, code: "response_sent", node: "broker-1", cause: 2, params: { api: "Produce", correlation: 4, to: "producer-a", error: "NONE" } },
+];
+
+test("a step takes the bytes and the message that is looked at along, and asks for its bytes once it is calm", () => {
+  const { app, asked, attend, calm } = stepper(exchange, { looked: 0, messages: { shown: { of: "x", side: "request", waiting: false } } });
+  attend.to(1);
+  attend.to(2);
+  calm();
+  assert.deepEqual([app.looked, asked], [2, []]); // an append is no message
+  attend.to(3);
+  assert.deepEqual(asked, []);
+  calm();
+  assert.deepEqual([app.looked, app.lit, asked], [3, [1, 2, 3], ["producer-a>broker-1:Produce#4 answer"]]);
+});
+
+test("a step leaves alone what nobody looks at, and a question waits for the one before", () => {
+  const idle = stepper(exchange, { ledgerView: "batches" });
+  idle.attend.to(2);
+  idle.calm();
+  assert.deepEqual([idle.app.selected, idle.app.looked, idle.app.lit, idle.asked], [2, null, [], []]);
+  const shown = { of: "x", side: "request", waiting: true };
+  const busy = stepper(exchange, { looked: 1, messages: { shown } });
+  busy.attend.to(0);
+  busy.calm();
+  assert.deepEqual(busy.asked, []);
+  shown.waiting = false;
+  busy.calm();
+  assert.deepEqual(busy.asked, ["producer-a>broker-1:Produce#4 request"]);
+});
+
+test("a step of the cluster itself is followed to its last event that can be seen", () => {
+  const { app, attend } = stepper([...exchange, { seq: 4, t: 30, code: "progress", node: "world", cause: 0, params: {} }], {});
+  attend.heard(5);
+  assert.equal(app.lit.length, 0);
+  attend.expected = true;
+  attend.heard(5);
+  assert.deepEqual([app.lit, attend.expected], [[3], false]);
 });

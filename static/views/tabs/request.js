@@ -1,5 +1,5 @@
 /** What is under way; one request: who sent it, how long it stood in each stage, what led to it, its bytes. */
-import { requestAt, isRequest } from "../../model/request.js";
+import { isRequest, messageKey, requestAt } from "../../model/request.js";
 import { seconds } from "../../i18n/format.js";
 import { questionOf } from "../../model/flights.js";
 import { fieldText, fields as byteFields, hex } from "../bytes.js";
@@ -95,8 +95,6 @@ function messageBytes(view, request) {
   ];
 }
 
-const messageKey = (request) => `${request.client}>${request.broker}:${request.api}#${request.correlation}`;
-
 function one(view, position) {
   const { words, history } = view;
   const event = history.at(position);
@@ -107,6 +105,7 @@ function one(view, position) {
     request && facts([[words.t("request.from"), name(request.client)], [words.t("request.to"), name(request.broker)], request.clientId && ["client.id", request.clientId],
       [words.t("request.took"), request.took === null ? words.t("request.open") : ms(request.took)], [words.t("request.answer"), request.error === null ? "…" : request.error === "NONE" ? "✓ NONE" : `✕ ${request.error}`]]),
     request && [title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")), course(view, request), lose(view, request), messageBytes(view, request)],
+    !request && view.messages.shown && hint("no-message", words.t("message.not_here")),
     chain(view, position), fields(event, words),
   ];
 }
