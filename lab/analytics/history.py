@@ -9,12 +9,17 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 |---|---|
 | acked | values of `ok` sends |
 | read | different values that reads returned |
-| lost | acked, never read: `lost-write` at or below the last offset read of its partition, else `unseen` |
-| duplicated | offsets of a value beyond its first |
+| lost | acked, never read: `lost-write` when its last index is not above the bound, else `unseen` |
+| duplicated | places of a value beyond its first: where it was read, or only acked |
 | reordered | read in a partition behind a later number of the same label |
-| inconsistent | two values at one offset: in two reads, or acked there and another one read |
-| stale | a poll that begins before what the same consumer had read, by its index in the partition's version order |
-| skipped | a poll that begins more than one index behind what the same consumer had read |
+| inconsistent | values beyond the first at one offset, in reads and acknowledgements |
+| failed_reads | places and readers of values whose write failed (G1a) |
+| steps | from each value that a consumer read to its next one, by index; none over a rebalance |
+| falls | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
+
+The version order of a partition is its offsets, from ok sends and from all polls, without gaps; an index is a
+place in it. The bound is the largest first index of a value that was read. Offsets and indexes have one order,
+so a bound may be compared as offset.
 """
 
 from __future__ import annotations
@@ -28,9 +33,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COUNTS = ("acked", "read", "lost", "duplicated", "reordered")
-MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
+MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send")
+TEXT = 200  # polls tell so many characters of a text
 _VALUE = ["run", "label", "number"]
+_PLACE = ["run", "topic", "partition", "offset"]
 _TP = "run, topic, partition"
+_WRITTEN = f"if(label = '', substring(coalesce(number, 'null'), 1, {TEXT}), number)"
+_NAMED = "if(label = '' and copy > 0, concat(raw, '#', copy), raw) as number"
 
 
 class History:
@@ -41,27 +51,36 @@ class History:
 
     @cached_property
     def sends(self) -> DataFrame:
-        """Sends with copies of texts told apart."""
-        copy = f"row_number() over (partition by {_TP}, label, number order by position, copy_order) - 1"
-        rows = self.tables.sends.selectExpr("*", "monotonically_increasing_id() as copy_order")
-        texts = rows.where("label = ''").selectExpr("*", f"{copy} as copy").selectExpr(
-            "* except (number, copy)", "if(copy > 0, concat(number, '#', copy), number) as number")
-        return rows.where("label <> ''").unionByName(texts)
+        """Sends with copies of texts told apart, acked ones first; `raw` is the value as written."""
+        copy = (f"row_number() over (partition by {_TP}, label, raw"
+                " order by if(kind = 'ok', 0, 1), position, copy_order) - 1 as copy")
+        rows = self.tables.sends.selectExpr(
+            "* except (number)", f"{_WRITTEN} as raw", "monotonically_increasing_id() as copy_order")
+        texts = rows.where("label = ''").selectExpr("*", copy).selectExpr("* except (copy)", _NAMED)
+        return rows.where("label <> ''").selectExpr("*", "raw as number").unionByName(texts)
+
+    @cached_property
+    def acks(self) -> DataFrame:
+        """The places of ok sends."""
+        return self.tables._keep(self.sends.where("kind = 'ok' and offset >= 0").select(
+            *_PLACE, "label", "number", "raw", "position"))
 
     @cached_property
     def acked(self) -> DataFrame:
-        """One row a value: the last place where it was acked."""
+        """One row a value: the last offset at which it was acked."""
         return self.tables._keep(self.sends.where("kind = 'ok'").groupBy(*_VALUE).agg(_last()).selectExpr(
             *_VALUE, "at.topic as topic", "at.partition as partition", "at.offset as offset"))
 
     @cached_property
     def read(self) -> DataFrame:
-        """One row an offset: the value that was read there first, and whether another one was."""
-        first = self.tables.polls.groupBy("run", "topic", "partition", "offset").agg(*_firsts())
-        copy = f"row_number() over (partition by {_TP}, label, number order by seen) - 1"
-        texts = first.where("label = ''").selectExpr("*", f"{copy} as copy").selectExpr(
-            "* except (number, copy)", "if(copy > 0, concat(number, '#', copy), number) as number")
-        return self.tables._keep(first.where("label <> ''").unionByName(texts))
+        """One row a value at an offset; `nth` counts the values of an offset by when they were first seen."""
+        each = self.tables.polls.selectExpr("* except (number)", f"{_WRITTEN} as raw").groupBy(
+            *_PLACE, "label", "raw").agg(_seen())
+        nth = f"row_number() over (partition by {', '.join(_PLACE)} order by seen) as nth"
+        copy = f"row_number() over (partition by {_TP}, label, raw order by seen) - 1 as copy"
+        rows = each.selectExpr("*", nth)
+        texts = rows.where("label = ''").selectExpr("*", copy).selectExpr("* except (copy)", _NAMED)
+        return self.tables._keep(rows.where("label <> ''").selectExpr("*", "raw as number").unionByName(texts))
 
     @cached_property
     def values_read(self) -> DataFrame:
@@ -69,27 +88,38 @@ class History:
         return self.read.groupBy(*_VALUE).count().withColumnRenamed("count", "copies")
 
     @cached_property
+    def bounds(self) -> DataFrame:
+        """Of each partition the largest first offset of a value that was read."""
+        places = self.read.select(*_PLACE, "label", "number").selectExpr("*", "1 as was_read").unionByName(
+            self.acks.where("label <> ''").select(*_PLACE, "label", "number").selectExpr("*", "0 as was_read"))
+        return places.groupBy("run", "topic", "partition", "label", "number").agg(*_first()).where(
+            "was_read = 1").groupBy("run", "topic", "partition").agg({"first": "max"}).withColumnRenamed(
+            "max(first)", "bound")
+
+    @cached_property
     def lost(self) -> DataFrame:
         """Acked and never read."""
-        bounds = self.read.groupBy("run", "topic", "partition").agg({"offset": "max"}).withColumnRenamed(
-            "max(offset)", "bound")
         missing = self.acked.join(self.values_read, _VALUE, "left_anti")
         test = "if(offset >= 0 and offset <= coalesce(bound, -1), 'lost-write', 'unseen')"
-        return missing.join(bounds, ["run", "topic", "partition"], "left").selectExpr(
+        return missing.join(self.bounds, ["run", "topic", "partition"], "left").selectExpr(
             *_VALUE, "topic", "partition", "offset", f"{test} as test")
 
     @cached_property
     def duplicated(self) -> DataFrame:
-        """Every place of a value beyond its first, in the order of reading."""
-        order = "row_number() over (partition by run, label, number order by seen) as nth"
-        return self.read.selectExpr("*", order).where("nth > 1").select(*_VALUE, "topic", "partition", "offset")
+        """Every place of a value beyond its first: in the order of reading, then those that were only acked."""
+        only = self.acks.where("label <> ''").join(self.read, [*_PLACE, "label", "number"], "left_anti").groupBy(
+            *_PLACE, "label", "number").agg({"position": "min"}).selectExpr(
+            *_PLACE, "label", "number", "1 as late", "struct(`min(position)` as position, offset as index) as seen")
+        every = self.read.selectExpr(*_PLACE, "label", "number", "0 as late", "seen").unionByName(only)
+        order = "row_number() over (partition by run, label, number order by late, seen) as nth"
+        return every.selectExpr("*", order).where("nth > 1").select(*_VALUE, "topic", "partition", "offset")
 
     @cached_property
     def reordered(self) -> DataFrame:
         """Values behind a later one; a second copy of a value does not count."""
-        numbers = self.read.where("label <> ''").selectExpr(
+        numbers = self.read.where("label <> '' and nth = 1").selectExpr(
             *_VALUE, "topic", "partition", "offset", "cast(number as bigint) as n",
-            f"row_number() over (partition by {_TP}, label, number order by offset) as nth").where("nth = 1")
+            f"row_number() over (partition by {_TP}, label, number order by offset) as copy").where("copy = 1")
         behind = (f"max(n) over (partition by {_TP}, label order by offset"
                   " rows between unbounded preceding and 1 preceding)")
         return numbers.selectExpr("*", f"{behind} as behind").where("n < behind").select(
@@ -97,35 +127,65 @@ class History:
 
     @cached_property
     def inconsistent(self) -> DataFrame:
-        """Reads that disagree, and acked values in whose place another one was read."""
-        place = ["run", "topic", "partition", "offset"]
-        among = self.tables.polls.where("label <> ''").join(
-            self.read.selectExpr(*place, "label as first_label", "number as first_number"), place
-        ).where("label <> first_label or number <> first_number").selectExpr(*_VALUE, *place[1:])
-        acked = self.sends.where("kind = 'ok' and offset >= 0 and label <> ''").groupBy(
-            *place[:3], "label", "number").agg({"offset": "max"}).withColumnRenamed("max(offset)", "offset")
-        against = acked.join(self.read.selectExpr(*place, "label as first_label", "number as first_number"), place)
-        return among.unionByName(
-            against.where("label <> first_label or number <> first_number").selectExpr(*_VALUE, *place[1:]))
+        """Values beyond the first at an offset: what was read comes first, then what was acked."""
+        acks = self.acks.groupBy(*_PLACE, "label", "raw").agg({"position": "min"}).selectExpr(
+            *_PLACE, "label", "raw", "1 as late", "struct(`min(position)` as position, 0L as index) as seen")
+        values = self.read.selectExpr(*_PLACE, "label", "raw", "0 as late", "seen").unionByName(acks).groupBy(
+            *_PLACE, "label", "raw").agg(_earliest())
+        nth = f"row_number() over (partition by {', '.join(_PLACE)} order by at) as nth"
+        return values.selectExpr("*", nth).where("nth > 1").selectExpr(
+            "run", "label", "raw as number", "topic", "partition", "offset")
+
+    @cached_property
+    def failed_reads(self) -> DataFrame:
+        """Each place and reader of a value whose write failed."""
+        failed = self.sends.where("kind = 'fail'").select(*_VALUE).distinct()
+        places = self.read.join(failed, _VALUE, "left_semi").select(*_PLACE, "label", "raw", "number")
+        readers = self.tables.polls.selectExpr(*_PLACE, "label", f"{_WRITTEN} as raw", "process as reader")
+        return places.join(readers, [*_PLACE, "label", "raw"]).select(*_PLACE, "label", "number", "reader").distinct()
+
+    @cached_property
+    def versions(self) -> DataFrame:
+        """The version order: an index for each offset that an ok send or a poll told of."""
+        offsets = self.read.select(*_PLACE).unionByName(self.acks.select(*_PLACE)).distinct()
+        return offsets.selectExpr("*", f"row_number() over (partition by {_TP} order by offset) as version")
 
     @cached_property
     def steps(self) -> DataFrame:
-        """Each poll of a consumer with its step in version order from the one before; none over a rebalance."""
-        versions = self.read.selectExpr(
-            "run", "topic", "partition", "offset", f"row_number() over (partition by {_TP} order by offset) as version")
-        polls = self.tables.polls.groupBy("run", "process", "topic", "partition", "position", "t_us").agg(
-            {"offset": "min"}).withColumnRenamed("min(offset)", "first")
-        last = self.tables.polls.groupBy("run", "process", "topic", "partition", "position").agg(
-            {"offset": "max"}).withColumnRenamed("max(offset)", "last")
-        both = polls.join(last, ["run", "process", "topic", "partition", "position"])
-        for name in ("first", "last"):
-            both = both.join(versions.selectExpr("run", "topic", "partition", f"offset as {name}",
-                                                 f"version as {name}_version"), ["run", "topic", "partition", name])
-        moves = self.tables.operations.where("op = 'assign'").selectExpr("run", "process", "position as moved")
-        era = both.join(moves, ["run", "process"], "left").groupBy(*both.columns).agg(_moves())
-        line = f"partition by {_TP}, process, era order by position"
-        return era.selectExpr("*", f"first_version - lag(last_version) over ({line}) as step",
-                              f"lag(last) over ({line}) as before").where("step is not null")
+        """Steps of a consumer from a value to its next one, where that is not the next offset.
+
+        One window over single reads, in the order of polls and inside them; `inside`: both in one poll. An era is
+        what lies between two assignments.
+        """
+        marks = self.tables.polls.selectExpr("run", "process", "position", "0 as moves").distinct().unionByName(
+            self.tables.operations.where("op = 'assign'").selectExpr("run", "process", "position", "1 as moves"))
+        eras = marks.selectExpr("run", "process", "position", "moves",
+                                "sum(moves) over (partition by run, process order by position) as era").where(
+            "moves = 0").drop("moves")
+        line = f"over (partition by {_TP}, process, era order by position, index)"
+        moves = self.tables.polls.join(eras, ["run", "process", "position"]).selectExpr(
+            *_PLACE, "process", "t_us", f"lag(offset) {line} as before",
+            f"coalesce(position = lag(position) {line}, false) as inside").where("offset <> before + 1")
+        befores = self.versions.selectExpr("run", "topic", "partition", "offset as before", "version as last")
+        return moves.join(self.versions, _PLACE).join(befores, ["run", "topic", "partition", "before"]).selectExpr(
+            "run", "process", "topic", "partition", "t_us", "before", "offset", "inside", "version - last as step")
+
+    @cached_property
+    def stale(self) -> DataFrame:
+        """Steps other than to the next index, with the name of the test."""
+        test = "concat(if(inside, 'int-', ''), if(step > 1, 'poll-skip', 'nonmonotonic-poll')) as test"
+        return self.tables._keep(self.steps.where("step <> 1").selectExpr("*", test))
+
+    @cached_property
+    def falls(self) -> DataFrame:
+        """Acknowledgements whose first offset lies below the last one that the same producer was told before."""
+        sends = self.tables._fields.where("op = 'send' and kind = 'ok' and p.offset >= 0").selectExpr(
+            "run", "process", "p.topic as topic", "p.partition as partition", "t_us", "position", "p.offset as offset",
+            "p.offset - 1 + aggregate(coalesce(p.`values`, array()), 0L, (n, v) -> n + v[1])"
+            " + size(coalesce(p.texts, array())) as last").where("last >= offset")
+        before = f"lag(last) over (partition by {_TP}, process order by position) as before"
+        return sends.selectExpr("*", before).where("offset < before").select(
+            "run", "process", "topic", "partition", "t_us", "before", "offset")
 
     @cached_property
     def counts(self) -> DataFrame:
@@ -150,6 +210,8 @@ class History:
             (self.lost.where("test = 'lost-write'"), "lost_writes"), (self.lost.where("test = 'unseen'"), "unseen"),
             (self.inconsistent, "inconsistent"), (fates["fail"].join(known, _VALUE, "left_semi"), "failed_read"),
             (fates["info"], "unknown"), (fates["info"].join(known, _VALUE, "left_semi"), "unknown_read"),
+            *((self.stale.where(f"test = '{name.replace('_', '-')}'"), name) for name in STEPS),
+            (self.falls, "nonmonotonic_send"),
         ]  # fmt: skip
         rows = None
         for frame, name in parts:
@@ -163,17 +225,22 @@ class History:
 def _last():  # type: ignore[no-untyped-def]
     from pyspark.sql import functions as f
 
-    return f.max_by(f.struct("topic", "partition", "offset"), "position").alias("at")
+    return f.max_by(f.struct("topic", "partition", "offset"), f.struct("offset", "position")).alias("at")
 
 
-def _firsts():  # type: ignore[no-untyped-def]
+def _seen():  # type: ignore[no-untyped-def]
     from pyspark.sql import functions as f
 
-    seen = f.struct("position", "index")
-    return [f.min_by("label", seen).alias("label"), f.min_by("number", seen).alias("number"), f.min(seen).alias("seen")]
+    return f.min(f.struct("position", "index")).alias("seen")
 
 
-def _moves():  # type: ignore[no-untyped-def]
+def _first():  # type: ignore[no-untyped-def]
     from pyspark.sql import functions as f
 
-    return f.count(f.when(f.col("moved") < f.col("position"), 1)).alias("era")
+    return [f.min("offset").alias("first"), f.max("was_read").alias("was_read")]
+
+
+def _earliest():  # type: ignore[no-untyped-def]
+    from pyspark.sql import functions as f
+
+    return f.min(f.struct("late", "seen")).alias("at")

@@ -45,12 +45,12 @@ def receipt(tables: Tables, history: History) -> DataFrame:
 
 
 def lost(tables: Tables, history: History) -> DataFrame:
-    """Values that were acked and never read: below the last one read of their partition, or beyond it."""
+    """Values that were acked and never read: `lost-write` when a value further on was read, else `unseen`."""
     return history.lost.orderBy("run", "topic", "partition", "offset")
 
 
 def duplicated(tables: Tables, history: History) -> DataFrame:
-    """Offsets at which a value was read that another offset holds, too."""
+    """Further offsets of a value that stands at another one already, by reads and acknowledgements."""
     return history.duplicated.orderBy("run", "topic", "partition", "offset")
 
 
@@ -60,18 +60,33 @@ def reordered(tables: Tables, history: History) -> DataFrame:
 
 
 def stale(tables: Tables, history: History) -> DataFrame:
-    """Polls that did not go on where the same consumer's last poll ended, by index in version order.
+    """Reads that did not go on where the same consumer's last one ended, by index in version order.
 
-    step < 1: it read again, or older, what it had passed · step > 1: it passed over values. Not over a rebalance.
+    step < 1: it read again, or older, what it had passed · step > 1: it passed over values · int-: inside one
+    poll. Not over a rebalance.
     """
-    return history.steps.where("step <> 1").selectExpr(
-        "run", "process", "topic", "partition", "t_us", "before as last_read", "first as next_read", "step",
-        "if(step < 1, 'nonmonotonic-poll', 'poll-skip') as test").orderBy("run", "process", "t_us")
+    return history.stale.selectExpr(
+        "run", "process", "topic", "partition", "t_us", "before as last_read", "offset as next_read", "step", "test",
+        ).orderBy("run", "process", "t_us", "last_read", "next_read")
 
 
 def inconsistent(tables: Tables, history: History) -> DataFrame:
-    """Offsets that held two values: in two reads, or acked there and another one read."""
+    """Values beyond the first at one offset: of two reads, or acked there and another one read or acked."""
     return history.inconsistent.orderBy("run", "topic", "partition", "offset")
+
+
+def aborted_read(tables: Tables, history: History) -> DataFrame:
+    """Reads of values whose write failed (G1a): where the value stands, whose it is, who read it."""
+    return history.failed_reads.selectExpr(
+        "run", "topic", "partition", "offset", "label", "number", "reader").orderBy(
+        "run", "topic", "partition", "offset", "reader")
+
+
+def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:
+    """Acknowledgements whose offset lies below one that the same producer was told before, in a partition."""
+    return history.falls.selectExpr(
+        "run", "process as producer", "topic", "partition", "t_us", "before as last_acked", "offset").orderBy(
+        "run", "producer", "t_us", "topic", "partition")
 
 
 _COUNTS = ("lost", "duplicated", "reordered")
@@ -91,6 +106,12 @@ QUERIES = {query.name: query for query in (
     Query("stale", ("Reads that went back or skipped", "되돌아가거나 건너뛴 읽기"),
           ("A step below 1 went back, above 1 skipped.",
            "1보다 작으면 되돌아간 것이고, 1보다 크면 건너뛴 것입니다."), stale),
+    Query("nonmonotonic_send", ("Acknowledged offsets that went down", "되돌아간 확인 응답 오프셋"),
+          ("The new leader continued below what the old one had acknowledged: the difference is gone.",
+           "새 리더가 이전 리더의 확인 응답보다 아래에서 이어 썼습니다. 그 차이만큼 사라졌습니다."), nonmonotonic_send),
+    Query("aborted_read", ("Failed writes that were read", "실패했지만 읽힌 쓰기"),
+          ("The producer was told that the write failed; somebody read it all the same.",
+           "프로듀서는 쓰기가 실패했다고 들었지만, 누군가 그 값을 읽었습니다."), aborted_read),
     Query("inconsistent", ("Two values at one offset", "한 오프셋에 두 값"),
           ("The log was rewritten: what stood there was acknowledged before.",
            "로그가 다시 쓰였습니다. 그 자리에 있던 것은 이미 확인 응답을 받았습니다."), inconsistent),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from lab.checkers.receipt import Receipt, make_receipt
+from tests.lab.receipt_histories import HISTORIES, PLACES
 
 
 def _sent(
@@ -89,3 +92,17 @@ def test_the_same_text_by_hand_twice_is_two_records() -> None:
     both = make_receipt([*rows, _polled([0, None, "hello", 1], [1, None, "hello", 1])])
     assert _figures(both) == (2, 2, 0, 0, 0)
     assert make_receipt([*rows, _polled([0, None, "hello", 1])]).total.lost == 1
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_the_figures_of_a_small_history(name: str) -> None:
+    rows, wanted = HISTORIES[name]
+    told = make_receipt(rows).to_dict()
+    assert {figure: n for figure, n in told.items() if isinstance(n, int) and n} == wanted
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_places_of_a_small_history(name: str) -> None:
+    kind, wanted = PLACES[name]
+    found = make_receipt(HISTORIES[name][0]).places[kind]
+    assert [{key: place[key] for key in row} for place, row in zip(found, wanted, strict=True)] == wanted

@@ -1,0 +1,126 @@
+"""Small histories, one anomaly each, with the figures of the receipt that are not zero. Both engines judge them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def sent(kind: str, first: int, count: int, offset: int = -1, who: str = "producer-a", texts: tuple[str, ...] = ()) -> Row:
+    """The fate of a batch of `who`; with `texts` instead of numbers, of what somebody wrote by hand."""
+    row = {"kind": kind, "op": "send", "process": who.split("~")[0], "label": who, "topic": "t", "partition": 0,
+           "values": [] if texts else [[first, count]]} | ({"texts": list(texts)} if texts else {})
+    return {**row, "offset": offset} if kind == "ok" else row
+
+
+def wrote(kind: str, text: str, offset: int = -1) -> Row:
+    """The fate of a text."""
+    return sent(kind, 0, 0, offset, "operator", (text,))
+
+
+def polled(*runs: list[Any], who: str = "checker", partition: int = 0) -> Row:
+    """What one poll returned of one partition."""
+    return {"kind": "ok", "op": "poll", "process": who, "topic": "t", "partition": partition, "runs": list(runs)}
+
+
+def assigned(who: str) -> Row:
+    """A rebalance gave `who` its partition."""
+    return {"kind": "info", "op": "assign", "process": who, "partitions": [["t", 0]]}
+
+
+def a(offset: int, number: int, count: int = 1) -> list[Any]:
+    """Values of producer-a that were read."""
+    return [offset, "producer-a", number, count]
+
+
+def b(offset: int, number: int, count: int = 1) -> list[Any]:
+    """Values of producer-b that were read."""
+    return [offset, "producer-b", number, count]
+
+
+ALL = sent("ok", 0, 10, 0)
+HISTORIES: dict[str, tuple[list[Row], dict[str, int]]] = {
+    "a value behind which another one was read is a lost write, at the end it is unseen": (
+        [sent("ok", 0, 4, 0), sent("ok", 0, 1, 2, "producer-b"), polled(a(0, 0, 2), b(2, 0))],
+        {"acked": 5, "read": 3, "lost": 2, "lost_writes": 1, "unseen": 1, "inconsistent": 1}),
+    "the bound is the first index of what was read, not that of its second copy": (
+        [sent("ok", 0, 2, 0), sent("ok", 0, 1, 2, "producer-b"), polled(a(0, 0, 2), a(3, 1))],
+        {"acked": 3, "read": 2, "lost": 1, "unseen": 1, "duplicated": 1, "stale": 1, "int_poll_skip": 1}),
+    "a copy in the middle does not lower the bound that a later value sets": (
+        [sent("ok", 0, 2, 0), sent("ok", 0, 1, 2, "producer-b"), sent("ok", 2, 1, 4), polled(a(0, 0, 2), a(3, 1), a(4, 2))],
+        {"acked": 4, "read": 3, "lost": 1, "lost_writes": 1, "duplicated": 1, "stale": 1, "int_poll_skip": 1}),
+    "an acknowledgement at a lower offset lowers the first index of a value": (
+        [sent("ok", 0, 1, 0), sent("ok", 0, 1, 3, "producer-b"), polled(a(5, 0))],
+        {"acked": 2, "read": 1, "lost": 1, "unseen": 1, "duplicated": 1}),
+    "a value acknowledged at one offset and read at another one is a duplicate": (
+        [sent("ok", 0, 1, 0), polled(a(5, 0))], {"acked": 1, "read": 1, "duplicated": 1}),
+    "a value acknowledged twice, and never read, is judged by its last index": (
+        [sent("ok", 0, 1, 0), sent("ok", 0, 1, 3), sent("ok", 0, 1, 2, "producer-b"), polled(b(2, 0))],
+        {"acked": 2, "read": 1, "lost": 1, "unseen": 1, "duplicated": 1}),
+    "of three copies two are too many, in whatever partition": (
+        [polled(a(0, 0), a(3, 0)), polled(a(1, 0), partition=1)], {"read": 1, "duplicated": 2}),
+    "two reads of one offset that disagree are inconsistent, and both values were read": (
+        [sent("ok", 0, 1, 0), sent("ok", 0, 1, 0, "producer-b"), polled(a(0, 0)), polled(b(0, 0), who="other")],
+        {"acked": 2, "read": 2, "inconsistent": 1}),
+    "the same disagreement seen three times counts once": (
+        [polled(a(0, 0)), polled(b(0, 0), who="c1"), polled(b(0, 0), who="c2"), polled(a(0, 0), who="c3")],
+        {"read": 2, "inconsistent": 1}),
+    "one offset acknowledged for two values is inconsistent though nobody read it": (
+        [sent("ok", 0, 1, 7), sent("ok", 0, 1, 7, "producer-b")], {"acked": 2, "lost": 2, "unseen": 2, "inconsistent": 1}),
+    "another text where one was acknowledged is inconsistent": (
+        [wrote("ok", "hello", 0), polled([0, None, "good bye", 1])],
+        {"acked": 1, "read": 1, "lost": 1, "lost_writes": 1, "inconsistent": 1}),
+    "of a text sent twice the copy that was acknowledged is the one that was read": (
+        [wrote("info", "hello"), wrote("ok", "hello", 0), polled([0, None, "hello", 1])],
+        {"acked": 1, "read": 1, "unknown": 1}),
+    "a long text is as long as polls tell it": (
+        [wrote("ok", "x" * 300, 0), polled([0, None, "x" * 200, 1])], {"acked": 1, "read": 1}),
+    "a poll that begins further on skips": (
+        [ALL, polled(a(0, 0, 3)), polled(a(5, 5, 5)), polled(a(0, 0, 10), who="other")],
+        {"acked": 10, "read": 10, "stale": 1, "poll_skip": 1}),
+    "a poll that begins where the last one ended, or before, goes back": (
+        [ALL, polled(a(0, 0, 3)), polled(a(2, 2, 1)), polled(a(0, 0, 10))],
+        {"acked": 10, "read": 10, "stale": 2, "nonmonotonic_poll": 2}),
+    "steps inside one poll have names of their own": (
+        [ALL, polled(a(0, 0, 3), a(5, 5), a(4, 4)), polled(a(5, 5, 5)), polled(a(0, 0, 10), who="other")],
+        {"acked": 10, "read": 10, "stale": 2, "int_poll_skip": 1, "int_nonmonotonic_poll": 1}),
+    "a gap that nobody knows a value of is no skip": (
+        [polled(a(0, 0, 3)), polled(a(5, 3, 2), a(9, 5))], {"read": 6}),
+    "a gap in which an acknowledged value should stand is a skip": (
+        [sent("ok", 9, 1, 4), polled(a(0, 0, 3)), polled(a(5, 3, 2))],
+        {"acked": 1, "read": 5, "lost": 1, "lost_writes": 1, "stale": 1, "poll_skip": 1}),
+    "an index that only another consumer read counts": (
+        [polled(a(0, 0), a(3, 1)), polled(b(1, 0), who="other")], {"read": 3, "stale": 1, "int_poll_skip": 1}),
+    "over a rebalance there is no step": (
+        [ALL, polled(a(0, 0, 5), who="c"), assigned("c"), polled(a(2, 2, 3), who="c"), polled(a(0, 0, 10))],
+        {"acked": 10, "read": 10}),
+    "the rebalance of another consumer does not matter, nor another consumer's place": (
+        [ALL, polled(a(0, 0, 5), who="c"), assigned("d"), polled(a(0, 0, 10), who="d"), polled(a(2, 2, 3), who="c")],
+        {"acked": 10, "read": 10, "stale": 1, "nonmonotonic_poll": 1}),
+    "an acknowledgement below the one before goes down, for the same producer only": (
+        [sent("ok", 0, 2, 4), sent("ok", 0, 1, 1, "producer-b"), sent("ok", 2, 1, 3), sent("ok", 3, 2, 4),
+         polled(b(1, 0), a(3, 2, 3))],
+        {"acked": 6, "read": 4, "lost": 2, "lost_writes": 2, "inconsistent": 2, "nonmonotonic_send": 1}),
+    "a producer that was started again goes on where it was": (
+        [sent("ok", 0, 1, 4), sent("ok", 0, 1, 2, "producer-a~2"), polled([2, "producer-a~2", 0, 1], a(4, 0))],
+        {"acked": 2, "read": 2, "nonmonotonic_send": 1}),
+    "an answer that came late and a retry that was overtaken are no fall, but a wrong order": (
+        [sent("ok", 1, 1, 0), sent("ok", 0, 1, 1), polled(a(0, 1), a(1, 0))], {"acked": 2, "read": 2, "reordered": 1}),
+    "a value of a failed write was read by two, at two places": (
+        [polled(a(0, 0), a(1, 1), a(2, 0)), polled(a(0, 0), who="other"), sent("fail", 0, 1), sent("ok", 1, 1, 1)],
+        {"acked": 1, "read": 2, "duplicated": 1, "failed_read": 1}),
+    "an unknown write that was read belongs to the version order": (
+        [sent("info", 3, 2), sent("ok", 0, 3, 0), polled(a(0, 0, 3)), polled(a(4, 4)), polled(a(3, 3), who="other")],
+        {"acked": 3, "read": 5, "unknown": 2, "unknown_read": 2, "stale": 1, "poll_skip": 1}),
+}  # fmt: skip
+
+PLACES: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "steps inside one poll have names of their own": ("stale", [
+        {"offset": 5, "reader": "checker", "last_read": 2, "step": 3, "test": "int-poll-skip"},
+        {"offset": 4, "reader": "checker", "last_read": 5, "step": -1, "test": "int-nonmonotonic-poll"}]),
+    "an acknowledgement below the one before goes down, for the same producer only": ("nonmonotonic_send", [
+        {"offset": 3, "process": "producer-a", "last_acked": 5}]),
+    "a value of a failed write was read by two, at two places": ("failed_read", [
+        {"offset": 0, "reader": "checker"}, {"offset": 0, "reader": "other"}, {"offset": 2, "reader": "checker"}]),
+}  # fmt: skip
