@@ -1,72 +1,52 @@
 /**
  * Messages under way: one canvas above the stage.
  *
- * A message takes FLIGHT_MS on the screen whatever it took in the cluster (on a link without delay it
- * takes none). Messages of one kind on one way within MERGE_MS travel as one dot with a count, so a
- * busy cluster shows how much goes where and the canvas stays cheap. With reduced motion nothing
- * travels: the way lights up with the dot at its end.
+ *     a few      a dot each, with its label where there is room (`traffic.js`: up to 500)
+ *     many       one crowd a way: its waves as dots, their sum as one label
+ *     standing   while the cluster stands still, or a moment of the past is looked at: what is on its way there
  *
- * While the cluster stands still, what is really under way stands on its way instead (`standing`).
+ * With reduced motion nothing travels: each way on which something is under way is an arrow with its sum, and the
+ * picture changes in steps of STEP_MS.
  */
 import { along, boxOf, way } from "./layout.js";
+import { FLIGHT_MS, Traffic, crowdLabel } from "./traffic.js";
 import { brokerOf } from "../model/names.js";
 
-const FLIGHT_MS = 700;
-const MERGE_MS = 160;
-const LIMIT = 500;
-const LABELLED = 30;
 const HIT = 14; // pixels around a message that belong to it
-const CHATTER = new Set(["Heartbeat", "Metadata", "ApiVersions"]);
-
-/** What an event sends over a way: {from, to, answer, label, quiet} or null. */
-export function flightOf(event) {
-  const { code, node, params } = event;
-  if (code === "request_sent") return { from: node, to: params.to, answer: false, label: params.api, quiet: CHATTER.has(params.api) };
-  if (code === "request_received" && /^\d+$/.test(String(params.source))) {
-    return { from: String(params.source), to: node, answer: false, label: params.api, quiet: CHATTER.has(params.api) };
-  }
-  if (code === "response_sent") {
-    const failed = params.error && params.error !== "NONE";
-    return { from: node, to: String(params.to), answer: true, label: failed ? params.error : params.api, quiet: !failed, failed };
-  }
-  if (code === "watch_fired") return { from: node, to: params.owner, answer: true, label: params.path, quiet: false };
-  return null;
-}
+const STEP_MS = 500;
+const STILL_MS = 1600; // how long an arrow stays where nothing travels
+const LABEL_MS = 250; // how long a crowd keeps its label
+const FONT = 11.5;
+const STANDING = 500; // above, only the first of each link is drawn
 
 export class Dots {
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
-    this.flights = [];
-    this.recent = new Map();
     this.standing = []; // model/flights.js
     this.chosen = null;
-    this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
     this.clean = true;
+    this.painted = -Infinity;
+    this.widths = new Map(); // label -> pixels
+    this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
+    const begin = () => { this.traffic = this.reduced.matches ? new Traffic(STILL_MS, 0) : new Traffic(); };
+    this.reduced.addEventListener("change", begin);
+    begin();
+  }
+
+  /** The messages that are drawn by themselves. */
+  get flights() {
+    return this.traffic.flights;
   }
 
   /** Start what `events` send. */
   add(events, wall) {
-    for (const event of events) {
-      const flight = flightOf(event);
-      if (!flight || !flight.to) continue;
-      const key = `${flight.from}>${flight.to}:${flight.label}`;
-      const before = this.recent.get(key);
-      if (before && wall - before.start < MERGE_MS) {
-        before.count += 1;
-        continue;
-      }
-      if (this.flights.length >= LIMIT) continue;
-      const made = { ...flight, seq: event.seq, start: wall, count: 1 };
-      this.recent.set(key, made);
-      this.flights.push(made);
-    }
-    if (this.recent.size > 400) this.recent.clear();
+    this.traffic.add(events, wall);
   }
 
   clear() {
-    this.flights.length = 0;
-    this.recent.clear();
+    this.traffic.clear();
+    this.clean = false;
   }
 
   /** What stands still on its way; another list, or another chosen one, is drawn anew. */
@@ -78,17 +58,18 @@ export class Dots {
   }
 
   get busy() {
-    return this.flights.length > 0 || !this.clean;
+    return this.traffic.busy || !this.clean;
   }
 
   /** The message under way nearest to a point of the stage, or null. */
   hit(x, y, scene, state, wall) {
     let best = null;
     let least = HIT;
-    for (const flight of [...this.standing, ...this.flights]) {
-      const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
-      if (!from || !to || from === to) continue;
-      const at = along(way(scene, from, to, flight.answer), this.#share(flight, wall));
+    const crowds = [...this.traffic.crowds.values()].flatMap(({ waves, ...crowd }) => waves.map((wave) => ({ ...crowd, ...wave })));
+    for (const flight of [...this.standing, ...this.flights, ...crowds]) {
+      const curve = curveOf(flight, scene, state);
+      if (!curve) continue;
+      const at = along(curve, this.#share(flight, wall));
       const far = Math.hypot(at.x - x, at.y - y);
       if (far < least) [best, least] = [flight, far];
     }
@@ -98,66 +79,104 @@ export class Dots {
   /** How far on its way a message is drawn. */
   #share(flight, wall) {
     if (flight.share !== undefined) return flight.share;
+    if (this.reduced.matches) return 0.5;
     const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
-    return this.reduced.matches ? 1 : share * share * (3 - 2 * share);
+    return share * share * (3 - 2 * share);
   }
 
   /** Draw what is under way at `wall`. */
   paint(scene, state, palette, wall) {
-    const { context, canvas } = this;
+    if (this.reduced.matches && this.clean && wall - this.painted < STEP_MS) return;
+    this.painted = wall;
+    const { context, canvas, traffic } = this;
     const ratio = globalThis.devicePixelRatio || 1;
     const [width, height] = [Math.round(scene.width * ratio), Math.round(scene.height * ratio)];
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
-    this.width = scene.width;
-    this.flights = this.flights.filter((flight) => wall - flight.start < FLIGHT_MS);
-    const labelled = this.flights.length <= LABELLED;
-    this.taken = [];
-    for (const flight of this.flights) this.#flight(flight, scene, state, palette, wall, labelled);
-    for (const flight of this.standing) this.#stands(flight, scene, state, palette);
-    this.clean = this.flights.length === 0;
+    Object.assign(this, { width: scene.width, taken: [], labels: [] });
+    traffic.expire(wall);
+    for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
+    for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
+    this.#stand(scene, state, palette);
+    this.#write(palette);
+    this.clean = true; // what is under way is painted anew anyway
+    if (!traffic.busy) this.painted = -Infinity;
   }
 
-  #flight(flight, scene, state, palette, wall, labelled) {
-    const from = boxOf(scene, flight.from, state);
-    const to = boxOf(scene, flight.to, state);
-    if (!from || !to || from === to) return;
+  #way(curve, dashed, alpha, thick) {
     const { context } = this;
-    const curve = way(scene, from, to, flight.answer);
-    const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
-    const at = along(curve, this.#share(flight, wall));
-    const broker = brokerOf(flight.from);
-    const colour = flight.failed ? palette.bad : broker ? palette.broker(broker) : palette.ink;
-    context.globalAlpha = flight.quiet ? 0.55 : 1;
-    context.strokeStyle = colour;
-    context.lineWidth = Math.min(5, 1 + Math.log2(flight.count));
-    context.setLineDash(flight.answer ? [3, 4] : []);
+    context.setLineDash(dashed ? [3, 4] : []);
+    context.globalAlpha = alpha;
+    context.lineWidth = thick;
     context.beginPath();
     context.moveTo(curve[0].x, curve[0].y);
     context.quadraticCurveTo(curve[1].x, curve[1].y, curve[2].x, curve[2].y);
-    context.globalAlpha *= 0.35 * (1 - share * 0.6);
     context.stroke();
     context.setLineDash([]);
-    context.globalAlpha = flight.quiet ? 0.6 : 1;
-    context.fillStyle = colour;
-    this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
-    if (labelled && !flight.quiet && (flight.failed || (share > 0.14 && share < 0.8))) this.#label(at, flight, palette);
     context.globalAlpha = 1;
   }
 
-  #stands(flight, scene, state, palette) {
-    const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
-    if (!from || !to || from === to) return;
+  /** The head of an arrow at the end of a way. */
+  #head([, control, end]) {
     const { context } = this;
-    const at = along(way(scene, from, to, flight.answer), flight.share);
-    const broker = brokerOf(flight.from);
-    context.fillStyle = flight.kind === "closed" ? palette.bad : broker ? palette.broker(broker) : palette.ink;
-    context.strokeStyle = flight.key === this.chosen ? palette.ink : palette.ground;
-    context.lineWidth = flight.key === this.chosen ? 3 : 1.5;
-    this.#shape(at, flight, flight.first ? 7.5 : 5.5);
-    context.stroke();
-    if (flight.first) this.#label(at, { ...flight, count: 1 + this.standing.filter((one) => one.from === flight.from && one.to === flight.to && one !== flight).length }, palette);
+    const angle = Math.atan2(end.y - control.y, end.x - control.x);
+    context.beginPath();
+    context.moveTo(end.x, end.y);
+    for (const side of [-0.42, 0.42]) context.lineTo(end.x - 11 * Math.cos(angle + side), end.y - 11 * Math.sin(angle + side));
+    context.closePath();
+    context.fill();
+  }
+
+  #flight(flight, scene, state, palette, wall) {
+    const curve = curveOf(flight, scene, state);
+    if (!curve) return;
+    const { context } = this;
+    const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
+    const at = along(curve, this.#share(flight, wall));
+    context.strokeStyle = context.fillStyle = colourOf(flight, palette);
+    this.#way(curve, flight.answer, (flight.quiet ? 0.55 : 1) * 0.35 * (1 - share * 0.6), Math.min(5, 1 + Math.log2(flight.count)));
+    context.globalAlpha = flight.quiet ? 0.6 : 1;
+    this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
+    context.globalAlpha = 1;
+    if (flight.failed || (share > 0.08 && share < 0.85)) this.#label(at, flight, flight.count > 1 ? `${flight.label} ×${flight.count}` : flight.label);
+  }
+
+  #crowd(crowd, scene, state, palette, wall) {
+    const curve = curveOf(crowd, scene, state);
+    if (!curve) return;
+    const { context } = this;
+    const count = crowd.waves.reduce((sum, wave) => sum + wave.count, 0);
+    const still = this.reduced.matches;
+    context.strokeStyle = context.fillStyle = colourOf(crowd, palette);
+    this.#way(curve, crowd.answer, still ? 0.9 : 0.5, Math.min(7, 1.4 + Math.log2(count) / 2));
+    if (still) this.#head(curve);
+    else for (const wave of crowd.waves) this.#shape(along(curve, this.#share(wave, wall)), crowd, Math.min(9, 4 + Math.log2(wave.count) / 1.5));
+    if (!crowd.text || wall - crowd.written > LABEL_MS) Object.assign(crowd, { text: crowdLabel(crowd), written: wall });
+    this.#label(along(curve, 0.5), crowd, crowd.text);
+  }
+
+  #stand(scene, state, palette) {
+    const { context } = this;
+    const drawn = this.standing.length <= STANDING ? this.standing : this.standing.filter((one) => one.first);
+    const behind = new Map();
+    for (const { from, to, first } of this.standing) if (!first) behind.set(`${from}>${to}`, (behind.get(`${from}>${to}`) ?? 0) + 1);
+    for (const flight of drawn) {
+      const curve = curveOf(flight, scene, state);
+      if (!curve) continue;
+      context.strokeStyle = context.fillStyle = colourOf(flight, palette);
+      if (flight.first) {
+        this.#way(curve, flight.answer, 0.7, 1.4);
+        this.#head(curve);
+      }
+      context.strokeStyle = flight.key === this.chosen ? palette.ink : palette.ground;
+      context.lineWidth = flight.key === this.chosen ? 3 : 1.5;
+      const at = along(curve, flight.share);
+      this.#shape(at, flight, flight.first ? 7.5 : 5.5);
+      context.stroke();
+      const more = flight.first ? behind.get(`${flight.from}>${flight.to}`) : 0;
+      this.#label(at, { ...flight, labelled: flight.first, quiet: !flight.first }, more ? `${flight.label} +${more}` : flight.label);
+    }
   }
 
   #shape({ x, y }, { answer, quiet }, size) {
@@ -174,22 +193,49 @@ export class Dots {
     context.fill();
   }
 
-  #label({ x, y: middle }, flight, palette) {
+  #label(at, flight, text) {
+    this.labels.push({ at, flight, text, rank: (flight.labelled ? 2 : 0) + (flight.failed ? 4 : flight.quiet ? 0 : 1) });
+  }
+
+  #width(text) {
+    let wide = this.widths.get(text);
+    if (wide === undefined) {
+      if (this.widths.size > 2000) this.widths.clear();
+      this.widths.set(text, (wide = this.context.measureText(text).width));
+    }
+    return wide;
+  }
+
+  /** Labels that do not cover one another: failures first, then those that were there before, then the loud ones. */
+  #write(palette) {
     const { context } = this;
-    const { label, count } = flight;
-    const y = brokerOf(flight.from) ? middle : middle - 6;
-    const text = count > 1 ? `${label} ×${count}` : label;
-    context.font = palette.font(11.5);
-    const wide = context.measureText(text).width;
-    const left = Math.max(2, Math.min(this.width - wide - 3, brokerOf(flight.from) ? x - wide - 8 : x - wide / 2));
-    const right = left + wide;
-    if (this.taken.some((box) => left < box.right && right > box.left && Math.abs(y - box.y) < 15)) return;
-    this.taken.push({ left, right, y });
+    context.font = palette.font(FONT);
     context.lineWidth = 3.5;
     context.lineJoin = "round";
     context.strokeStyle = palette.ground;
-    context.strokeText(text, left, y - 5);
-    context.fillStyle = palette.ink;
-    context.fillText(text, left, y - 5);
+    for (const { at, flight, text } of this.labels.sort((one, other) => other.rank - one.rank)) {
+      const fromBroker = brokerOf(flight.from);
+      const y = fromBroker ? at.y : at.y - 6;
+      const wide = this.#width(text);
+      const beside = at.x > this.width / 2 ? at.x + 9 : at.x - wide - 9; // outside the cards
+      const left = Math.max(2, Math.min(this.width - wide - 3, fromBroker ? beside : at.x - wide / 2));
+      const right = left + wide;
+      flight.labelled = !this.taken.some((box) => left < box.right && right > box.left && Math.abs(y - box.y) < 15);
+      if (!flight.labelled) continue;
+      this.taken.push({ left, right, y });
+      context.strokeText(text, left, y - 5);
+      context.fillStyle = flight.quiet ? palette.soft : palette.ink;
+      context.fillText(text, left, y - 5);
+    }
   }
+}
+
+function curveOf(flight, scene, state) {
+  const [from, to] = [boxOf(scene, flight.from, state), boxOf(scene, flight.to, state)];
+  return from && to && from !== to ? way(scene, from, to, flight.answer) : null;
+}
+
+function colourOf({ from, failed, kind }, palette) {
+  const broker = brokerOf(from);
+  return failed || kind === "closed" ? palette.bad : broker ? palette.broker(broker) : palette.ink;
 }

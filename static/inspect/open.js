@@ -6,7 +6,7 @@ import { Measure } from "./measure.js";
 import { Attend } from "./attend.js";
 import { Messages } from "./messages.js";
 import { lights } from "../model/figures.js";
-import { positionOf, standing } from "../model/flights.js";
+import { passing, positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
 
 const TICK_MS = 120;
@@ -23,6 +23,12 @@ export function prepare(app) {
   app.attend = new Attend(app);
   Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, messageLit: null, flight: null });
   Object.defineProperty(app, "standing", { get: () => underWay(app) });
+  let past = { position: null, found: [] };
+  Object.defineProperty(app, "passing", { get: () => {
+    const position = app.clock.viewed;
+    if (past.position !== position || past.end !== app.history.end) past = { position, end: app.history.end, found: passing(app.history, position) };
+    return past.found;
+  } });
   app.lookAtFlight = (flight) => {
     const position = positionOf(app.history, flight);
     app.set({ flight: flight.key, looked: position ?? app.looked, messageLit: null });
@@ -120,6 +126,7 @@ export function connect(app, socket, screen) {
     const flight = app.scene && screen.dots.hit(event.clientX - left, event.clientY - top, app.scene, app.state, performance.now());
     if (!flight) return;
     event.stopPropagation();
+    if (flight.position !== undefined) return app.lookAt(flight.position);
     if (flight.key) return app.lookAtFlight(flight);
     const position = app.history.positionOf(flight.seq);
     if (position !== null && position >= 0) app.lookAt(position);

@@ -7,6 +7,8 @@
  *
  * A connection is a TCP connection: of the messages of one link only the first can be delivered next.
  */
+import { flightOf } from "../draw/traffic.js";
+
 const QUEUE = 0.12; // messages that are due stand this far behind one another
 
 const linkOf = ({ from, to }) => `${from}>${to}`;
@@ -28,6 +30,33 @@ export function standing(flights, now, sentAt) {
 }
 
 export const labelOf = ({ kind, api }) => (kind === "closed" ? "✕" : api ?? "?");
+
+const AROUND = 600; // events on either side in which a message is sent and arrives
+
+/**
+ * What was under way at a moment of the past, from the journal alone: requests that were sent before it and arrive
+ * behind it, and whatever the event of the moment itself has sent.
+ */
+export function passing(history, viewed) {
+  const now = history.timeAt(viewed);
+  const way = (from, to, { api, correlation }) => `${from}>${to}:${api}#${correlation}`;
+  const arrivals = new Map();
+  for (let at = Math.min(history.end, viewed + AROUND) - 1; at >= viewed; at -= 1) {
+    const { code, node, params, t } = history.at(at);
+    if (code === "request_received") arrivals.set(way(params.source, node, params), t);
+  }
+  const found = [];
+  for (let at = viewed - 1; at >= Math.max(history.begin, viewed - AROUND); at -= 1) {
+    const event = history.at(at);
+    const flight = flightOf(event);
+    if (!flight || !flight.to) continue;
+    const arrives = event.code === "request_sent" ? arrivals.get(way(flight.from, flight.to, event.params)) : undefined;
+    if (arrives === undefined && at !== viewed - 1) continue;
+    const share = arrives > event.t ? (now - event.t) / (arrives - event.t) : 0.5;
+    found.push({ ...flight, to: String(flight.to), key: `${at}`, position: at, first: true, behind: 0, share: Math.max(0.08, Math.min(0.92, share)) });
+  }
+  return found;
+}
 
 /** The position of the event that sent a flight, or null when it is not known here. */
 export function positionOf(history, flight) {

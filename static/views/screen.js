@@ -30,6 +30,7 @@ import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.
 const STAGE_MS = 66;
 const TABLE_MS = 100;
 const SLOW_MS = 500;
+const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
 const $ = (id) => document.getElementById(id);
 
@@ -78,6 +79,7 @@ export class Screen {
     if ((this.stale.stage || moving) && wall - this.drawn.stage >= STAGE_MS) this.#stage(wall);
     if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
+    this.#replay(wall);
     if (this.dots.busy && app.scene) this.dots.paint(app.scene, app.state, this.palette, wall);
   }
 
@@ -99,9 +101,24 @@ export class Screen {
     }
     patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
-    this.dots.stand(app.clock.cluster.paused ? app.standing : [], app.flight);
+    this.dots.stand(this.#standing(), app.flight);
     this.#lanes();
     this.#moment();
+  }
+
+  /** Messages that stand on their way: those of a standing cluster, or of a moment of the past. */
+  #standing() {
+    const { clock, standing, passing } = this.app;
+    if (!clock.live) return clock.playing ? [] : passing;
+    return clock.cluster.paused ? standing : [];
+  }
+
+  /** A replay of the past sends its messages again. */
+  #replay(wall) {
+    const { clock, history } = this.app;
+    const { viewed } = clock;
+    if (clock.playing && viewed > this.replayed && viewed - this.replayed < REPLAYED) this.dots.add(history.between(this.replayed, viewed), wall);
+    this.replayed = viewed;
   }
 
   #lanes() {

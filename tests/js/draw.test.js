@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { along, boxOf, layout, way } from "../../static/draw/layout.js";
 import { sketch, ticksOf } from "../../static/draw/sketch.js";
-import { flightOf } from "../../static/draw/dots.js";
+import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
 import { cellKind, shownPartitions, windowOf } from "../../static/views/stage.js";
+import { passing } from "../../static/model/flights.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { History } from "../../static/time/history.js";
 
@@ -91,4 +92,42 @@ test("an offset beyond the end of the leader's log is not on the leader, committ
   const log = { start: 1, leo: 6, hw: 6 };
   assert.deepEqual([0, 2, 3, 5, 6].map((offset) => cellKind(offset, log, 3)), ["gone", "committed", "astray", "astray", "hole"]);
   assert.equal(cellKind(5, { start: 0, leo: 6, hw: 5 }, Infinity), "waiting");
+});
+
+const sent = (seq, api, to = "broker-1") => ({ seq, t: seq, code: "request_sent", node: "broker-2", cause: 0, params: { api, version: 1, correlation: seq, to } });
+const counted = (traffic) => traffic.sums().reduce((sum, { count }) => sum + count, 0);
+
+test("above the limit messages are counted by way and none is left out; below it each is drawn again", () => {
+  const traffic = new Traffic(700, 10);
+  traffic.add(Array.from({ length: 10 }, (_, n) => sent(n, `Kind${n}`)), 0);
+  assert.deepEqual([traffic.flights.length, traffic.crowds.size], [10, 0]);
+  traffic.add(Array.from({ length: 90 }, (_, n) => sent(10 + n, `Kind${10 + n}`, `broker-${n % 2 ? 1 : 3}`)), 200);
+  assert.deepEqual([traffic.flights.length, traffic.crowds.size, counted(traffic)], [0, 2, 100]);
+  traffic.add([sent(200, "Fetch")], 740); // the first ten have arrived, most are still under way
+  assert.deepEqual([traffic.flights.length, counted(traffic)], [0, 91]);
+  traffic.add([sent(201, "Fetch")], 1200);
+  assert.deepEqual([traffic.flights.length, counted(traffic)], [1, 2]);
+  traffic.expire(2000);
+  assert.ok(!traffic.busy);
+});
+
+test("failed answers are a crowd of their own, connections from outside one end", () => {
+  const traffic = new Traffic(700, 0);
+  const answer = (to, error) => ({ seq: 1, t: 1, code: "response_sent", node: "broker-1", cause: 0, params: { to, api: "Produce", error } });
+  traffic.add([answer(17, "NONE"), answer(18, "NONE"), answer(18, "NOT_LEADER_OR_FOLLOWER")], 0);
+  assert.deepEqual(traffic.sums().map(({ to, failed, label, count }) => [to, Boolean(failed), label, count]), [["outside", false, "Produce", 2], ["outside", true, "NOT_LEADER_OR_FOLLOWER", 1]]);
+});
+
+test("the label of a crowd names what most of it is and counts the rest", () => {
+  const kinds = new Map([["Fetch", 7], ["Produce", 30], ["Metadata", 2]]);
+  assert.equal(crowdLabel({ waves: [{ kinds }, { kinds: new Map([["Fetch", 1]]) }] }), "Produce ×30 · Fetch ×8 · +2");
+});
+
+test("a moment of the past has the requests that were sent before it and arrive behind it", () => {
+  const history = new History();
+  const received = (seq, t, correlation) => ({ seq, t, code: "request_received", node: "broker-1", cause: 0, params: { api: "Fetch", correlation, source: "broker-2" } });
+  history.append([{ ...sent(1, "Fetch"), t: 100 }, { ...sent(2, "Lost"), t: 100 }, { seq: 3, t: 200, code: "isr_shrunk", node: "broker-1", cause: 0, params: {} }, received(4, 500, 1), { seq: 5, t: 600, code: "isr_shrunk", node: "broker-1", cause: 0, params: {} }]);
+  assert.deepEqual(passing(history, 3).map(({ label, share }) => [label, share]), [["Fetch", 0.25]]);
+  assert.deepEqual(passing(history, 2).map(({ label }) => label), ["Lost", "Fetch"]); // what the event of the moment sends, whether it arrives or not
+  assert.deepEqual(passing(history, 5), []);
 });
