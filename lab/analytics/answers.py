@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lab.analytics.blocked import BLOCKED
+from lab.analytics.cut_off import cut_off
 from lab.analytics.history import History
 from lab.analytics.tables import Tables
 
@@ -84,6 +85,8 @@ def unavailability(tables: Tables, history: History) -> DataFrame:
     no leader: from the end (or pause, or stepping down) of one to the next; nothing could be written.
     too few in ISR: fewer than `min.insync.replicas`; writes with acks=all were refused.
     waits for ISR: a member of the ISR did not fetch and was not yet removed; writes with acks=all waited.
+    leader cut off: no producer reached it (how: clients), or no other member of the ISR did (how: followers); in the
+    second, writes with acks=all waited.
     `to_us` is null when it lasted until the end of the run.
     """
     return ask(tables, """
@@ -91,13 +94,15 @@ def unavailability(tables: Tables, history: History) -> DataFrame:
           select run, topic, partition, seq, from_us, to_us, 'no leader' as cause, leader, how, next_leader
           from {windows}
           union all
-          select run, topic, partition, seq, from_us, to_us, cause, leader, null, null from {blocked})
+          select run, topic, partition, seq, from_us, to_us, cause, leader, null, null from {blocked}
+          union all
+          select run, topic, partition, seq, from_us, to_us, cause, leader, how, next_leader from {cut_off})
         select w.run, w.topic, w.partition, w.seq, w.from_us, w.to_us,
                (coalesce(w.to_us, r.end_us) - w.from_us) / 1e6 as seconds, w.cause, w.leader, w.how, w.next_leader
         from leaderless w join {ends} r on r.run = w.run
         where w.to_us is null or w.to_us > w.from_us
         order by w.run, w.topic, w.partition, w.from_us, w.cause""",
-        windows=windows(tables), blocked=blocked(tables), ends=tables.ends)  # fmt: skip
+        windows=windows(tables), blocked=blocked(tables), cut_off=cut_off(tables), ends=tables.ends)  # fmt: skip
 
 
 def write_gaps(tables: Tables, history: History) -> DataFrame:

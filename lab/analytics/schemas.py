@@ -7,7 +7,8 @@ which the Parquet files are partitioned.
 | groups | tables |
 |---|---|
 | from segment files | records, batches, segments, damages |
-| from the journal | events, requests, metadata, isr_changes, elections, group_generations, replication |
+| from the journal | events, requests, control_requests, metadata, isr_changes, elections, replication, storage |
+| | group_generations, group_members, stored_offsets, faults |
 | from the operations | operations, sends, polls, commits |
 | from run.json | runs |
 """
@@ -213,13 +214,24 @@ REQUESTS = Table("requests", "one request, from sending to the answer, with the 
     error  string  first error of the answer
     seq  bigint  row of request_received
 """))
+CONTROL_REQUESTS = Table("control_requests", "one request of a controller to a broker, as it was sent each time",
+                         _columns(_MOMENT + """
+    broker  string  broker that it was meant for
+    api  string  LeaderAndIsr, StopReplica, UpdateMetadata
+    partitions  int  partitions that it tells of
+    epoch  bigint  controller epoch
+    sent_us  bigint  request_sent, null when it never left
+    received_us  bigint  when the broker had it, null when it never came
+    answered_us  bigint  when the broker answered, null when it did not
+    error  string  error of the answer: STALE_CONTROLLER_EPOCH to a controller of the past
+"""))
 METADATA = Table("metadata", "who believed what: one change of the tree, of the controller, or of a node's belief",
                  _columns(_MOMENT + """
-    kind  string  znode, session, controller, broker, leadership, client
+    kind  string  znode, session, controller, broker, topic, leadership, cache, coordinator, fenced, client
     code  string  event code
-    subject  string  znode path, session, broker, partition, or what the client asked
+    subject  string  znode path, session, broker, topic, partition, request, or what the client asked
     belief  string  what the node takes for true from now on
-    epoch  bigint  controller epoch, leader epoch or znode version, null without
+    epoch  bigint  controller epoch, leader epoch, generation or znode version, null without
 """))
 ISR_CHANGES = Table("isr_changes", "one change of a partition's ISR", _columns(_MOMENT + _TP + """
     change  string  shrunk, expanded, refused
@@ -245,11 +257,58 @@ GROUP_GENERATIONS = Table("group_generations", "one state that a group entered",
     reason  string  why
     until_us  bigint  when the next state was entered, null at the end
 """))
-REPLICATION = Table("replication", "one append to one replica, and when it stood there", _columns(_MOMENT + _TP + """
-    base_offset  bigint  first offset
-    last_offset  bigint  last offset
-    bytes  bigint  size
-    role  string  leader, follower
+GROUP_MEMBERS = Table("group_members", "one member in one generation of a group, with what it was given",
+                      _columns(_MOMENT + """
+    group  string  group id
+    generation  int  generation
+    member  string  member id
+    client_id  string  client.id, null when its joining was not recorded
+    instance  string  group.instance.id, null without
+    partitions  int  partitions assigned
+    assignment  map<string,array<int>>  topic -> partitions
+    joined_us  bigint  when the member joined the group
+    taken_us  bigint  when its consumer took the assignment, null for outside clients
+    left_us  bigint  when it left the group in this generation, null when it did not
+    left_reason  string  left, session timeout, rebalance timeout, removed
+"""))
+STORED_OFFSETS = Table("stored_offsets", "one offset that a coordinator has stored for a group", _columns(_MOMENT + """
+    group  string  group id
+    topic  string  topic name
+    partition  int  partition number
+    offset  bigint  next offset to read
+    moved  bigint  how far from the one stored before; below 0: set back; null for the first
+    generation  int  last generation that was assigned before, null when none was
+"""))
+REPLICATION = Table("replication", "one change of one replica's log: an append, a cut, or its high watermark",
+                    _columns(_MOMENT + _TP + """
+    change  string  appended, truncated, high_watermark
+    base_offset  bigint  first offset appended
+    last_offset  bigint  last offset appended
+    bytes  bigint  size of what was appended
+    role  string  leader, follower; null unless appended
+    before  bigint  log end offset before it was cut, or high watermark before
+    after  bigint  log end offset after it was cut, or high watermark after
+    reason  string  why it was cut
+"""))
+STORAGE = Table("storage", "one thing that happened to a partition's files on one broker", _columns(_MOMENT + _TP + """
+    change  string  loaded, recovered, index rebuilt, rolled, deleted, start moved, flushed, page cache lost
+    base_offset  bigint  first offset of the segment: rolled, deleted
+    log_start  bigint  log start offset: loaded, start moved
+    log_end  bigint  log end offset: loaded, recovered; flushed up to; end before the power went: page cache lost
+    bytes  bigint  bytes deleted, or cut by the recovery
+    clean  boolean  whether a clean shutdown was found: loaded
+    lost  bigint  offsets that were there before the stop and are not any more: loaded; null when not known
+    file  string  index rebuilt
+    reason  string  why
+"""))
+FAULTS = Table("faults", "one fault, from its beginning until it was healed", _columns(_MOMENT + """
+    kind  string  crash, power_loss, halted, paused, link, disk, protection, or the command that did it
+    target  string  node, SOURCE -> DEST of a link, protection, or partition and offset
+    details  string  what it was like: parameters of the event or the command, JSON
+    command  string  the command behind it, JSON; null when nobody asked for it
+    cause  bigint  number of the row that led to it, 0: an input from outside
+    until_us  bigint  when it was healed or another took its place, its beginning if it lasts no time; null: never
+    duration_us  bigint  how long it lasted: to its end, or to the end of the run
 """))
 RUNS = Table("runs", "one run", _columns("""
     run  string  name of the run
@@ -263,8 +322,9 @@ RUNS = Table("runs", "one run", _columns("""
 """))
 
 TABLES = {table.name: table for table in (
-    RECORDS, BATCHES, SEGMENTS, DAMAGES, EVENTS, OPERATIONS, SENDS, POLLS, COMMITS, REQUESTS, METADATA, ISR_CHANGES,
-    ELECTIONS, GROUP_GENERATIONS, REPLICATION, RUNS,
+    RECORDS, BATCHES, SEGMENTS, DAMAGES, EVENTS, OPERATIONS, SENDS, POLLS, COMMITS, STORED_OFFSETS, REQUESTS,
+    CONTROL_REQUESTS, METADATA, ISR_CHANGES, ELECTIONS, GROUP_GENERATIONS, GROUP_MEMBERS, REPLICATION, STORAGE, FAULTS,
+    RUNS,
 )}  # fmt: skip
 
 

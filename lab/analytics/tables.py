@@ -31,11 +31,22 @@ _REQUEST = ("struct<api string, version int, correlation bigint, source string, 
             "operation string, waited_us bigint>")
 _REPLICA = ("struct<topic string, partition int, isr array<int>, removed array<int>, added array<int>,"
             "reason string, leader_epoch int, error string, leader int, previous int, base_offset bigint,"
-            "last_offset bigint, bytes bigint, role string>")
-_GROUP = "struct<`group` string, before string, after string, generation int, reason string>"
+            "last_offset bigint, bytes bigint, role string, before bigint, after bigint>")
+_GROUP = ("struct<`group` string, before string, after string, generation int, reason string, member string,"
+          "client_id string, instance string, assignment map<string, map<string, array<int>>>, topic string,"
+          "partition int, offset bigint>")
+_STORAGE = ("struct<topic string, partition int, base_offset bigint, last_offset bigint, start bigint, `end` bigint,"
+            "offset bigint, after bigint, bytes bigint, bytes_cut bigint, clean boolean, file string, reason string,"
+            "how string>")
+_FAULT = ("struct<how string, source string, dest string, delay_us bigint, jitter_us bigint, `drop` double,"
+          "duplicate double, reorder double, bandwidth bigint, partitioned boolean, faults array<string>,"
+          "protection string, `on` boolean, command string>")
 _BELIEF = ("struct<path string, ephemeral string, version bigint, session string, owner string, timeout_ms bigint,"
            "broker int, epoch bigint, topic string, partition int, leader int, leader_epoch bigint, isr array<int>,"
-           "source string, topics array<string>, reason string, controller int>")
+           "source string, topics array<string>, reason string, controller int, api string, current bigint,"
+           "resource string, name string, `key` string, value string, partitions string, generation int,"
+           "replication_factor int, deleted boolean>")
+_CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
            "acks int, error string, created_us bigint>")
@@ -49,7 +60,8 @@ TRANSITIONS = (
     "became_leader", "became_follower", "replica_stopped", "process_ended", "process_paused", "process_resumed",
     "session_expired", "session_closed", "controller_elected", "segment_deleted", "leader_elected",
     "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state", "process_started",
-    "broker_registered", "topic_created", "config_changed",
+    "broker_registered", "topic_created", "config_changed", "link_changed", "disks_changed", "protection_set",
+    "command", "command_refused", "member_joined", "member_left", "group_assigned", "assignment_taken",
 )
 """The events that most questions are about: few, so that asking again costs nothing."""
 
@@ -266,14 +278,48 @@ class Tables:
             elections(self.with_params(("leader_elected", "partition_offline", "became_leader", *OPENINGS), _REPLICA)))
 
     @cached_property
+    def control_requests(self) -> DataFrame:
+        from lab.analytics.timelines import control_requests
+
+        return control_requests(self.with_params(("control_request", "request_sent"), _CONTROL), self.requests)
+
+    @cached_property
     def group_generations(self) -> DataFrame:
         return self.with_params(("group_state",), _GROUP).selectExpr(
             "run", "seq", "t_us", "node", "p.`group` as `group`", "p.generation as generation", "p.before as before",
             "p.after as after", "p.reason as reason",
-            "lead(t_us) over (partition by run, p.`group` order by seq) as until_us")
+            "lead(t_us) over (partition by run, p.`group` order by position) as until_us")
+
+    @cached_property
+    def group_members(self) -> DataFrame:
+        from lab.analytics.groups import members
+
+        return members(self.with_params(("member_joined", "member_left", "group_assigned", "assignment_taken"), _GROUP))
+
+    @cached_property
+    def stored_offsets(self) -> DataFrame:
+        from lab.analytics.groups import stored_offsets
+
+        return stored_offsets(self.with_params(("offsets_committed", "group_assigned"), _GROUP))
 
     @cached_property
     def replication(self) -> DataFrame:
-        return self.with_params(("log_appended",), _REPLICA).selectExpr(
+        changes = {"log_appended": "appended", "truncated": "truncated", "high_watermark": "high_watermark"}
+        change = " ".join(f"when '{code}' then '{name}'" for code, name in changes.items())
+        return self.with_params(tuple(changes), _REPLICA).selectExpr(
             "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
-            "p.base_offset as base_offset", "p.last_offset as last_offset", "p.bytes as bytes", "p.role as role")
+            f"case code {change} end as change",
+            "p.base_offset as base_offset", "p.last_offset as last_offset", "p.bytes as bytes", "p.role as role",
+            "p.before as before", "p.after as after", "p.reason as reason")
+
+    @cached_property
+    def storage(self) -> DataFrame:
+        from lab.analytics.happenings import CODES, storage
+
+        return storage(self.with_params(CODES, _STORAGE))
+
+    @cached_property
+    def faults(self) -> DataFrame:
+        from lab.analytics.happenings import FAULTY, faults
+
+        return faults(self.with_params(FAULTY, _FAULT), self.ends, self.runs)

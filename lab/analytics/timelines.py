@@ -9,6 +9,7 @@ The events of one request, in the order of the journal:
 | request_stages (level `details`) | broker | queue_us, local_us, remote_us, response_us |
 | response_sent, right behind the stages | broker | answered_us, error |
 | purgatory_expired, right beside it | broker | expired |
+| control_request, in front of request_sent | controller | partitions, epoch: of the table `control_requests` |
 
 The answer is the next one between the same two nodes with the same API and correlation id. Where the journal's
 budget of a second was spent (`summed_up`), events are missing, and what they would tell is null.
@@ -64,6 +65,24 @@ def _answers(events: DataFrame) -> DataFrame:
         "position")
 
 
+def control_requests(events: DataFrame, requests: DataFrame) -> DataFrame:
+    """The table `control_requests`. A controller has one request under way to each broker: what it sends there next is
+    that request."""
+    channel = "partition by run, node, broker, api order by position"
+    told = events.selectExpr(
+        "*", "if(code = 'control_request', concat('broker-', p.`to`), p.`to`) as broker", "p.api as api")
+    sent = told.selectExpr(
+        "*", f"if(lead(code) over ({channel}) = 'request_sent', lead(struct(t_us, seq, p.correlation as correlation))"
+        f" over ({channel}), null) as s").where("code = 'control_request'")
+    came = requests.selectExpr("run", "broker", "api", "client as node", "correlation", "sent_us as s_us",
+                               "received_us", "answered_us", "error")
+    return sent.selectExpr("run", "seq", "t_us", "node", "broker", "api", "p.partitions as partitions",
+                           "p.epoch as epoch", "s.t_us as s_us", "s.correlation as correlation").join(
+        came, ["run", "node", "broker", "api", "correlation", "s_us"], "left").selectExpr(
+        "run", "seq", "t_us", "node", "broker", "api", "partitions", "epoch", "s_us as sent_us", "received_us",
+        "answered_us", "error")
+
+
 OPENINGS = ("broker_registered", "config_changed")
 """What may end the time of a partition that has nobody to lead it."""
 
@@ -109,6 +128,16 @@ BELIEFS = {
         "controller", "concat('broker ', p.broker)", "concat('not controller: ', p.reason)", "p.epoch",
     ),
     "broker_registered": ("broker", "concat('broker ', p.broker)", "'registered'", "null"),
+    "controller_loaded": (
+        "controller", "'the cluster'", "concat(p.partitions, ' partitions read')", "p.epoch",
+    ),
+    "controller_fenced": (
+        "fenced", "concat('controller on broker ', p.controller)",
+        "concat(p.api, ' of epoch ', p.epoch, ' refused: the epoch is ', p.current)", "p.current",
+    ),
+    "replica_fenced": (
+        "fenced", _PARTITION, "concat('request of ', p.source, ' with epoch ', p.epoch, ' refused')", "p.current",
+    ),
     "broker_gone": ("broker", "concat('broker ', p.broker)", "concat('gone: ', p.reason)", "null"),
     "leader_elected": (
         "leadership", _PARTITION, "concat('leader ', p.leader, ', ISR ', array_join(p.isr, ' '))", "p.leader_epoch",
@@ -116,11 +145,31 @@ BELIEFS = {
     "partition_offline": ("leadership", _PARTITION, "'offline'", "p.leader_epoch"),
     "became_leader": ("leadership", _PARTITION, "'I lead'", "p.leader_epoch"),
     "became_follower": ("leadership", _PARTITION, "concat('I follow broker ', p.leader)", "p.leader_epoch"),
+    "replica_stopped": ("leadership", _PARTITION, "if(p.deleted, 'no replica, deleted', 'no replica')", "null"),
+    "topic_created": (
+        "topic", "p.topic", "concat(p.partitions, ' partitions, ', p.replication_factor, ' copies')", "null",
+    ),
+    "topic_grown": ("topic", "p.topic", "concat(p.partitions, ' partitions')", "null"),
+    "topic_deleted": ("topic", "p.topic", "'gone'", "null"),
+    "config_changed": (
+        "topic", "concat(p.resource, ' ', coalesce(p.name, ''))",
+        "concat(p.`key`, ' = ', coalesce(p.value, 'default'))", "null",
+    ),
+    "request_received": ("cache", "p.api", "concat('as ', p.source, ' says')", "null"),
+    "group_partition_loaded": (
+        "coordinator", "concat('__consumer_offsets-', p.partition)", "'I coordinate its groups'", "null",
+    ),
+    "group_partition_unloaded": (
+        "coordinator", "concat('__consumer_offsets-', p.partition)", "'not mine any more'", "null",
+    ),
+    "assignment_taken": ("client", "'its partitions'", "p.partitions", "p.generation"),
     "metadata_refreshed": (
         "client", "array_join(p.topics, ' ')", "concat('as ', p.source, ' says (', p.reason, ')')", "null",
     ),
 }  # fmt: skip
 """Event code -> (kind, subject, belief, epoch), as expressions over its parameters."""
+CACHED = ("UpdateMetadata", "LeaderAndIsr")
+"""The requests out of which a broker learns: with each it takes over what its controller says."""
 
 
 def beliefs(events: DataFrame) -> DataFrame:
@@ -129,6 +178,6 @@ def beliefs(events: DataFrame) -> DataFrame:
         return "case code " + " ".join(f"when '{code}' then {row[part]}" for code, row in BELIEFS.items()) + " end"
 
     kind = "case code " + " ".join(f"when '{code}' then '{row[0]}'" for code, row in BELIEFS.items()) + " end"
-    return events.selectExpr(
+    return events.where(f"code <> 'request_received' or p.api in {CACHED}").selectExpr(
         "run", "seq", "t_us", "node", f"{kind} as kind", "code", f"{choose(1)} as subject", f"{choose(2)} as belief",
         f"cast({choose(3)} as bigint) as epoch")
