@@ -94,7 +94,7 @@ export class Dots {
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
-    Object.assign(this, { width: scene.width, taken: [], labels: [] });
+    Object.assign(this, { width: scene.width, taken: [], labels: [], curves: new Map() });
     traffic.expire(wall);
     for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
     for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
@@ -129,13 +129,17 @@ export class Dots {
   }
 
   #flight(flight, scene, state, palette, wall) {
-    const curve = curveOf(flight, scene, state);
-    if (!curve) return;
     const { context } = this;
+    context.strokeStyle = context.fillStyle = colourOf(flight, palette);
+    const key = `${flight.from}>${flight.to}:${flight.answer}:${flight.failed}`;
+    let curve = this.curves.get(key);
+    if (curve === undefined) {
+      this.curves.set(key, (curve = curveOf(flight, scene, state)));
+      if (curve) this.#way(curve, flight.answer, flight.quiet ? 0.18 : 0.3, Math.min(5, 1.2 + Math.log2(flight.count)));
+    }
+    if (!curve) return;
     const share = Math.min(1, (wall - flight.start) / FLIGHT_MS);
     const at = along(curve, this.#share(flight, wall));
-    context.strokeStyle = context.fillStyle = colourOf(flight, palette);
-    this.#way(curve, flight.answer, (flight.quiet ? 0.55 : 1) * 0.35 * (1 - share * 0.6), Math.min(5, 1 + Math.log2(flight.count)));
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     context.globalAlpha = 1;
