@@ -192,7 +192,7 @@ class Branch:
     def _submit(self, answer: Future[dict[str, Any]], command: dict[str, Any]) -> None:
         """On the world's thread."""
         try:
-            self.outcomes.add(answer, self.pump.command(command), self.pump.paused)
+            self.outcomes.add(answer, command, self.pump.command(command), self.pump.paused)
         except Exception as error:
             answer.set_exception(error)
 

@@ -2,12 +2,16 @@
 
     submit create_topic --> pump.command --> {"ok", "id": 4}     at once: the request is on its way
     ...                     admin.results[4]                     some events later
-    <-- {"ok": false, "error": "Topic 'orders' already exists.", "code": "TOPIC_ALREADY_EXISTS", "place": "do"}
+    <-- {"ok": false, "error": "Topic 'orders' already exists.", "code": "TOPIC_ALREADY_EXISTS", "place": "topic"}
+
+A broker says in words which part of a request it does not like; the code, and for a setting its name in these words,
+lead back to the key of the command.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import Future
 from typing import Any
 
@@ -19,7 +23,23 @@ PATIENCE_S = 3.0
 Answer = Future[dict[str, Any]]
 
 
-def outcome(world: World, number: int) -> dict[str, Any] | None:
+KEYS = {
+    "TOPIC_ALREADY_EXISTS": "topic", "INVALID_TOPIC_EXCEPTION": "topic", "UNKNOWN_TOPIC_OR_PARTITION": "topic",
+    "INVALID_PARTITIONS": "partitions", "INVALID_REPLICATION_FACTOR": "replication_factor",
+    "INVALID_REPLICA_ASSIGNMENT": "assignment", "MESSAGE_TOO_LARGE": "value", "INVALID_REQUIRED_ACKS": "acks",
+}  # fmt: skip
+
+
+def place_of(command: dict[str, Any], code: str, message: str) -> str:
+    """The key of a command that the cluster has refused it for; `do` when it is none of them."""
+    for holder in ("set", "configs"):
+        for name in command.get(holder) or {}:
+            if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", message):
+                return f"{holder}.{name}"
+    return KEYS.get(code, "do")
+
+
+def outcome(world: World, number: int, command: dict[str, Any]) -> dict[str, Any] | None:
     """What is to be added to the answer to a command; None while it is open."""
     machine = world.nodes[OPERATOR].machine
     found = machine.results.get(number) if isinstance(machine, AdminMachine) else None
@@ -27,7 +47,8 @@ def outcome(world: World, number: int) -> dict[str, Any] | None:
         return None
     if found["kind"] != "ok":
         told = found["message"] or f"the cluster answers {found['error']}"
-        return {"ok": False, "error": told, "code": found["error"], "place": "do"}
+        return {"ok": False, "error": told, "code": found["error"],
+                "place": place_of(command, found["error"], found["message"])}  # fmt: skip
     return {key: found[key] for key in ("partition", "offset") if found.get(key, -1) >= 0}
 
 
@@ -37,26 +58,26 @@ class Outcomes:
     def __init__(self, world: World, loop: asyncio.AbstractEventLoop) -> None:
         self.world = world
         self.loop = loop
-        self.waiting: dict[int, tuple[Answer, dict[str, Any]]] = {}
+        self.waiting: dict[int, tuple[Answer, dict[str, Any], dict[str, Any]]] = {}
 
-    def add(self, answer: Answer, result: dict[str, Any], stands: bool) -> None:
+    def add(self, answer: Answer, command: dict[str, Any], result: dict[str, Any], stands: bool) -> None:
         """`result` is what the command returned; with an `id` it is not the end of it."""
         if "id" not in result:
             answer.set_result(result)
             return
-        self.waiting[result["id"]] = (answer, result)
+        self.waiting[result["id"]] = (answer, command, result)
         self.loop.call_later(PATIENCE_S, self._late, result["id"])
         self.look(stands)
 
     def look(self, stands: bool) -> None:
         """Answer those whose outcome is known; all of them, as pending, while time `stands`."""
-        for number, (answer, result) in list(self.waiting.items()):
-            found = outcome(self.world, number)
+        for number, (answer, command, result) in list(self.waiting.items()):
+            found = outcome(self.world, number, command)
             if found is not None or stands:
                 del self.waiting[number]
                 answer.set_result({**result, **({"pending": True} if found is None else found)})
 
     def _late(self, number: int) -> None:
         if number in self.waiting:
-            answer, result = self.waiting.pop(number)
+            answer, _, result = self.waiting.pop(number)
             answer.set_result({**result, "pending": True})

@@ -309,5 +309,6 @@ class GroupMember:
 def _assignor(name: str) -> str:
     short = JAVA_NAMES.get(name, name)
     if short not in ASSIGNORS:
-        raise SettingsError(f"partition.assignment.strategy: {name}: expected one of {', '.join(sorted(ASSIGNORS))}")
+        strategy = "partition.assignment.strategy"
+        raise SettingsError(f"{strategy}: {name}: expected one of {', '.join(sorted(ASSIGNORS))}", strategy)
     return short

@@ -27,8 +27,15 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
 }
 
 
+IDEMPOTENCE = "enable.idempotence"
+
+
 class SettingsError(ValueError):
-    """A setting of a client that is unknown, of the wrong type or in conflict with another."""
+    """A setting of a client that is unknown, of the wrong type or in conflict with another; `names`: which."""
+
+    def __init__(self, reason: str, *names: str) -> None:
+        super().__init__(reason)
+        self.names = names
 
 
 @dataclass(slots=True)
@@ -69,22 +76,24 @@ class ProducerSettings(ClientSettings):
     def check(self, given: Mapping[str, Any]) -> None:
         """`ProducerConfig.postProcessAndValidateIdempotenceConfigs`, and the delivery timeout's rule."""
         if self.acks not in (-1, 0, 1):
-            raise SettingsError(f"acks: {self.acks}: expected all, -1, 0 or 1")
+            raise SettingsError(f"acks: {self.acks}: expected all, -1, 0 or 1", "acks")
         if self.compression_type not in ("none", "gzip", "snappy", "lz4", "zstd"):
-            raise SettingsError(f"compression.type: {self.compression_type}: expected none, gzip, snappy, lz4 or zstd")
-        explicit = "enable.idempotence" in given and self.enable_idempotence
-        for wrong, why in (
-            (self.acks != -1, "acks=all"),
-            (self.retries == 0, "retries above 0"),
-            (self.max_in_flight_requests_per_connection > 5, "max.in.flight.requests.per.connection of at most 5"),
+            reason = f"compression.type: {self.compression_type}: expected none, gzip, snappy, lz4 or zstd"
+            raise SettingsError(reason, "compression.type")
+        explicit = IDEMPOTENCE in given and self.enable_idempotence
+        for wrong, name, needs in (
+            (self.acks != -1, "acks", "=all"),
+            (self.retries == 0, "retries", " above 0"),
+            (self.max_in_flight_requests_per_connection > 5, "max.in.flight.requests.per.connection", " of at most 5"),
         ):
             if wrong and explicit:
-                raise SettingsError(f"enable.idempotence needs {why}")
+                raise SettingsError(f"{IDEMPOTENCE} needs {name}{needs}", name, IDEMPOTENCE)
             if wrong:
                 self.enable_idempotence = False
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             if "delivery.timeout.ms" in given:
-                raise SettingsError("delivery.timeout.ms must be at least linger.ms + request.timeout.ms")
+                reason = "delivery.timeout.ms must be at least linger.ms + request.timeout.ms"
+                raise SettingsError(reason, "delivery.timeout.ms", "linger.ms", "request.timeout.ms")
             self.delivery_timeout_ms = self.linger_ms + self.request_timeout_ms
 
 
@@ -114,11 +123,14 @@ class ConsumerSettings(ClientSettings):
     def check(self, given: Mapping[str, Any]) -> None:
         """Words that have only a few values, and heartbeats that must be shorter than the session."""
         if self.auto_offset_reset not in ("earliest", "latest", "none"):
-            raise SettingsError(f"auto.offset.reset: {self.auto_offset_reset}: expected earliest, latest or none")
+            reason = f"auto.offset.reset: {self.auto_offset_reset}: expected earliest, latest or none"
+            raise SettingsError(reason, "auto.offset.reset")
         if self.isolation_level not in ("read_uncommitted", "read_committed"):
-            raise SettingsError(f"isolation.level: {self.isolation_level}: expected read_uncommitted or read_committed")
+            reason = f"isolation.level: {self.isolation_level}: expected read_uncommitted or read_committed"
+            raise SettingsError(reason, "isolation.level")
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            raise SettingsError("heartbeat.interval.ms must be lower than session.timeout.ms")
+            reason = "heartbeat.interval.ms must be lower than session.timeout.ms"
+            raise SettingsError(reason, "heartbeat.interval.ms", "session.timeout.ms")
 
 
 @dataclass(slots=True)
@@ -144,7 +156,7 @@ def parse(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     for name, value in given.items():
         if name not in known:
             close = get_close_matches(name, known, 1)
-            raise SettingsError(f"unknown setting {name!r}" + (f", did you mean {close[0]!r}?" if close else ""))
+            raise SettingsError(f"unknown setting {name!r}" + (f", did you mean {close[0]!r}?" if close else ""), name)
         setattr(settings, known[name], _value(name, value, getattr(settings, known[name])))
     settings.check(given)
     return settings
@@ -155,13 +167,13 @@ def _value(name: str, value: Any, default: Any) -> Any:
         return -1
     if isinstance(default, bool):
         if str(value).lower() not in ("true", "false"):
-            raise SettingsError(f"{name}: {value!r}: expected true or false")
+            raise SettingsError(f"{name}: {value!r}: expected true or false", name)
         return str(value).lower() == "true"
     if isinstance(default, int):
         try:
             return int(str(value))
         except ValueError:
-            raise SettingsError(f"{name}: {value!r}: expected a whole number") from None
+            raise SettingsError(f"{name}: {value!r}: expected a whole number", name) from None
     if isinstance(default, list):
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else [str(v) for v in value]
     return str(value)

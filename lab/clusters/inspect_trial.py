@@ -6,7 +6,6 @@ are those that the command itself meets (`broker_core.metadata.configs`, `broker
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -17,7 +16,7 @@ from broker_core.metadata.configs import BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
 from lab.clusters import checks, inspect_config
 from lab.clusters.checks import SpecError
-from lab.clusters.spec import LOAD, check_client_settings
+from lab.clusters.spec import changed_client
 from lab.clusters.vocabulary import check_command
 
 CHANGES = ("alter_config", "set_client")
@@ -30,7 +29,7 @@ def trial(world: World, name: str) -> dict[str, Any]:
         if command["do"] not in CHANGES:
             raise CommandError(f"{command['do']}: expected one of {', '.join(CHANGES)}", "do")
         if command["do"] == "set_client":
-            _client(world, command["name"], command["set"])
+            changed_client(inspect_config.client_of(world, command["name"]), command["set"], ("set",))
         elif "topic" in command:
             _topic(world, command["topic"], command["set"])
         else:
@@ -42,26 +41,6 @@ def trial(world: World, name: str) -> dict[str, Any]:
     except ConfigError as error:
         raise CommandError(str(error), f"set.{error.name}" if error.name else "set") from None
     return {"command": command}
-
-
-def _client(world: World, name: str, given: dict[str, str | None]) -> None:
-    client = inspect_config.client_of(world, name)
-    settings = {key: value for key, value in client.settings.items() if key not in given}
-    for key, value in given.items():
-        if key in LOAD and value is not None:
-            _load(key, value)
-        elif value is not None:
-            settings[key] = value
-    check_client_settings(replace(client, settings=settings), ("set",))
-
-
-def _load(key: str, value: str) -> None:
-    try:
-        is_wrong = LOAD[key](value) < 0
-    except ValueError:
-        is_wrong = True
-    if is_wrong:
-        raise CommandError(f"expected a number from 0 on, found {value!r}", f"set.{key}")
 
 
 def _topic(world: World, topic: str, given: dict[str, str | None]) -> None:

@@ -6,7 +6,6 @@ tree at that moment, so that a recorded command means the same when the run is e
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from broker_core.clients.admin import AdminMachine
@@ -20,8 +19,8 @@ from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.roles import controller, followers_of, leader_of
-from lab.clusters.spec import LOAD, ClientSpec, RunSpec, check_client_settings, client_from_dict
-from lab.clusters.vocabulary import check_command
+from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
+from lab.clusters.vocabulary import TARGETS, check_command
 from lab.faults.commands import FaultCommands
 
 OPERATOR = "operator"
@@ -44,6 +43,9 @@ class LabOperator(FaultCommands):
             return result
         except SpecError as error:
             raise CommandError(error.reason, checks.shown(error.place)) from None
+        except CommandError as error:  # a process that is not in the state for it: the key that named it
+            named = next((key for key in TARGETS if key in command), "")
+            raise CommandError(error.reason, error.place or named) from None
 
     # -- processes --------------------------------------------------------------------------
     def _node(self, world: World, command: dict[str, Any]) -> str:
@@ -158,15 +160,7 @@ class LabOperator(FaultCommands):
         """Rate, size and keys change at once; a setting of the client takes effect by starting it anew."""
         client = self._client(world, command["name"])
         node = world.nodes[client.name]
-        changed = replace(client, settings=dict(client.settings))
-        for key, value in command["set"].items():
-            if key in LOAD and value is not None:
-                setattr(changed, key, LOAD[key](value))
-            elif value is None:
-                changed.settings.pop(key, None)
-            else:
-                changed.settings[key] = value
-        check_client_settings(changed, ("set",))
+        changed = changed_client(client, command["set"], ("set",))
         restart = changed.settings != client.settings
         client.rate, client.size, client.keys = changed.rate, changed.size, changed.keys
         client.settings.clear()

@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from broker_core.clients.settings import (
@@ -29,7 +30,19 @@ from broker_core.kernel.events import LEVEL_NAMES
 from broker_core.metadata.configs import BrokerConfig, ConfigError, topic_setting
 from broker_core.replication.protections import Protections
 from lab.clusters import presets
-from lab.clusters.checks import Place, SpecError, choice, integer, items, mapping, number, setting, text, truth
+from lab.clusters.checks import (
+    Place,
+    SpecError,
+    choice,
+    integer,
+    items,
+    limits,
+    mapping,
+    number,
+    setting,
+    text,
+    truth,
+)
 
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
@@ -108,6 +121,7 @@ class ClientSpec:
 CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
 LOAD: dict[str, Callable[[Any], float]] = {"rate": float, "size": int, "keys": int}
 """What a built-in producer does, beside Kafka's settings; it changes while the client runs."""
+MOST = {"rate": 1_000_000, "size": 10_000_000, "keys": 10_000_000, "count": 1_000_000_000}
 
 
 @dataclass(slots=True)
@@ -291,7 +305,7 @@ def client_from_dict(value: Any, place: Place, preset: str = "default") -> Clien
     given = presets.PRODUCER[preset] if client.kind == "producer" else presets.CONSUMER[preset]
     own = _settings(data.get("settings"), (*place, "settings"))
     client.settings = {**given, **ERAS[era].get(client.kind, {}), **own}
-    check_client_settings(client, (*place, "settings"))
+    check_client_settings(client, (*place, "settings"), own)
     _read_load(client, data, place)
     return client
 
@@ -300,10 +314,10 @@ def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
     if "start" in data:
         client.start = truth(data["start"], (*place, "start"))
     if "rate" in data:
-        client.rate = number(data["rate"], (*place, "rate"), 0, 1_000_000)
-    for name, most in (("size", 10_000_000), ("keys", 10_000_000), ("count", 1_000_000_000)):
+        client.rate = number(data["rate"], (*place, "rate"), 0, MOST["rate"])
+    for name in ("size", "keys", "count"):
         if name in data:
-            setattr(client, name, integer(data[name], (*place, name), 0, most))
+            setattr(client, name, integer(data[name], (*place, name), 0, MOST[name]))
     if data.get("partition") is not None:
         client.partition = integer(data["partition"], (*place, "partition"), 0)
     if "process_ms" in data:
@@ -312,13 +326,39 @@ def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
         client.commit = choice(data["commit"], (*place, "commit"), ("auto", "after", "before", "none"))
 
 
-def check_client_settings(client: ClientSpec, place: Place) -> None:
-    """Raise SpecError for a client setting that is unknown or wrong."""
+def changed_client(client: ClientSpec, given: Mapping[str, str | None], place: Place) -> ClientSpec:
+    """The client with other settings (None: taken back) and another load. Raises SpecError that names the key."""
+    changed = replace(client, settings=dict(client.settings))
+    for name, value in given.items():
+        if name in LOAD and value is not None:
+            setattr(changed, name, _load(name, value, (*place, name)))
+        elif value is None:
+            changed.settings.pop(name, None)
+        else:
+            changed.settings[name] = value
+    check_client_settings(changed, place, given)
+    return changed
+
+
+def _load(name: str, value: str, place: Place) -> float:
+    try:
+        found = LOAD[name](value)
+    except ValueError:
+        found = math.nan
+    if not found >= 0:
+        raise SpecError(place, f"expected a number from 0 on, found {value!r}")
+    limits(found, place, 0, MOST[name])
+    return found
+
+
+def check_client_settings(client: ClientSpec, place: Place, given: Mapping[str, Any]) -> None:
+    """Raise SpecError for a client setting that is unknown or wrong; its place is one of those that were `given`."""
     settings: type[ClientSettings] = ProducerSettings if client.kind == "producer" else ConsumerSettings
     try:
         parse(settings, client.settings)
     except SettingsError as error:
-        raise SpecError(place, str(error)) from None
+        name = next((one for one in error.names if one in given), *error.names[:1])
+        raise SpecError((*place, name), str(error)) from None
 
 
 def _settings(value: Any, place: Place) -> dict[str, str]:

@@ -157,6 +157,7 @@ _TARGET: dict[str, Check] = {
     "broker": _whole(0), "node": checks.text, "leader_of": _topic_partition, "follower_of": _topic_partition,
     "controller": _any,
 }  # fmt: skip
+TARGETS = tuple(_TARGET)
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
     ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit"), _value
@@ -170,7 +171,7 @@ _DISK: dict[str, Check] = {
 
 
 def _process(required: tuple[str, ...] = (), **more: Check) -> CommandKind:
-    return CommandKind({**_TARGET, **more}, required, one_of=tuple(_TARGET))
+    return CommandKind({**_TARGET, **more}, required, one_of=TARGETS)
 
 
 KINDS: dict[str, CommandKind] = {

@@ -40,12 +40,16 @@ class FaultCommands:
     def _ends(self, world: World, end: Any, index: int) -> list[str]:
         if isinstance(end, int):
             end = f"broker-{end}"
-        if end.startswith("leader_of:"):
-            return [leader_of(world, end.split(":", 1)[1])]
-        if end.startswith("followers_of:"):
-            return followers_of(world, end.split(":", 1)[1])
+        place = f"between[{index}]"
+        try:
+            if end.startswith("leader_of:"):
+                return [leader_of(world, end.split(":", 1)[1])]
+            if end.startswith("followers_of:"):
+                return followers_of(world, end.split(":", 1)[1])
+        except CommandError as error:
+            raise CommandError(error.reason, place) from None
         if end not in world.nodes:
-            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", f"between[{index}]")
+            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", place)
         return [end]
 
     def _change(self, world: World, command: dict[str, Any], **values: Any) -> None:

@@ -83,7 +83,7 @@ def _batch(node: Node, topic: str, partition: int, offset: int) -> tuple[File, i
         try:
             found = find_batch(file, offset, 0, file.size)
         except StorageError as error:
-            raise CommandError(str(error)) from None
+            raise CommandError(str(error), "offset") from None
         if found is not None and found[1].base_offset <= offset:
             return file, found[0], found[1].size
     return None

@@ -141,7 +141,7 @@ def _moment(value: Any, place: Place, steps: int) -> Moment:
     code = checks.choice(data["event"], (*place, "event"), list(REGISTRY))
     moment = Moment(code)
     for name, wanted in checks.mapping(data.get("where"), (*place, "where")).items():
-        checks.choice(name, (*place, "where"), ["node", *REGISTRY[code].params])
+        checks.choice(name, (*place, "where", name), ["node", *REGISTRY[code].params])
         moment.where[name] = str(wanted)
     if "step" in data:
         moment.step = checks.integer(data["step"], (*place, "step"), 0, max(0, steps - 1))
@@ -154,6 +154,6 @@ def _fork(value: Any, place: Place, spec: RunSpec, steps: list[Step]) -> Fork:
     data = checks.mapping(value, place, ["title", "before", "steps", "expect"], ["title", "steps"])
     before = checks.integer(data.get("before", 0), (*place, "before"), 0, max(0, len(steps) - 1))
     other = read_steps(data["steps"], (*place, "steps"), follow=True)
-    check_names(other, spec, (*place, "steps"))
+    check_names(other, spec, (*place, "steps"), steps[:before])
     expect = expectations(data.get("expect"), (*place, "expect"), spec)
     return Fork(texts(data["title"], (*place, "title")), before, other, expect)

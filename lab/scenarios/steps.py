@@ -12,12 +12,13 @@ be so at that moment, and a run in which it is not has failed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import RunSpec
+from lab.clusters.spec import RunSpec, changed_client, client_from_dict
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
 from lab.scenarios.times import duration_us
@@ -73,24 +74,29 @@ def _what(given: dict[str, Any], place: Place) -> Step:
     return Step(check_command({key: one for key, one in given.items() if key not in STEP_KEYS}, place))
 
 
-def check_names(steps: list[Step], spec: RunSpec, place: Place) -> None:
-    """Commands that name a broker, a client or a topic name one that can be there."""
+def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence[Step] = ()) -> None:
+    """Commands that name a broker, a client or a topic name one that can be there, and settings that a client has.
+    `before`: steps that have been checked, and are carried out first."""
     brokers = [broker.id for broker in spec.cluster.brokers]
-    clients = [client.name for client in spec.clients]
+    clients = {client.name: client for client in spec.clients}
     topics = [topic.name for topic in spec.topics]
-    for index, step in enumerate(steps):
+    for index, step in enumerate([*before, *steps], -len(before)):
         command, at = step.command, (*place, index)
         name = command.get("do")
         if name == "create_topic":
             topics.append(command["topic"])
         elif name == "start_client" and len(command) > 2:
-            clients.append(command["name"])
+            given = {key: one for key, one in command.items() if key != "do"}
+            clients[command["name"]] = client_from_dict(given, at, spec.cluster.preset)
         elif name in ("start_client", "stop_client", "set_client"):
             checks.choice(command["name"], (*at, "name"), clients)
+            if name == "set_client":
+                clients[command["name"]] = changed_client(clients[command["name"]], command["set"], (*at, "set"))
         elif name in ("delete_topic", "add_partitions"):
             checks.choice(command["topic"], (*at, "topic"), topics)
         if "broker" in command and command["broker"] not in brokers:
             expected = checks.expected(str(command["broker"]), [str(one) for one in brokers])
             raise SpecError((*at, "broker"), f"there is no broker {command['broker']}, {expected}")
-        if "leader_of" in command:
-            checks.choice(command["leader_of"].rpartition("-")[0], (*at, "leader_of"), topics)
+        for key in ("leader_of", "follower_of"):
+            if key in command:
+                checks.choice(command[key].rpartition("-")[0], (*at, key), topics)

@@ -110,7 +110,7 @@ BAD = [
     ("[reason=unclean]", "[why=unclean]", "x.yaml:11: expect.events.leader_elected[why=unclean]: 'why': expected one"),
     ("events.leader_elected", "events.leader_erected", "x.yaml:11: expect.events.leader_erected[reason=unclean]: "),
     ("invariants.violations", "invariants.Nothing", "x.yaml:12: expect.invariants.Nothing: 'Nothing': expected one of"),
-    ("acks: all", "acks: 7", "x.yaml:17: variants.careful.clients[0].settings: acks: 7"),
+    ("acks: all", "acks: 7", "x.yaml:17: variants.careful.clients[0].settings.acks: acks: 7"),
     ("    title: {en: Careful, ko: 신중하게}\n    clients", "    titel: {en: a}\n    clients", "x.yaml:15: variants.careful.titel: unknown key"),
     ("  careful:", "  fork:", "x.yaml:14: variants.fork: this name is taken"),
     ("event: process_ended", "event: process_endet", "x.yaml:19: moment.event: 'process_endet': expected one of"),

@@ -61,10 +61,10 @@ def test_what_the_cluster_refuses_is_a_problem_with_its_own_words(rest: Rest) ->
     twice = {"do": "create_topic", "topic": "twice", "partitions": 1}
     assert rest.post("labs/lab/commands", twice).status == 200
     again = rest.post("labs/lab/commands", twice)
-    refused(again, 422, "do")
+    refused(again, 422, "topic")
     assert (again.json["detail"], again.json["code"]) == ("Topic 'twice' already exists.", "TOPIC_ALREADY_EXISTS")
     korean = rest.call("POST", "labs/lab/commands", [twice], Accept_Language="ko")
-    assert (korean.json["detail"], korean.json["place"], korean.json["done"]) == ("토픽 twice이(가) 이미 있습니다", "[0].do", 0)
+    assert (korean.json["detail"], korean.json["place"], korean.json["done"]) == ("토픽 twice이(가) 이미 있습니다", "[0].topic", 0)
     written = rest.post("labs/lab/commands", {"do": "produce", "topic": "twice", "value": "first"}).json
     assert (written["partition"], written["offset"]) == (0, 0)
 

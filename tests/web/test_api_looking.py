@@ -51,7 +51,7 @@ def test_two_branches_that_went_different_ways_are_laid_side_by_side(rest: Rest)
 
 def test_a_fork_whose_command_is_refused_leaves_no_branch_open(rest: Rest) -> None:
     before = len(rest.get("labs/lab/runs").json["open"])
-    refused(rest.post("labs/lab/forks", {"commands": [{"do": "kill", "broker": 9}]}), 422, "[0].broker")
+    refused(rest.post("labs/lab/forks", {"commands": [{"do": "kill", "broker": 9}]}), 422, "commands[0].broker")
     assert len(rest.get("labs/lab/runs").json["open"]) == before
 
 

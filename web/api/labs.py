@@ -16,6 +16,7 @@ from ninja import Body, Router
 from pydantic import Field
 
 from broker_core.kernel.events import REGISTRY
+from lab.clusters.checks import Place, shown
 from lab.clusters.vocabulary import check_command
 from lab.experiments.directory import JOURNAL
 from web.api import journal_file, records, schemas
@@ -155,11 +156,11 @@ async def commands(
     the problem's `place` (`[1].broker`) and `done` say how far it came."""
     branch = branch_of(lab_named(lab), run)
     if not isinstance(command, list):
-        return answer(await _obey(branch, _checked(command, ())))
+        return answer(await _obey(branch, _checked(command, ()), ()))
     return answer(await obey_all(branch, command))
 
 
-def _checked(command: schemas.Command, place: tuple[int, ...]) -> dict[str, Any]:
+def _checked(command: schemas.Command, place: Place) -> dict[str, Any]:
     """The plain command; what it lacks is told before the world sees it. Time is the pump's, not the world's."""
     found = command.model_dump()
     if found["do"] != "time":
@@ -167,23 +168,23 @@ def _checked(command: schemas.Command, place: tuple[int, ...]) -> dict[str, Any]
     return found
 
 
-async def obey_all(branch: Any, given: list[schemas.Command]) -> dict[str, Any]:
-    """Check all, then carry them out one after another."""
-    checked = [_checked(one, (index,)) for index, one in enumerate(given)]
+async def obey_all(branch: Any, given: list[schemas.Command], at: Place = ()) -> dict[str, Any]:
+    """Check all, then carry them out one after another. `at`: where in the body the list stands."""
+    checked = [_checked(one, (*at, index)) for index, one in enumerate(given)]
     results: list[dict[str, Any]] = []
     for index, one in enumerate(checked):
-        results.append(await _obey(branch, one, index))
+        results.append(await _obey(branch, one, (*at, index)))
     return {"ok": True, "seq": results[-1].get("seq") if results else None, "results": results}
 
 
-async def _obey(branch: Any, command: dict[str, Any], index: int | None = None) -> dict[str, Any]:
+async def _obey(branch: Any, command: dict[str, Any], at: Place) -> dict[str, Any]:
     result: dict[str, Any] = await asked(branch.submit(command))
     if result.get("ok"):
         return result
-    place, more = str(result.get("place") or "do"), {key: result[key] for key in ("code",) if key in result}
-    if index is not None:
-        place, more = f"[{index}].{place}", {**more, "done": index}
-    raise Problem(422, str(result.get("error", "refused")), place, **more)
+    more = {"code": result["code"]} if "code" in result else {}
+    if at:
+        more["done"] = at[-1]  # so many were carried out before it
+    raise Problem(422, str(result.get("error", "refused")), shown((*at, str(result.get("place") or "do"))), **more)
 
 
 # -- runs of the lab ------------------------------------------------------------------------
@@ -218,12 +219,12 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpRespon
     if fork.seq is not None and fork.seq > parent.clock()["seq"]:
         raise Problem(422, f"run {parent.run_id} has come to event {parent.clock()['seq']} only", "seq")
     for index, one in enumerate(fork.commands):
-        _checked(one, ("commands", index))  # type: ignore[arg-type]
+        _checked(one, ("commands", index))
     seq = parent.clock()["seq"] if fork.seq is None and fork.t_us is None else fork.seq
     name = await asked(found.fork(parent.run_id, seq=seq, t_us=fork.t_us), FORK_S)
     branch = found.branch(name)
     try:
-        results = (await obey_all(branch, fork.commands))["results"] if fork.commands else []
+        results = (await obey_all(branch, fork.commands, ("commands",)))["results"] if fork.commands else []
     except Problem:
         await asked(found.close_branch(name))
         raise

@@ -1,0 +1,150 @@
+"""The place of an error is the very key: of commands with nested keys, in YAML, behind a link, and after the fact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from tests.lab.test_operator import SPEC, Lab
+
+from broker_core.kernel.errors import CommandError
+from lab.clusters.checks import SpecError, shown
+from lab.clusters.inspect_trial import trial
+from lab.clusters.spec import run_from_dict
+from lab.outcomes import place_of
+from lab.scenarios import grammar, links
+from lab.scenarios.grammar import ScenarioError
+
+# (what is set of the producer, the key that is wrong): the same in a command, a trial, YAML and a link
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"acks": "7"}, "acks"),
+    ({"linger.ms": "5", "acks": "7"}, "acks"),
+    ({"linger.ms": "soon"}, "linger.ms"),
+    ({"lingerms": 5}, "lingerms"),
+    ({"enable.idempotence": "maybe"}, "enable.idempotence"),
+    ({"enable.idempotence": "true", "acks": "1"}, "acks"),
+    ({"enable.idempotence": "true", "retries": 0}, "retries"),
+    ({"enable.idempotence": "true", "max.in.flight.requests.per.connection": 6}, "max.in.flight.requests.per.connection"),
+    ({"compression.type": "zip"}, "compression.type"),
+    ({"delivery.timeout.ms": "1"}, "delivery.timeout.ms"),
+    ({"linger.ms": {"a": 1}}, "linger.ms"),
+    ({"rate": "fast"}, "rate"),
+    ({"rate": "nan"}, "rate"),
+    ({"rate": "-1"}, "rate"),
+    ({"rate": "1e9"}, "rate"),
+    ({"size": "1.5"}, "size"),
+    ({"acks": "1", "keys": "-3"}, "keys"),
+]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    lab = Lab(run_from_dict(SPEC))
+    lab.do(do="create_topic", topic="orders", partitions=2, replication_factor=3)
+    lab.do(do="start_client", name="producer-a")
+    lab.do(do="start_client", name="reader", kind="consumer", topic="orders")
+    lab.run(2)
+    return lab
+
+
+@pytest.mark.parametrize(("given", "key"), WRONG)
+def test_a_setting_that_is_wrong_is_named_by_the_command_and_by_its_trial(lab: Lab, given: dict[str, Any], key: str) -> None:
+    command = {"do": "set_client", "name": "producer-a", "set": given}
+    said = lab.do(**command)
+    assert (said["ok"], said["place"]) == (False, f"set.{key}"), said
+    with pytest.raises(CommandError) as error:
+        trial(lab.world, orjson.dumps(command).decode())
+    assert (error.value.place, error.value.reason) == (said["place"], said["error"])
+
+
+@pytest.mark.parametrize(("given", "key"), WRONG)
+def test_a_setting_that_is_wrong_is_named_in_a_document_and_behind_a_link(given: dict[str, Any], key: str) -> None:
+    steps = [{"at": "1s", "do": "stop_all_faults"}, {"at": "2s", "do": "set_client", "name": "producer-a", "set": given}]
+    document = {**SPEC, "topics": [{"name": "orders"}], "steps": steps}
+    for one in (document, links.unpack(links.pack(document))):
+        with pytest.raises(SpecError) as error:
+            grammar.from_dict(one)
+        assert shown(error.value.place) == f"steps[1].set.{key}"
+
+
+@pytest.mark.parametrize(("given", "key"), [row for row in WRONG if row[1] not in ("rate", "size", "keys")])
+def test_a_setting_of_a_client_is_named_where_the_client_is_described(lab: Lab, given: dict[str, Any], key: str) -> None:
+    said = lab.do(do="start_client", name="producer-b", kind="producer", topic="orders", settings=given)
+    assert (said["ok"], said["place"]) == (False, f"settings.{key}")
+    with pytest.raises(SpecError) as error:
+        run_from_dict({"clients": [{"name": "producer-b", "kind": "producer", "topic": "orders", "settings": given}]})
+    assert shown(error.value.place) == f"clients[0].settings.{key}"
+
+
+def test_of_settings_that_do_not_fit_one_another_that_one_is_named_that_was_given(lab: Lab) -> None:
+    said = lab.do(do="set_client", name="reader", set={"session.timeout.ms": "100"})
+    assert said["place"] == "set.session.timeout.ms"
+    said = lab.do(do="set_client", name="reader", set={"heartbeat.interval.ms": "1000000"})
+    assert said["place"] == "set.heartbeat.interval.ms"
+
+
+@pytest.mark.parametrize(("command", "place"), [
+    ({"do": "set_protection", "set": {"truncate": True}}, "set.truncate"),
+    ({"do": "set_protection", "set": {"truncate_by_leader_epoch": "no"}}, "set.truncate_by_leader_epoch"),
+    ({"do": "set_client", "name": "producer-a", "set": {}}, "set"),
+    ({"do": "create_topic", "topic": "x", "configs": {"retention.ms": "abc"}}, "configs.retention.ms"),
+    ({"do": "create_topic", "topic": "x", "assignment": [[1, 2], [1, "b"]]}, "assignment[1][1]"),
+    ({"do": "alter_config", "topic": "orders", "set": {"retention.ms": {"a": 1}}}, "set.retention.ms"),
+    ({"do": "delay_link", "between": [1, "leader_of:carts-0"], "delay_ms": 1}, "between[1]"),
+    ({"do": "delay_link", "between": ["followers_of:carts-0", 1], "delay_ms": 1}, "between[0]"),
+    ({"do": "delay_link", "between": [1, "leader_of:carts"], "delay_ms": 1}, "between[1]"),
+    ({"do": "delay_link", "between": [9, 1], "delay_ms": 1}, "between[0]"),
+    ({"do": "lose_next", "between": [1, 2], "api": "Fetchh"}, "api"),
+    ({"do": "kill", "follower_of": "carts-0"}, "follower_of"),
+    ({"do": "resume", "leader_of": "orders-0"}, "leader_of"),
+    ({"do": "resume", "node": "broker-1"}, "node"),
+    ({"do": "bit_flip", "broker": 1, "topic": "orders", "partition": 0, "offset": 1 << 40}, "offset"),
+    ({"do": "produce", "topic": "orders", "value": {"a": 1}}, "value"),
+    ({"do": "produce", "topic": "orders", "value": "x", "acks": 5}, "acks"),
+])  # fmt: skip
+def test_nested_keys_of_other_commands_are_named_too(lab: Lab, command: dict[str, Any], place: str) -> None:
+    said = lab.do(**command)
+    assert (said["ok"], said["place"]) == (False, place), said
+
+
+@pytest.mark.parametrize(("line", "place", "number"), [
+    ("  - {at: 1s, do: set_client, name: producer-a, set: {acks: 7}}", "steps[0].set.acks", 5),
+    ("  - at: 1s\n    do: set_client\n    name: producer-a\n    set:\n      linger.ms: 1\n      acks: 7",
+     "steps[0].set.acks", 10),
+    ("  - {at: 1s, do: kill, follower_of: carts-0}", "steps[0].follower_of", 5),
+    ("fork:\n  title: {en: x}\n  steps:\n    - do: set_client\n      name: producer-a\n      set: {linger.ms: x}",
+     "fork.steps[0].set.linger.ms", 10),
+    ("moment:\n  event: leader_elected\n  where:\n    topik: orders", "moment.where.topik", 8),
+])  # fmt: skip
+def test_yaml_names_line_and_key(line: str, place: str, number: int) -> None:
+    head = "scenario: x\ntopics: [{name: orders}]\nclients: [{name: producer-a, kind: producer, topic: orders}]\n"
+    source = head + ("steps:\n" if line.startswith("  -") else "steps: []\n") + line
+    with pytest.raises(ScenarioError) as error:
+        grammar.parse(source, "x.yaml")
+    assert (error.value.place, error.value.line) == (place, number)
+
+
+def test_settings_that_fit_after_earlier_steps_are_taken() -> None:
+    clients = [{"name": "producer-a", "kind": "producer", "topic": "orders", "settings": {"enable.idempotence": "true"}}]
+    steps = [{"at": "1s", "do": "set_client", "name": "producer-a", "set": {"enable.idempotence": "false"}},
+             {"at": "2s", "do": "set_client", "name": "producer-a", "set": {"acks": "1"}}]  # fmt: skip
+    document = {"topics": [{"name": "orders"}], "clients": clients, "steps": steps}
+    assert len(grammar.from_dict(document).steps) == 2
+    with pytest.raises(SpecError, match=r"enable\.idempotence needs acks=all"):
+        grammar.from_dict({**document, "steps": steps[1:]})
+
+
+@pytest.mark.parametrize(("command", "code", "message", "place"), [
+    ({"do": "alter_config", "set": {"retention.ms": "a"}}, "INVALID_CONFIG",
+     "Invalid value a for configuration retention.ms: Not a number of type LONG", "set.retention.ms"),
+    ({"do": "alter_config", "set": {"retention.ms": "1", "local.retention.ms": "a"}}, "INVALID_CONFIG",
+     "Invalid value a for configuration local.retention.ms: it", "set.local.retention.ms"),
+    ({"do": "alter_config", "set": {"retention": "a"}}, "INVALID_CONFIG", "Unknown topic config name: retention", "set.retention"),
+    ({"do": "create_topic", "topic": "x"}, "TOPIC_ALREADY_EXISTS", "Topic 'x' already exists.", "topic"),
+    ({"do": "add_partitions", "topic": "x"}, "INVALID_PARTITIONS", "Topic currently has 2 partitions", "partitions"),
+    ({"do": "produce", "topic": "x"}, "MESSAGE_TOO_LARGE", "", "value"),
+    ({"do": "produce", "topic": "x"}, "NOT_ENOUGH_REPLICAS", "", "do"),
+])  # fmt: skip
+def test_what_the_cluster_refuses_leads_back_to_the_key(command: dict[str, Any], code: str, message: str, place: str) -> None:
+    assert place_of(command, code, message) == place
