@@ -2,74 +2,148 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import orjson
 import pytest
 
-from lab.analytics.agreement import disagreements
 from lab.analytics.history import History
 from lab.analytics.replay import check
 from lab.analytics.tables import Tables
+from lab.checkers.receipt import make_receipt
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 from tests.analytics.scenarios import drawn
+from tests.lab.receipt_histories import HISTORIES
 
 SEEDS = 200
 TASKS = 8
+SHIPPED = sorted(path.stem for path in Path(grammar.__file__).parent.glob("*.yaml"))
 
 
-def test_receipt_and_spark_agree_on_the_three_scenarios(spark, tmp_path):
-    for name in ("acks-0", "acks-1", "acks-all"):
-        scenario = grammar.load(name)
-        scenario.document["record_level"] = scenario.spec.record_level = "transitions"
-        scenario.duration_us = 9_000_000
-        run_scenario(scenario, out=tmp_path / name)
-    assert check(spark, [tmp_path]) == []
-    with Tables(spark, [tmp_path]) as tables:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Every small history as the directory of a run, with the receipt that belongs to it."""
+    home = tmp_path_factory.mktemp("small")
+    for number, (rows, _) in enumerate(HISTORIES.values()):
+        run = home / f"{number:02}"
+        run.mkdir()
+        timed = [{"t": 1000 * at, "seq": at, **row} for at, row in enumerate(rows, 1)]
+        facts = {"format": 1, "name": run.name, "kind": "simulated", "receipt": make_receipt(timed).to_dict()}
+        (run / "run.json").write_bytes(orjson.dumps(facts))
+        (run / "journal.jsonl").write_bytes(b"")
+        (run / "operations.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in timed))
+    return home
+
+
+def test_receipt_and_spark_agree_on_every_small_history(spark, small):
+    assert check(spark, [small]) == []
+
+
+def test_receipt_and_spark_agree_on_the_short_runs(spark, short_runs):
+    assert check(spark, [short_runs]) == []
+    with Tables(spark, [short_runs]) as tables:
         lost = {row["run"]: row["lost"] for row in History(tables).counts.collect()}
     assert lost["acks-0"] > 0 and lost["acks-1"] > 0 and lost["acks-all"] == 0
 
 
-def run_drawn(batches, home):
-    """Run drawn scenarios inside a task; a row a run with what went wrong, or nothing."""
+def scenario_of(name):
+    """A shipped scenario by its name, a drawn one by its seed; journals hold transitions only."""
+    scenario = grammar.from_dict(drawn(int(name))) if name.isdigit() else grammar.load(name)
+    scenario.document["record_level"] = scenario.spec.record_level = "transitions"
+    return scenario
+
+
+def run_inside(batches, home):
+    """Run scenarios inside a task; a row a run with what went wrong, or nothing."""
     import pyarrow as pa
 
-    columns = pa.schema([("seed", pa.int64()), ("error", pa.string())])
+    columns = pa.schema([("name", pa.string()), ("error", pa.string())])
     for batch in batches:
-        for seed in batch.column(0).to_pylist():
+        for name in batch.column(0).to_pylist():
             try:
-                run_scenario(grammar.from_dict(drawn(seed)), out=f"{home}/{seed}")
+                run_scenario(scenario_of(name), out=f"{home}/{name}")
                 error = None
             except Exception as failure:
                 error = f"{type(failure).__name__}: {failure}"
-            yield pa.RecordBatch.from_pylist([{"seed": seed, "error": error}], schema=columns)
+            yield pa.RecordBatch.from_pylist([{"name": name, "error": error}], schema=columns)
+
+
+def receipts_of(spark, names, home):
+    """Run all of these in Spark's tasks; the receipts that they wrote."""
+    home = str(home)
+    rows = spark.createDataFrame([(name,) for name in names], "name string").repartition(TASKS).mapInArrow(
+        lambda batches: run_inside(batches, home), "name string, error string").collect()
+    assert sorted(row["name"] for row in rows) == sorted(names)
+    assert [(row["name"], row["error"]) for row in rows if row["error"]] == []
+    return {name: orjson.loads((Path(home) / name / "run.json").read_bytes())["receipt"] for name in names}
+
+
+def prove(receipts, figures):
+    """Where nothing was found there is nothing to agree on."""
+    for figure in figures:
+        assert any(receipt[figure] for receipt in receipts.values()), f"no run has {figure}: the runs prove nothing"
+
+
+@pytest.fixture(scope="module")
+def shipped(spark, tmp_path_factory):
+    """(directory with a run of every scenario of lab/scenarios, their receipts)."""
+    home = tmp_path_factory.mktemp("shipped")
+    return home, receipts_of(spark, SHIPPED, home)
+
+
+def test_receipt_and_spark_agree_on_every_shipped_scenario(spark, shipped):
+    home, receipts = shipped
+    assert len(receipts) == len(SHIPPED) > 20
+    assert check(spark, [home]) == []
+    prove(receipts, ("lost", "lost_writes", "unseen", "duplicated", "reordered", "inconsistent", "nonmonotonic_send"))
 
 
 @pytest.mark.slow
 def test_receipt_and_spark_agree_on_random_seeds(spark, tmp_path):
-    home = str(tmp_path)
-    rows = spark.range(SEEDS, numPartitions=1).repartition(TASKS).mapInArrow(
-        lambda batches: run_drawn(batches, home), "seed bigint, error string").collect()
-    assert len(rows) == SEEDS
-    assert [(row["seed"], row["error"]) for row in rows if row["error"]] == []
-    with Tables(spark, [tmp_path]) as tables:
-        assert disagreements(History(tables)) == []
-    receipts = [orjson.loads((tmp_path / str(seed) / "run.json").read_bytes())["receipt"] for seed in range(SEEDS)]
-    for figure in ("lost", "duplicated", "unseen", "lost_writes"):
-        assert any(receipt[figure] for receipt in receipts), f"no run has {figure}: the seeds prove nothing"
+    receipts = receipts_of(spark, [str(seed) for seed in range(SEEDS)], tmp_path)
+    assert check(spark, [tmp_path]) == []
+    prove(receipts, ("lost", "duplicated", "unseen", "lost_writes", "inconsistent"))
 
 
-def test_a_disagreement_names_run_figure_and_both_numbers(spark, short_runs, tmp_path):
-    changed = tmp_path / "acks-1"
-    changed.mkdir()
-    source = short_runs / "acks-1"
-    for name in ("journal.jsonl", "operations.jsonl"):
-        (changed / name).write_bytes((source / name).read_bytes())
-    facts = orjson.loads((source / "run.json").read_bytes())
-    facts["receipt"]["lost"] += 1
-    facts["receipt"]["producers"]["producer-orders"]["read"] -= 1
+def without_a_read(run):
+    """Take record 100 out of what the first poll read; when that was."""
+    path = run / "operations.jsonl"
+    rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    poll = next(row for row in rows if row["op"] == "poll" and row["kind"] == "ok")
+    (first, label, number, count), *others = poll["runs"]
+    assert (first, number) == (0, 0) and count > 200
+    poll["runs"] = [[0, label, 0, 100], [101, label, 101, count - 101], *others]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return poll["t"]
+
+
+def test_a_disagreement_names_run_figure_row_and_both_numbers(spark, short_runs, shipped, tmp_path):
+    """Two damaged copies: a receipt with other figures and places, and operations that lack a read."""
+    changed = shutil.copytree(short_runs / "acks-1", tmp_path / "acks-1")
+    facts = orjson.loads((changed / "run.json").read_bytes())
+    receipt = facts["receipt"]
+    receipt["lost"] += 1
+    receipt["producers"]["producer-orders"]["read"] -= 1
+    gone, other = receipt["places"]["lost"][0], receipt["places"]["lost"][1]
+    receipt["places"]["lost"] = [{**other, "test": "unseen"}, *receipt["places"]["lost"][2:]]
     (changed / "run.json").write_bytes(orjson.dumps(facts))
-    lost, read = facts["receipt"]["lost"], facts["receipt"]["producers"]["producer-orders"]["read"]
-    assert check(spark, [changed]) == [
+    lost, read = receipt["lost"], receipt["producers"]["producer-orders"]["read"]
+    row = "producer-orders {number} at orders-0@{offset}, {test}".format_map
+    t_us = without_a_read(shutil.copytree(shipped[0] / "retry-duplicates", tmp_path / "retry-duplicates"))
+    all_read = shipped[1]["retry-duplicates"]["read"]
+    assert check(spark, [tmp_path]) == [
         f"run acks-1: lost: the receipt says {lost}, Spark says {lost - 1}",
         f"run acks-1: producer-orders: read: the receipt says {read}, Spark says {read + 1}",
+        f"run acks-1: lost: only the receipt has {row({**other, 'test': 'unseen'})}",
+        *sorted(f"run acks-1: lost: only Spark has {row(one)}" for one in (gone, other)),
+        f"run retry-duplicates: read: the receipt says {all_read}, Spark says {all_read - 1}",
+        "run retry-duplicates: lost: the receipt says 0, Spark says 1",
+        "run retry-duplicates: lost_writes: the receipt says 0, Spark says 1",
+        "run retry-duplicates: int_poll_skip: the receipt says 0, Spark says 1",
+        f"run retry-duplicates: producer-orders: read: the receipt says {all_read}, Spark says {all_read - 1}",
+        "run retry-duplicates: producer-orders: lost: the receipt says 0, Spark says 1",
+        "run retry-duplicates: lost: only Spark has producer-orders 100 at orders-0@100, lost-write",
+        f"run retry-duplicates: stale: only Spark has checker from 99 to orders-0@101, step 2, int-poll-skip, t {t_us}",
     ]
