@@ -15,7 +15,7 @@ import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
 import { Present } from "./time/present.js";
 
-const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal"];
+const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal", "stageWords", "lanesWords"];
 
 export class App {
   constructor({ history, story, clock, words }) {
@@ -29,6 +29,8 @@ export class App {
     this.axis = "time";
     this.span = 10_000_000;
     this.internal = false;
+    this.stageWords = false; // the stage, and the time lines, as words instead of pictures
+    this.lanesWords = false;
     this.chosenTopic = null;
     this.number = "0";
     this.selected = null; // the event that a click has chosen

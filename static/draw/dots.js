@@ -84,6 +84,11 @@ export class Dots {
     return share * share * (3 - 2 * share);
   }
 
+  /** The lines of the names at both sides, which no label covers: {left, right, y}. */
+  #names({ left, right }) {
+    return [...left, ...right].flatMap(({ x, y, w }) => [21, 35, 49].map((line) => ({ left: x + 8, right: x + w - 8, y: y + line })));
+  }
+
   /** Draw what is under way at `wall`. */
   paint(scene, state, palette, wall) {
     if (this.reduced.matches && this.clean && wall - this.painted < STEP_MS) return;
@@ -94,7 +99,7 @@ export class Dots {
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
-    Object.assign(this, { width: scene.width, taken: [], labels: [], curves: new Map() });
+    Object.assign(this, { width: scene.width, taken: this.#names(scene), labels: [], curves: new Map() });
     traffic.expire(wall);
     for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
     for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
@@ -157,7 +162,7 @@ export class Dots {
     if (still) this.#head(curve);
     else for (const wave of crowd.waves) this.#shape(along(curve, this.#share(wave, wall)), crowd, Math.min(9, 4 + Math.log2(wave.count) / 1.5));
     if (!crowd.text || wall - crowd.written > LABEL_MS) Object.assign(crowd, { text: crowdLabel(crowd), written: wall });
-    this.#label(along(curve, 0.5), crowd, crowd.text);
+    this.#label([0.5, 0.3, 0.7].map((share) => along(curve, share)), crowd, crowd.text);
   }
 
   #stand(scene, state, palette) {
@@ -198,7 +203,7 @@ export class Dots {
   }
 
   #label(at, flight, text) {
-    this.labels.push({ at, flight, text, rank: (flight.labelled ? 2 : 0) + (flight.failed ? 4 : flight.quiet ? 0 : 1) });
+    this.labels.push({ places: Array.isArray(at) ? at : [at], flight, text, rank: (flight.labelled ? 2 : 0) + (flight.failed ? 4 : flight.quiet ? 0 : 1) });
   }
 
   #width(text) {
@@ -210,6 +215,15 @@ export class Dots {
     return wide;
   }
 
+  /** Where a label beside `at` stands: {left, right, y}. */
+  #place(at, flight, text) {
+    const fromBroker = brokerOf(flight.from);
+    const wide = this.#width(text);
+    const beside = at.x > this.width / 2 ? at.x + 9 : at.x - wide - 9; // outside the cards
+    const left = Math.max(2, Math.min(this.width - wide - 3, fromBroker ? beside : at.x - wide / 2));
+    return { left, right: left + wide, y: fromBroker ? at.y : at.y - 6 };
+  }
+
   /** Labels that do not cover one another: failures first, then those that were there before, then the loud ones. */
   #write(palette) {
     const { context } = this;
@@ -217,16 +231,12 @@ export class Dots {
     context.lineWidth = 3.5;
     context.lineJoin = "round";
     context.strokeStyle = palette.ground;
-    for (const { at, flight, text } of this.labels.sort((one, other) => other.rank - one.rank)) {
-      const fromBroker = brokerOf(flight.from);
-      const y = fromBroker ? at.y : at.y - 6;
-      const wide = this.#width(text);
-      const beside = at.x > this.width / 2 ? at.x + 9 : at.x - wide - 9; // outside the cards
-      const left = Math.max(2, Math.min(this.width - wide - 3, fromBroker ? beside : at.x - wide / 2));
-      const right = left + wide;
-      flight.labelled = !this.taken.some((box) => left < box.right && right > box.left && Math.abs(y - box.y) < 15);
-      if (!flight.labelled) continue;
-      this.taken.push({ left, right, y });
+    for (const { places, flight, text } of this.labels.sort((one, other) => other.rank - one.rank)) {
+      const place = places.map((at) => this.#place(at, flight, text)).find((box) => !this.taken.some((other) => box.left < other.right && box.right > other.left && Math.abs(box.y - other.y) < 15));
+      flight.labelled = place !== undefined;
+      if (!place) continue;
+      this.taken.push(place);
+      const { left, y } = place;
       context.strokeText(text, left, y - 5);
       context.fillStyle = flight.quiet ? palette.soft : palette.ink;
       context.fillText(text, left, y - 5);

@@ -37,6 +37,21 @@ export class Lanes {
     const labels = [...this.#arrows(sketch, frame), ...this.#marks(sketch, frame)];
     this.#labels(labels, frame);
     context.restore();
+    this.#cursor(sketch, frame);
+  }
+
+  /** The moment that is looked at; the window may end behind it. */
+  #cursor({ cursor }, { x, height, palette }) {
+    const { context } = this;
+    const at = Math.round(x(cursor)) + 0.5;
+    context.strokeStyle = palette.accent;
+    context.lineWidth = 2;
+    context.setLineDash([2, 3]);
+    context.beginPath();
+    context.moveTo(at, 2);
+    context.lineTo(at, height - 16);
+    context.stroke();
+    context.setLineDash([]);
   }
 
   #ticks({ ticks }, { x, height, palette }) {
@@ -110,20 +125,21 @@ export class Lanes {
       context.lineTo(bx, by);
       context.stroke();
       context.setLineDash([]);
-      if (!shaded) this.#head(ax, ay, bx, by);
+      context.globalAlpha = shaded ? 0.5 : 1;
+      this.#head(ax, ay, bx, by, shaded ? 5 : 8);
       context.globalAlpha = 1;
       if (arrow.label && !shaded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
     }
     return labels;
   }
 
-  #head(ax, ay, bx, by) {
+  #head(ax, ay, bx, by, size) {
     const { context } = this;
     const angle = Math.atan2(by - ay, bx - ax);
     context.beginPath();
     context.moveTo(bx, by);
-    context.lineTo(bx - 8 * Math.cos(angle - 0.4), by - 8 * Math.sin(angle - 0.4));
-    context.lineTo(bx - 8 * Math.cos(angle + 0.4), by - 8 * Math.sin(angle + 0.4));
+    context.lineTo(bx - size * Math.cos(angle - 0.4), by - size * Math.sin(angle - 0.4));
+    context.lineTo(bx - size * Math.cos(angle + 0.4), by - size * Math.sin(angle + 0.4));
     context.closePath();
     context.fill();
   }

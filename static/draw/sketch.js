@@ -4,6 +4,9 @@
  * Time axis: x is virtual time in a window that ends at the viewed moment. Order axis: x counts
  * events, so that what happens in one instant (links without delay!) can be told apart.
  *
+ * `still` (reduced motion): what is drawn keeps its place. The window ends at the next quarter of its span and the
+ * moment moves in it; the order begins where it began until it is full.
+ *
  *     arrow   request_sent -> request_received of the same correlation at the receiver, and answers
  *     mark    x death, > start, diamond election, down/up triangle ISR, bar high watermark, ...
  */
@@ -54,16 +57,28 @@ function collect(history, position, from, wanted) {
 
 const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received" || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
 
-/** {lanes, arrows, marks, dead, from, to, xs}: everything with x between 0 and 1. */
-export function sketch(history, state, { position, time, span, axis, chosen }) {
+/** The end of a window that moves in quarters of its span. */
+export const windowEnd = (time, span) => (Math.floor((4 * time) / span) + 1) * (span / 4);
+
+/** The newest entries that there is room for; those from the position `start` on while they fit. */
+function orderOf(entries, start) {
+  const kept = start === null ? [] : entries.filter(({ position }) => position >= start);
+  if (kept.length && kept.length <= ORDER_ROOM && entries[0].position <= start) return kept;
+  return entries.slice(start === null ? -ORDER_ROOM : -ORDER_ROOM * 0.75);
+}
+
+/** {lanes, arrows, marks, dead, from, to, ticks, cursor, start}: everything with x between 0 and 1. */
+export function sketch(history, state, { position, time, span, axis, chosen, still = false, start = null }) {
   const order = axis === "order";
-  let entries = collect(history, position, order ? -1 : time - span, shown);
-  if (order) entries = entries.slice(-ORDER_ROOM);
-  const from = order ? entries[0]?.event.t ?? time : time - span;
+  const end = still && !order ? windowEnd(time, span) : time;
+  let entries = collect(history, position, order ? -1 : end - span, shown);
+  if (order) entries = orderOf(entries, still ? start ?? Infinity : null);
+  const from = order ? entries[0]?.event.t ?? time : end - span;
   const lanes = laneNames(state, entries.map(({ event }) => event));
   const place = (entry, index) => (order ? (index + 0.5) / (ORDER_ROOM + 1) : (entry.event.t - from) / span);
   const xs = entries.map(place);
-  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, time, span), dead: [] };
+  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
+    cursor: order ? entries.length / (ORDER_ROOM + 1) : (time - from) / span, start: entries[0]?.position ?? null };
   const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
   const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();
@@ -78,7 +93,7 @@ export function sketch(history, state, { position, time, span, axis, chosen }) {
     const mark = markOf(entry, xs[index], lanes, of);
     if (mark) found.marks.push(mark);
   });
-  found.dead = silences(entries, xs, lanes, state);
+  found.dead = silences(entries, xs, lanes, state, found.cursor);
   return found;
 }
 
@@ -118,7 +133,7 @@ function markOf({ event, position }, x, lanes, { chosen, leader }) {
 }
 
 /** Stretches in which a process was stopped or paused: [{lane, x1, x2, kind}]. */
-function silences(entries, xs, lanes, state) {
+function silences(entries, xs, lanes, state, cursor) {
   return lanes.flatMap((name, lane) => {
     const found = [];
     let since = null;
@@ -131,9 +146,9 @@ function silences(entries, xs, lanes, state) {
         since = null;
       }
     });
-    if (since !== null) found.push({ lane, x1: since, x2: 1, kind });
+    if (since !== null) found.push({ lane, x1: since, x2: cursor, kind });
     const broker = state.brokers[/^broker-(\d+)$/.exec(name)?.[1]];
-    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: 1, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
+    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: cursor, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
     return found;
   });
 }

@@ -117,18 +117,22 @@ export class Traffic {
     for (const [key, one] of this.recent) if (wall - one.start >= MERGE_MS) this.recent.delete(key);
   }
 
-  /** What is under way by way and kind, most first: [{from, to, answer, failed, label, count}]. */
+  /** All that is under way, as `sumsOf` gives it. */
   sums() {
-    const found = new Map();
-    const add = ({ from, to, answer, failed }, label, count) => {
-      const one = { from: endOf(from), to: endOf(to), answer, failed, label };
-      const key = `${wayOf(one)}:${label}`;
-      found.set(key, { ...one, count: (found.get(key)?.count ?? 0) + count });
-    };
-    for (const flight of this.flights) add(flight, flight.label, flight.count);
-    for (const crowd of this.crowds.values()) for (const { kinds } of crowd.waves) for (const [label, count] of kinds) add(crowd, label, count);
-    return [...found.values()].sort((left, right) => right.count - left.count);
+    const waves = [...this.crowds.values()].flatMap((crowd) => crowd.waves.flatMap(({ kinds }) => [...kinds].map(([label, count]) => ({ ...crowd, label, count }))));
+    return sumsOf([...this.flights, ...waves]);
   }
+}
+
+/** Messages by way and kind, most first: [{from, to, answer, failed, label, count}]. */
+export function sumsOf(messages) {
+  const found = new Map();
+  for (const { from, to, answer, failed, label, count = 1 } of messages) {
+    const one = { from: endOf(from), to: endOf(to), answer, failed, label };
+    const key = `${wayOf(one)}:${label}`;
+    found.set(key, { ...one, count: (found.get(key)?.count ?? 0) + count });
+  }
+  return [...found.values()].sort((left, right) => right.count - left.count);
 }
 
 /** What a crowd holds, in one label: "Fetch ×120 · Produce ×30 …". */

@@ -141,8 +141,25 @@ function keys(app) {
   });
 }
 
+/** The focused time lines: left and right step as everywhere, the other keys of a slider too. */
+function lanes(app) {
+  const acts = {
+    ArrowUp: () => app.step(1), ArrowDown: () => app.step(-1), PageUp: () => app.step(1, true), PageDown: () => app.step(-1, true), End: () => app.goLive(),
+    Home: () => {
+      app.clock.go(app.history.begin + 1);
+      app.set({ selected: null });
+    },
+  };
+  $("lanes-canvas").addEventListener("keydown", (event) => {
+    const act = acts[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  });
+}
+
 /** Listen to everything. */
 export function listen(app) {
-  for (const part of [notices, produce, topicDialog, helpDialog, dialogs, language, scrubber, keys]) part(app);
+  for (const part of [notices, produce, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));
 }

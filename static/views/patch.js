@@ -79,6 +79,16 @@ function patchChildren(parent, descriptions, svg) {
     if (node.described?.key !== undefined) keyed.set(node.described.key, node);
   }
   let place = parent.firstChild;
+  let wanted = null;
+  // Elements that go make way first: one that stays is not moved, and keeps its focus.
+  const pass = (node) => {
+    wanted ??= new Set(descriptions.map((one) => one.key));
+    while (place && place !== node && place.described?.key !== undefined && !wanted.has(place.described.key)) {
+      const gone = place;
+      place = place.nextSibling;
+      parent.removeChild(gone);
+    }
+  };
   for (const description of descriptions) {
     let node = null;
     if (description.key !== undefined) {
@@ -89,6 +99,7 @@ function patchChildren(parent, descriptions, svg) {
       parent.insertBefore(make(description, svg), place);
       continue;
     }
+    if (node !== place) pass(node);
     if (node === place) place = place.nextSibling;
     else parent.insertBefore(node, place);
     update(node, description, svg);

@@ -9,6 +9,7 @@ import { Dots } from "../draw/dots.js";
 import { Lanes } from "../draw/lanes.js";
 import { Palette } from "../draw/palette.js";
 import { sketch } from "../draw/sketch.js";
+import { sumsOf } from "../draw/traffic.js";
 import { seconds } from "../i18n/format.js";
 import { coach } from "./coach.js";
 import { compareDialog, forkDialog } from "./fork.js";
@@ -18,16 +19,18 @@ import { panel, tabs } from "./inspector.js";
 import { moreLevers } from "./faults.js";
 import { ledgerBody, ledgerTitle, ledgerViews } from "./ledger.js";
 import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
-import { legend, stage, stageText } from "./stage.js";
-import { patch } from "./patch.js";
+import { legend, stage } from "./stage.js";
+import { h, patch } from "./patch.js";
 import { presentDialog } from "./present.js";
 import { rollingSwitch } from "./spark/buttons.js";
 import { sparkDialog } from "./spark/dialog.js";
 import { rollingStrip } from "./spark/rolling.js";
 import { sentence, storyFilter, storyList } from "./story.js";
+import { cursorText, lanesWords, stageWords, wordsSwitch } from "./words.js";
 import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
 const STAGE_MS = 66;
+const STEP_MS = 500; // of the pictures with reduced motion
 const TABLE_MS = 100;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
@@ -41,8 +44,8 @@ export class Screen {
     this.dots = new Dots($("scene-dots"));
     this.lanes = new Lanes($("lanes-canvas"));
     this.sizes = {};
-    this.drawn = { stage: 0, table: 0, slow: 0 };
-    this.stale = { stage: true, table: true, slow: true };
+    this.drawn = { stage: 0, table: 0, slow: 0, cursor: 0, scene: -Infinity, lanes: -Infinity };
+    this.stale = { stage: true, table: true, slow: true, scene: true };
     this.announced = 0;
     const watch = new ResizeObserver((entries) => {
       for (const { target, contentRect } of entries) this.sizes[target.id] = contentRect;
@@ -74,9 +77,9 @@ export class Screen {
   frame(wall) {
     const { app } = this;
     const moving = app.clock.live ? app.online && !app.clock.cluster.paused : app.clock.playing;
-    if (app.dirty) this.stale = { stage: true, table: true, slow: true };
+    if (app.dirty) this.stale = { stage: true, table: true, slow: true, scene: true };
     app.dirty = false;
-    if ((this.stale.stage || moving) && wall - this.drawn.stage >= STAGE_MS) this.#stage(wall);
+    if ((this.stale.stage || this.stale.scene || moving) && wall - this.drawn.stage >= STAGE_MS) this.#stage(wall);
     if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
     this.#replay(wall);
@@ -86,9 +89,11 @@ export class Screen {
   #stage(wall) {
     const { app } = this;
     this.drawn.stage = wall;
-    if (this.stale.stage) {
+    if (this.stale.stage || this.stale.scene) {
       const { width, height } = this.sizes.scene;
-      if (width > 50) {
+      if (width > 50 && !this.#still(wall, "scene")) {
+        this.drawn.scene = wall;
+        this.stale.scene = false;
         $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
         patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
       }
@@ -102,8 +107,15 @@ export class Screen {
     patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
     this.dots.stand(this.#standing(), app.flight);
-    this.#lanes();
+    if (!this.#still(wall, "lanes")) this.#lanes(wall);
+    if (!app.clock.live || wall - this.drawn.cursor >= SLOW_MS) this.#cursor(wall);
     this.#moment();
+  }
+
+  /** With reduced motion the pictures of a running cluster change in steps; what a person does is seen at once. */
+  #still(wall, part) {
+    const { clock } = this.app;
+    return this.dots.reduced.matches && clock.live && !clock.cluster.paused && wall - this.drawn[part] < STEP_MS;
   }
 
   /** Messages that stand on their way: those of a standing cluster, or of a moment of the past. */
@@ -121,12 +133,13 @@ export class Screen {
     this.replayed = viewed;
   }
 
-  #lanes() {
+  #lanes(wall) {
     const { app } = this;
+    this.drawn.lanes = wall;
     const { width, height } = this.sizes["lanes-box"];
     if (width < 50) return;
     const { clock } = app;
-    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen });
+    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, start: this.sketch?.start ?? null });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
     this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected });
   }
@@ -191,24 +204,51 @@ export class Screen {
     this.drawn.slow = wall;
     this.stale.slow = false;
     patch($("legend"), legend(app));
-    patch($("scene-text"), stageText(app));
     patch($("lanes-controls"), this.#lanesControls());
     const { width } = this.sizes.scrubber;
     const [from, to] = this.range();
     paintMarks($("marks"), marksOf(app.story.items, from, to, width), this.palette, width, 18);
-    if (this.sketch) {
-      const { lanes, arrows, marks, from: start, to: end } = this.sketch;
-      const text = arrows.length || marks.length ? "lanes.text" : "lanes.empty";
-      patch($("lanes-text"), [app.words.t(text, { n: lanes.length, from: seconds(start), to: seconds(end), arrows: arrows.length, marks: marks.length })]);
+    this.#words();
+  }
+
+  /** The stage and the time lines in words. */
+  #words() {
+    const { app, dots, sketch: drawn } = this;
+    const standing = this.#standing();
+    app.underWay = standing.length || !app.clock.live ? sumsOf(standing) : dots.traffic.sums();
+    patch($("stage-words"), wordsSwitch(app, "stageWords", "words.stage"));
+    patch($("scene-text"), stageWords(app));
+    patch($("lanes-text"), lanesWords(app));
+    for (const [id, shown] of [["scene-text", app.stageWords], ["lanes-text", app.lanesWords]]) {
+      const box = $(id);
+      box.classList.toggle("unseen", !shown);
+      if (shown) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
     }
+    if (!drawn) return;
+    const { lanes, arrows, marks, from, to } = drawn;
+    const text = app.words.t(arrows.length || marks.length ? "lanes.text" : "lanes.empty", { n: lanes.length, from: seconds(from), to: seconds(to), arrows: arrows.length, marks: marks.length });
+    patch($("lanes-summary"), [`${text} ${app.words.t("lanes.keys")}`]);
+  }
+
+  /** The time lines as a slider: where it stands, in words. */
+  #cursor(wall) {
+    this.drawn.cursor = wall;
+    const { clock } = this.app;
+    const canvas = $("lanes-canvas");
+    const [from, to] = this.range();
+    const facts = { valuemin: from, valuemax: Math.max(from, to), valuenow: Math.min(Math.max(from, clock.viewedTime), Math.max(from, to)) };
+    for (const [name, t] of Object.entries(facts)) canvas.setAttribute(`aria-${name}`, seconds(t));
+    canvas.setAttribute("aria-valuetext", cursorText(this.app));
   }
 
   #lanesControls() {
     const { app } = this;
     const { words } = app;
     return [
+      wordsSwitch(app, "lanesWords", "words.lanes"),
       segments("axis", words.t("lanes.axis"), [["time", words.t("lanes.time")], ["order", words.t("lanes.order")]], app.axis, (axis) => app.set({ axis })),
-      app.axis === "time" && segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span })),
+      h("div", { key: "span", class: app.axis === "time" ? null : "reserved" }, segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span }))),
     ];
   }
 

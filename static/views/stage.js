@@ -228,17 +228,10 @@ export function stage(view, width, height) {
   ];
 }
 
-/** The stage in words, for those who do not see it. */
-export function stageText(view) {
-  const { state, words, topic, topicName } = view;
-  return Object.keys(state.brokers).sort(byNumber).map((id) => {
-    const partitions = Object.values(topic?.partitions ?? {});
-    const leads = partitions.filter((partition) => partition.leader === Number(id)).length;
-    const follows = partitions.filter((partition) => partition.replicas.includes(Number(id))).length - leads;
-    const broker = state.brokers[id];
-    const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
-    return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }));
-  });
+/** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */
+export function sidesText(view) {
+  const { left = [], right = [] } = view.scene ?? {};
+  return [...left, ...right].map((item) => [item.name, sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
 }
 
 /** What the signs mean. */
