@@ -88,16 +88,16 @@ def test_time_is_controlled_by_the_same_address(rest: Rest) -> None:
 
 
 @pytest.mark.parametrize(("command", "place", "words"), [
-    ({}, "do", "required"),
+    ({}, "do", "do is missing"),
     ({"do": "kil"}, "do", "did you mean kill?"),
     ({"do": "kill"}, None, "exactly one of broker, node, leader_of"),
     ({"do": "kill", "broker": "x"}, "broker", "whole number"),
     ({"do": "kill", "broker": 9}, "broker", "broker-9"),
     ({"do": "kill", "broker": 1, "hard": True}, "hard", "unknown key"),
-    ([], "body", "at least 1"),
+    ([], "body", "a list of 1 to 100 items, found 0 items"),
     ([{"do": "stop_all_faults"}, {"do": "kill", "broker": "x"}], "[1].broker", "whole number"),
-    ([{"do": "stop_all_faults"}] * 101, "body", "at most 100"),
-    ("kill", "body", ""),
+    ([{"do": "stop_all_faults"}] * 101, "body", "a list of 1 to 100 items, found 101 items"),
+    ("kill", "body", "found the text 'kill'"),
 ])  # fmt: skip
 def test_a_wrong_command_is_refused_by_its_place(rest: Rest, command: Any, place: str | None, words: str) -> None:
     before = rest.lab.world.seq

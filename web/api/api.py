@@ -12,12 +12,13 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from ninja import NinjaAPI
-from ninja.errors import HttpError
+from ninja.errors import HttpError, ValidationError, ValidationErrorContext
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
 from web.api import (
-    jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps,
+    invalid, jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup,
+    sweeps,
 )  # fmt: skip
 from web.api.docs import operations
 from web.language import language_of
@@ -71,8 +72,22 @@ class OwnPage(DocsBase):
 class LabApi(NinjaAPI):
     """Ninja's description, made exact: errors are problems, journals are lines of JSON."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._described: dict[bytes, Any] = {}
+
+    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+        """With the values, which the refusal quotes."""
+        return ValidationError(invalid.errors_of(error_contexts))
+
     def get_openapi_schema(self, **kwargs: Any) -> Any:
-        """OpenAPI 3.1."""
+        """OpenAPI 3.1; made once."""
+        key = orjson.dumps(kwargs, default=str, option=orjson.OPT_SORT_KEYS)
+        if key not in self._described:
+            self._described[key] = self._describe(**kwargs)
+        return self._described[key]
+
+    def _describe(self, **kwargs: Any) -> Any:
         schema = super().get_openapi_schema(**kwargs)
         for path, methods in schema["paths"].items():
             for operation in methods.values():

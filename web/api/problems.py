@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -30,12 +29,14 @@ from lab.clusters.checks import SpecError, shown
 from lab.experiments.directory import DirectoryError
 from lab.live import LabError
 from lab.scenarios.grammar import ScenarioError
+from web.api import invalid
 from web.language import language_of
 from web.live.hub import NoLab
 from web.messages import words_of
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "/api/problems"
+MOST_ERRORS = 20
 _log = logging.getLogger("brokerlab.api")
 
 
@@ -108,11 +109,18 @@ def body(
     status: int, detail: str = "", place: str | None = None, language: str = "en", kind: str | None = None, **more: Any
 ) -> bytes:
     """The document."""
+    return told_body(status, detail and told_or_quoted(detail, language), place, language, kind, **more)
+
+
+def told_body(
+    status: int, detail: str, place: str | None, language: str, kind: str | None = None, **more: Any
+) -> bytes:  # fmt: skip
+    """The same with a detail that is in the reader's language already."""
     kind = kind or kind_of(status, place)
     title = words_of("problems", language)["titles"].get(kind, detail)
     found: dict[str, Any] = {"type": f"{TYPES}#{kind}", "title": title, "status": status}
     if detail:
-        found["detail"] = told_or_quoted(detail, language)
+        found["detail"] = detail
     if place is not None:
         found["place"] = place
     return orjson.dumps({**found, **more}, default=str)
@@ -123,7 +131,10 @@ def problem(
 ) -> HttpResponse:
     """The answer, in the language of the request."""
     language = language_of(request)
-    content = body(status, detail, place, language, kind, **more)
+    return _answered(body(status, detail, place, language, kind, **more), status, language)
+
+
+def _answered(content: bytes, status: int, language: str) -> HttpResponse:
     response = HttpResponse(content, status=status, content_type=MEDIA_TYPE)
     response["Content-Language"] = language
     response["Vary"] = "Accept-Language, Cookie"
@@ -172,20 +183,12 @@ def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem(request, error.status_code, str(error))
 
 
-def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """The first thing that is wrong as detail and place, all of them in `errors`."""
-    language = language_of(request)
-    errors = [_shaped(one, language) for one in error.errors]
-    return problem(request, 422, errors[0]["detail"], errors[0]["place"], errors=errors[:20])
-
-
-def _shaped(error: Mapping[str, Any], language: str) -> dict[str, str]:
-    """`("body", "command", "<list>", 2, "do")` as `[2].do`: names of arguments and alternatives say nothing."""
-    source, *where = error.get("loc", ("",))
-    if source == "body":
-        where = where[1:]
-    place = shown(tuple(part for part in where if isinstance(part, int) or not part.startswith("<"))) or str(source)
-    return {"detail": told_or_quoted(str(error.get("msg", "is not valid")), language), "place": place}
+def _invalid(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """The first thing that is wrong as detail, place and code, all of them in `errors` (at most `MOST_ERRORS`)."""
+    language, description = language_of(request), api.get_openapi_schema()
+    errors = [invalid.described(description, request, one, language) for one in error.errors[:MOST_ERRORS]]
+    content = told_body(422, errors[0]["detail"], errors[0]["place"], language, code=errors[0]["code"], errors=errors)
+    return _answered(content, 422, language)
 
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -201,7 +204,7 @@ def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 HANDLERS: tuple[tuple[type[Exception], Any], ...] = (
-    (Exception, _failed), (Http404, _not_found), (HttpError, _http), (ValidationError, _invalid), (Problem, _own),
+    (Exception, _failed), (Http404, _not_found), (HttpError, _http), (Problem, _own),
     (SpecError, _spec), (ScenarioError, _scenario), (BranchError, _refused), (DirectoryError, _refused),
     (CommandError, _command), (LabError, _refused), (NoLab, _refused), (DatabaseError, _no_database),
     (TimeoutError, _timeout),
@@ -212,3 +215,4 @@ def install(api: NinjaAPI) -> None:
     """Every error of an operation becomes a problem."""
     for kind, handler in HANDLERS:
         api.add_exception_handler(kind, handler)
+    api.add_exception_handler(ValidationError, partial(_invalid, api))

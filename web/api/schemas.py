@@ -12,14 +12,36 @@ Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
 Seed = Annotated[int, Field(ge=0, le=(1 << 62))]
 
 
+class Expected(Schema):
+    """What would be taken at a place: type and limits of JSON Schema, several of them (`any_of`), or the known keys."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str | None = None
+    enum: list[Any] | None = None
+    keys: list[str] | None = None
+    any_of: list[dict[str, Any]] | None = None
+
+
+class InvalidValue(Schema):
+    """One value that the description does not allow."""
+
+    place: str
+    code: Literal["missing", "unknown-key", "wrong-type", "out-of-range", "wrong-length", "not-one-of", "not-valid"]
+    detail: str
+    expected: Expected | None = None
+
+
 class Problem(Schema):
-    """RFC 9457."""
+    """RFC 9457. `code`: what is wrong with the value at `place`, or Kafka's name of what the cluster refuses with."""
 
     model_config = ConfigDict(extra="allow")
     type: str
     title: str
     status: int
+    detail: str | None = None
     place: str | None = None
+    code: str | None = None
+    errors: list[InvalidValue] | None = None
 
 
 class Thing(Schema):
