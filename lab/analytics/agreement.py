@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from lab.analytics.history import COUNTS, MORE, History
+from lab.analytics.outside import FIGURES, Outside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -96,21 +97,27 @@ def spark_rows(history: History) -> dict[str, dict[str, list[str]]]:
 
 
 def compare_rows(run: str, receipt: Mapping[str, Any], spark: Mapping[str, list[str]]) -> list[str]:
-    """The lines for rows that only one of both has; nothing where a list is too long to be whole, or was written by an older lab."""
+    """The lines for rows that only one of both has; nothing where a list is too long to be whole."""
     lines: list[str] = []
-    if "stale" not in receipt:  # a receipt of old lists less of a place
+    if "stale" not in receipt:  # written by an older lab: it lists less of a place
         return lines
     for kind in _ROWS:
         places = receipt.get("places", {}).get(kind, [])
         theirs = spark.get(kind, [])
         if len(places) >= LISTED or len(theirs) > LISTED:
             continue
-        ours = [_line(kind, place) for place in places]
-        for side, some, others in (("the receipt", ours, theirs), ("Spark", theirs, ours)):
-            alone = sorted((Counter(some) - Counter(others)).elements())
-            lines += [f"run {run}: {kind}: only {side} has {line}" for line in alone[:SHOWN]]
-            if len(alone) > SHOWN:
-                lines.append(f"run {run}: {kind}: and {len(alone) - SHOWN} more that only {side} has")
+        lines += _alone(run, kind, [_line(kind, place) for place in places], theirs)
+    return lines
+
+
+def _alone(run: str, kind: str, ours: list[str], theirs: list[str]) -> list[str]:
+    """The lines for rows that only one side has."""
+    lines = []
+    for side, some, others in (("the receipt", ours, theirs), ("Spark", theirs, ours)):
+        alone = sorted((Counter(some) - Counter(others)).elements())
+        lines += [f"run {run}: {kind}: only {side} has {line}" for line in alone[:SHOWN]]
+        if len(alone) > SHOWN:
+            lines.append(f"run {run}: {kind}: and {len(alone) - SHOWN} more that only {side} has")
     return lines
 
 
@@ -125,3 +132,25 @@ def _line(kind: str, place: Mapping[str, Any]) -> str:
     value = place["text"] if "text" in place else f"{place['producer']} {place['number']}"
     tails = {"lost": ", {test}", "reordered": ", behind {behind}", "failed_read": ", read by {reader}"}
     return f"{value} at {at}{tails.get(kind, '').format_map(place)}"
+
+
+# -- outside clients --------------------------------------------------------------------------
+def outside_disagreements(outside: Outside, receipts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The same for what the brokers saw of clients that the lab did not start; `receipts` by run, of `receipt_of`."""
+    seen = {row["run"]: row.asDict() for row in outside.figures.collect()}
+    lost: dict[str, list[str]] = {}
+    for row in outside.lost.collect():
+        lost.setdefault(row["run"], []).append(_batch(row))
+    lines: list[str] = []
+    for run, receipt in sorted(receipts.items()):
+        ours, theirs = receipt["outside"], seen.get(run, {})
+        figures = [*((name, theirs.get(name, 0)) for name in FIGURES), ("complete", theirs.get("complete"))]
+        lines += [f"run {run}: outside: {name}: the receipt says {ours[name]}, Spark says {value}"
+                  for name, value in figures if ours[name] != value and (theirs or name != "complete")]
+        if len(ours["places"]) < LISTED:
+            lines += _alone(run, "outside", [_batch(place) for place in ours["places"]], lost.get(run, []))
+    return lines
+
+
+def _batch(place: Any) -> str:
+    return f"the batch {place['topic']}-{place['partition']}@{place['offset']}..{place['last']}"
