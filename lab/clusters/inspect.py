@@ -8,7 +8,7 @@
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
 | config | topic:orders, broker:2, client:reader | every setting with value, default and source |
-| trial | a command as JSON | nothing, or why this change of settings would be refused (`inspect_trial`) |
+| trial | a command as JSON, `seq` | nothing, or why this change of settings would be refused (`inspect_trial`) |
 | metrics | | Kafka's metric names -> broker -> value |
 | flights | | the messages under way between the processes, the first to arrive first (`lab.checkers.flights`) |
 | lights | | what each invariant says, in both languages |

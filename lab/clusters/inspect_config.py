@@ -52,6 +52,15 @@ def client_of(world: World, name: str) -> ClientSpec:
     return known[name]
 
 
+def client_as_of(world: World, name: str, seq: int) -> ClientSpec:
+    """The same as it was behind event `seq`."""
+    changes: list[tuple[int, ClientSpec]] = getattr(world.operator, "changes", [])
+    known = {client.name: client for at, client in changes if at <= seq}
+    if name not in known:
+        raise CommandError(f"there is no client {name}, expected one of {', '.join(known)}", "name")
+    return known[name]
+
+
 def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
     """Kafka's settings of a client, and what the lab's own producer does: how often, how large, with how many keys."""
     kind = ProducerSettings if client.kind == "producer" else ConsumerSettings

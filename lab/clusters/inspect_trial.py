@@ -1,7 +1,9 @@
 """Whether a change of settings would be taken, before anybody makes it: nothing of the world is touched.
 
 A branch that begins with a setting which Kafka refuses would begin with a mistake, so the page asks first. The rules
-are those that the command itself meets (`broker_core.metadata.configs`, `broker_core.clients.settings`).
+are those that the command itself meets (`broker_core.metadata.configs`, `broker_core.clients.settings`). A branch
+may begin in the past: with `seq` a client has the settings that it had behind that event, which may differ from
+those of now (`enable.idempotence` taken away since, and acks=1 fits).
 """
 
 from __future__ import annotations
@@ -23,13 +25,15 @@ CHANGES = ("alter_config", "set_client")
 
 
 def trial(world: World, name: str) -> dict[str, Any]:
-    """`name` is the command as JSON; raises CommandError as the command would be refused."""
+    """`name` is the command as JSON, with `seq` as of that event; raises CommandError as the command would."""
     try:
-        command = check_command(orjson.loads(name))
+        given = checks.mapping(orjson.loads(name), ())
+        seq = checks.integer(given.pop("seq", world.seq), ("seq",), 0)
+        command = check_command(given)
         if command["do"] not in CHANGES:
             raise CommandError(f"{command['do']}: expected one of {', '.join(CHANGES)}", "do")
         if command["do"] == "set_client":
-            changed_client(inspect_config.client_of(world, command["name"]), command["set"], ("set",))
+            changed_client(inspect_config.client_as_of(world, command["name"], seq), command["set"], ("set",))
         elif "topic" in command:
             _topic(world, command["topic"], command["set"])
         else:

@@ -6,6 +6,7 @@ tree at that moment, so that a recorded command means the same when the run is e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from broker_core.clients.admin import AdminMachine
@@ -33,6 +34,7 @@ class LabOperator(FaultCommands):
         self.spec = spec
         self.protections = protections  # the one object that all brokers consult
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
+        self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
 
     def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Carry out; what it returns is part of the answer. Raises CommandError."""
@@ -143,7 +145,11 @@ class LabOperator(FaultCommands):
             world.start_node(name)
         else:
             raise CommandError(f"{name} is {node.state} already", "name")
+        self._note(world, self.clients[name])
         return {}
+
+    def _note(self, world: World, client: ClientSpec) -> None:
+        self.changes.append((world.seq, replace(client, settings=dict(client.settings))))
 
     def _do_stop_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         self._client(world, command["name"])
@@ -165,6 +171,7 @@ class LabOperator(FaultCommands):
         client.rate, client.size, client.keys = changed.rate, changed.size, changed.keys
         client.settings.clear()
         client.settings.update(changed.settings)
+        self._note(world, client)
         machine = node.machine
         if isinstance(machine, ProducerMachine):
             machine.change(client.rate, client.size, client.keys)

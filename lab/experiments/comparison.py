@@ -7,7 +7,8 @@ run 0001-1  ....................x y z ....
 ```
 An *outage* of a partition is the time in which records waited there and none was acknowledged: from the last
 acknowledgement, or from when the oldest of them was handed to its producer, to the next acknowledgement. A refusal
-does not end it. With acks=0 nothing is waited for, and there is none.
+does not end it. With acks=0 nothing is waited for, and there is none. What an attached client has waited for stays
+with the client: the brokers do not see records that it could not send, so its outages are not counted.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ export class Forks {
     this.playOn = true;
     this.compared = null; // {left, right, found, stories} of the comparison that is shown
     this.pair = [null, null];
-    for (const name of ["ask", "choose", "begin", "compare", "goTo", "addRow"]) this[name] = this[name].bind(this);
+    for (const name of ["ask", "choose", "begin", "compare", "goTo", "addRow", "letGoOn"]) this[name] = this[name].bind(this);
   }
 
   get commands() {
@@ -57,6 +57,18 @@ export class Forks {
     this.choices = { ...this.choices, [name]: value };
     this.#tryAll();
     this.app.set({});
+  }
+
+  /** Whether the branch goes on at once. */
+  letGoOn(on) {
+    this.playOn = on;
+    this.app.set({});
+  }
+
+  /** Whether settings come after faults: time stands, and the cluster has no time to agree to anything. */
+  get settingsComeLast() {
+    const asked = ({ do: name }) => name === "alter_config";
+    return !this.playOn && this.commands.some(asked) && !this.commands.every(asked);
   }
 
   // -- settings that are chosen freely ----------------------------------------------------------
@@ -89,7 +101,7 @@ export class Forks {
 
   async #try(row) {
     const command = trialOf(row, { ...this, state: this.moment.state, topic: this.moment.topic });
-    const said = JSON.stringify(command);
+    const said = command && JSON.stringify({ ...command, seq: this.moment.seq });
     row.said = said;
     const answer = command && (await this.desk.ask({ what: "inspect", of: "trial", name: said }));
     if (row.said !== said) return; // it says something else by now

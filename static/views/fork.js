@@ -88,7 +88,8 @@ export function forkDialog(view) {
     commands.length
       ? h("ol", { key: "commands", class: "commands" }, commands.map((command, index) => h("li", { key: index }, commandText(command, words.words))))
       : h("p", { key: "none", class: "hint" }, words.t("fork.nothing")),
-    h("label", { key: "play", class: "check" }, h("input", { type: "checkbox", checked: playOn, onchange: (event) => { desk.forks.playOn = event.target.checked; } }), h("span", {}, words.t("fork.play"))),
+    h("label", { key: "play", class: "check" }, h("input", { type: "checkbox", checked: playOn, onchange: (event) => desk.forks.letGoOn(event.target.checked) }), h("span", {}, words.t("fork.play"))),
+    desk.forks.settingsComeLast && h("p", { key: "last", class: "hint", role: "status", "data-fork": "last" }, words.t("fork.last")),
     h("div", { key: "row", class: "row" }, h("button", { type: "button", onclick: () => view.closeDialog("fork-dialog") }, words.t("cancel")),
       h("button", { type: "button", class: "main", "data-fork": "begin", onclick: desk.forks.begin }, words.t("fork.begin"))),
   ];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { Forks } from "../../static/desk/forks.js";
 import { commandsOf, subjectsOf, trialOf } from "../../static/model/fork.js";
 
 test("free settings of a fork are one command for each client, topic and broker", () => {
@@ -26,4 +27,20 @@ test("free settings of a fork are one command for each client, topic and broker"
   const given = { choices: { acks: "0" }, state, topic: "orders", rows };
   assert.deepEqual(trialOf(rows[0], given), { do: "set_client", name: "producer-orders", set: { acks: "0", "enable.idempotence": "false", "linger.ms": null } });
   assert.equal(trialOf(rows[5], given), null);
+});
+
+test("with time that stands the dialog says that settings come after faults, else not", () => {
+  const forks = new Forks({ set() {} }, {});
+  const state = { brokers: { 1: { state: "running" } }, clients: {}, topics: { orders: { partitions: {} } }, cluster: {} };
+  forks.moment = { run: "0001", seq: 7, t: 1, state, topic: "orders", number: 0 };
+  const setting = { key: 1, subject: "topic:orders", name: "retention.ms", value: "1000" };
+  const said = (on, rows, choices) => {
+    Object.assign(forks, { rows, choices });
+    forks.letGoOn(on);
+    return forks.settingsComeLast;
+  };
+  assert.equal(said(false, [setting], { "broker:1": "kill" }), true);
+  assert.equal(said(true, [setting], { "broker:1": "kill" }), false);
+  assert.equal(said(false, [setting], {}), false);
+  assert.equal(said(false, [], { "broker:1": "kill" }), false);
 });

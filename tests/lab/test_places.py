@@ -148,3 +148,30 @@ def test_settings_that_fit_after_earlier_steps_are_taken() -> None:
 ])  # fmt: skip
 def test_what_the_cluster_refuses_leads_back_to_the_key(command: dict[str, Any], code: str, message: str, place: str) -> None:
     assert place_of(command, code, message) == place
+
+
+def test_a_trial_is_about_the_settings_of_its_moment() -> None:
+    lab = Lab(run_from_dict(SPEC))
+    lab.do(do="create_topic", topic="orders", partitions=2, replication_factor=3)
+    lab.run(1)
+    before = lab.world.seq
+    lab.do(do="start_client", name="producer-a")
+    lab.do(do="set_client", name="producer-a", set={"enable.idempotence": "true"})
+    lab.run(1)
+    explicit = lab.world.seq
+    lab.do(do="set_client", name="producer-a", set={"enable.idempotence": "false"})
+    lab.run(1)
+
+    def tried(**more: Any) -> str:
+        command = {"do": "set_client", "name": "producer-a", "set": {"acks": "1"}, **more}
+        try:
+            trial(lab.world, orjson.dumps(command).decode())
+        except CommandError as error:
+            return f"{error.place}: {error.reason}"
+        return ""
+
+    assert tried() == "", "now it fits"
+    assert tried(seq=explicit) == "set.acks: enable.idempotence needs acks=all"
+    assert tried(seq=before).startswith("name: there is no client producer-a")
+    assert tried(seq="x").startswith("seq: expected a whole number")
+    assert lab.do(do="set_client", name="producer-a", set={"acks": "1"})["ok"]
