@@ -9,8 +9,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from lab.analytics.words import ENGLISH, Words
+
 COLOURS = ("#c62828", "#1565c0", "#ef6c00", "#2e7d32", "#6a1b9a", "#00838f")
-_WIDTH, _LEFT, _ROW, _MOST = 860, 260, 18, 40
+_WIDTH, _LEFT, _ROW = 860, 260, 18
+MOST = 40
+"""Rows of bars, and lines of stretches, that a plot has at most."""
+Row = Mapping[str, Any]
 
 
 def figure(value: Any) -> str:
@@ -36,50 +41,75 @@ def _box(x: float, y: float, width: float, height: float, colour: str, tip: str)
             f"<title>{escape(tip)}</title></rect>")
 
 
-def legend(names: Sequence[str]) -> str:
-    return " ".join(f'<span class="key"><i style="background:{COLOURS[index % len(COLOURS)]}"></i>{escape(name)}</span>'
-                    for index, name in enumerate(names))
+def legend(names: Sequence[str], words: Words = ENGLISH) -> str:
+    return " ".join(f'<span class="key"><i style="background:{COLOURS[index % len(COLOURS)]}"></i>'
+                    f"{escape(words.column(name))}</span>" for index, name in enumerate(names))
 
 
-def bars(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], values: Sequence[str]) -> str:
-    """Horizontal bars, a group for each row, at most 40 rows."""
-    shown = rows[:_MOST]
-    largest = max((float(row[name] or 0) for row in shown for name in values), default=0.0) or 1.0
+def label_of(row: Row, labels: Sequence[str], words: Words = ENGLISH) -> str:
+    """What a row is about."""
+    return " ".join(str(words.value(name, row[name])) for name in labels)
+
+
+def telling(kind: str, rows: Sequence[Row], labels: Sequence[str], values: Sequence[str]) -> tuple[list[Row], int]:
+    """The rows that a plot draws, in their order, and of how many bars or lines it can choose: the largest bars, the
+    lines whose stretches are the longest."""
+    if kind == "bars":
+        largest = sorted(range(len(rows)), key=lambda at: -max(float(rows[at][name] or 0) for name in values))[:MOST]
+        return [rows[at] for at in sorted(largest)], len(rows)
+    begin, end = values
+    last = max((row[end] or row[begin] for row in rows), default=0)
+    length: dict[str, float] = {}
+    for row in rows:
+        name = label_of(row, labels)
+        length[name] = length.get(name, 0) + (last if row[end] is None else row[end]) - row[begin]
+    chosen = set(sorted(length, key=lambda name: -length[name])[:MOST])
+    return [row for row in rows if label_of(row, labels) in chosen], len(length)
+
+
+def bars(
+    title: str, rows: Sequence[Row], labels: Sequence[str], values: Sequence[str], words: Words = ENGLISH,
+) -> str:  # fmt: skip
+    """Horizontal bars, a group for each row."""
+    largest = max((float(row[name] or 0) for row in rows for name in values), default=0.0) or 1.0
     height = _ROW - 4 if len(values) == 1 else 9
     group = len(values) * height + 8
     parts = []
-    for index, row in enumerate(shown):
+    for index, row in enumerate(rows):
         top = index * group + 4
-        label = " ".join(str(row[name]) for name in labels)
+        label = label_of(row, labels, words)
         parts.append(_text(_LEFT - 8, top + len(values) * height / 2 + 4, label[:40], "end"))
         for place, name in enumerate(values):
             value = row[name]
             width = float(value or 0) / largest * (_WIDTH - _LEFT - 90)
             y = top + place * height
-            tip = f"{label} · {name}: {figure(value)}"
+            tip = f"{label} · {words.column(name)}: {figure(value)}"
             parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], tip))
             parts.append(_text(_LEFT + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
-    return _svg(len(shown) * group + 8, title, parts)
+    return _svg(len(rows) * group + 8, title, parts)
 
 
-def spans(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], values: Sequence[str]) -> str:
+def spans(
+    title: str, rows: Sequence[Row], labels: Sequence[str], values: Sequence[str], words: Words = ENGLISH,
+) -> str:  # fmt: skip
     """Stretches of virtual time, a line for each label; `values` are the columns of begin and end in microseconds."""
     begin, end = values
     last = max((float(row[end] or row[begin]) for row in rows), default=0.0) * 1.05 or 1.0
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        lines.setdefault(" ".join(str(row[name]) for name in labels), []).append(row)
+        lines.setdefault(label_of(row, labels, words), []).append(row)
     scale = (_WIDTH - _LEFT - 20) / last
     parts = []
-    for index, (label, stretches) in enumerate(list(lines.items())[:_MOST]):
+    for index, (label, stretches) in enumerate(lines.items()):
         y = index * _ROW + 4
         parts.append(_text(_LEFT - 8, y + 11, label[:40], "end"))
         parts.append(_box(_LEFT, y + 6, last * scale, 1, "#9e9e9e", label))
         for row in stretches:
             until = row[end] if row[end] is not None else last
-            tip = f"{label}: {row[begin] / 1e6:.3f} s - {until / 1e6:.3f} s"
+            cause = f" · {words.value('cause', row['cause'])}" if "cause" in row else ""
+            tip = f"{label}{cause}: {row[begin] / 1e6:.3f} s - {until / 1e6:.3f} s"
             parts.append(_box(_LEFT + row[begin] * scale, y, (until - row[begin]) * scale, 13, COLOURS[0], tip))
-    height = min(len(lines), _MOST) * _ROW + 24
+    height = len(lines) * _ROW + 24
     parts += [_text(_LEFT + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10)
               for part in range(5)]
     return _svg(height, title, parts)

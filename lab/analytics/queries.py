@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from lab.analytics import answers
 from lab.analytics.errors import AnalyticsError
-from lab.analytics.history import History
+from lab.analytics.history import COUNTS, History
+from lab.analytics.outside import Outside
 from lab.analytics.tables import Tables
+from lab.analytics.words import EXPLAINED, Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-Text = tuple[str, str]
-"""English and Korean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,20 @@ class Query:
         """What it computes."""
         return inspect.getdoc(self.function) or ""
 
+    @property
+    def explained(self) -> Text:
+        """The same in both languages."""
+        return self.doc, EXPLAINED[self.name]
+
 
 def receipt(tables: Tables, history: History) -> DataFrame:
-    """The durability receipt: acked, read, lost, duplicated, reordered, by run and producer."""
-    return history.counts.orderBy("run", "producer")
+    """The durability receipt: acked, read, lost, duplicated, reordered, by run and producer, and its first lost."""
+    first = history.lost.selectExpr(
+        "run", "if(label = '', 'operator', substring_index(label, '~', 1)) as producer",
+        "struct(topic, partition, offset) as place").groupBy("run", "producer").agg({"place": "min"})
+    return history.counts.join(first, ["run", "producer"], "left").selectExpr(
+        "run", "producer", *COUNTS, "`min(place)`.topic as lost_topic", "`min(place)`.partition as lost_partition",
+        "`min(place)`.offset as lost_offset").orderBy("run", "producer")
 
 
 def lost(tables: Tables, history: History) -> DataFrame:
@@ -89,6 +98,21 @@ def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:
         "run", "producer", "t_us", "topic", "partition")
 
 
+def outside(tables: Tables, history: History) -> DataFrame:
+    """Clients that the lab did not start, as far as the brokers see: batches that they appended, good answers, losses.
+
+    Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. complete
+    = false: the journal was summed up, some messages are not there.
+    """
+    return Outside(tables).figures.orderBy("run")
+
+
+def outside_lost(tables: Tables, history: History) -> DataFrame:
+    """Acked batches of outside clients that the log of their partition's last leader does not hold."""
+    return Outside(tables).lost.select("run", "topic", "partition", "offset", "last").orderBy(
+        "run", "topic", "partition", "offset")
+
+
 _COUNTS = ("lost", "duplicated", "reordered")
 QUERIES = {query.name: query for query in (
     Query("receipt", ("What became of what was acknowledged", "확인 응답을 받은 레코드는 어떻게 되었나"),
@@ -115,9 +139,17 @@ QUERIES = {query.name: query for query in (
     Query("inconsistent", ("Two values at one offset", "한 오프셋에 두 값"),
           ("The log was rewritten: what stood there was acknowledged before.",
            "로그가 다시 쓰였습니다. 그 자리에 있던 것은 이미 확인 응답을 받았습니다."), inconsistent),
+    Query("outside", ("Outside clients, as the brokers see them", "브로커가 본 외부 클라이언트"),
+          ("What an outside client was told, only it knows; what the brokers answered stands here.",
+           "외부 클라이언트가 들은 것은 그 클라이언트만 압니다. 여기에는 브로커가 응답한 것이 나옵니다."), outside,
+          ("bars", ("run",), ("acked_records", "lost_records"))),
+    Query("outside_lost", ("Lost batches of outside clients", "외부 클라이언트의 유실된 배치"),
+          ("The broker had answered that they were written.",
+           "브로커가 기록되었다고 응답했던 배치입니다."), outside_lost),
     Query("unavailability", ("Windows without writes, and why", "쓸 수 없던 구간과 그 원인"),
-          ("Without a leader nothing can be written; the other causes stop only writes with acks=all.",
-           "리더가 없으면 아무것도 쓸 수 없습니다. 다른 원인은 acks=all 쓰기만 막습니다."), answers.unavailability,
+          ("Without a leader that clients reach nothing can be written; other causes stop only writes with acks=all.",
+           "리더가 없거나 클라이언트가 닿지 못하면 아무것도 쓸 수 없습니다. 다른 원인은 acks=all 쓰기만 막습니다."),
+          answers.unavailability,
           ("spans", ("run", "topic", "partition"), ("from_us", "to_us"))),
     Query("write_gaps", ("Longest time without an acknowledgement", "확인 응답이 없던 가장 긴 시간"),
           ("What the producers noticed, from the first send to the end of the load.",
@@ -125,7 +157,7 @@ QUERIES = {query.name: query for query in (
           ("bars", ("run", "topic", "partition"), ("seconds",))),
     Query("failovers", ("Failover, step by step", "장애 조치의 단계"),
           ("`detected` is the end of the session; what follows is the work of controller, new leader and client.",
-           "detected는 세션이 끝난 때이고, 그 뒤는 컨트롤러와 새 리더와 클라이언트의 일입니다."), answers.failovers,
+           "감지는 세션이 끝난 때이고, 그 뒤는 컨트롤러와 새 리더와 클라이언트의 일입니다."), answers.failovers,
           ("bars", ("run", "topic", "partition"), ("detected", "decided", "took_over", "first_ack"))),
     Query("elections", ("Elections by reason", "이유별 리더 선출"),
           ("Unclean elections are those that may lose records.",
@@ -140,7 +172,7 @@ QUERIES = {query.name: query for query in (
           answers.replication_lag, ("bars", ("run", "topic", "partition", "follower"), ("p50_ms", "p99_ms"))),
     Query("latency", ("Where the time of a request goes", "요청의 시간은 어디에 쓰이나"),
           ("`remote` is purgatory: waiting for followers (Produce) or for records (Fetch).",
-           "remote는 퍼거토리(purgatory)입니다. Produce는 팔로워를, Fetch는 레코드를 기다립니다."), answers.latency,
+           "원격은 퍼거토리에 있는 시간입니다. Produce는 팔로워를, Fetch는 레코드를 기다립니다."), answers.latency,
           ("bars", ("run", "api"), ("total_p50", "total_p99"))),
     Query("rebalance_cost", ("What rebalances cost", "리밸런스 비용"),
           ("While a group joins and assigns, nobody reads.", "그룹이 합류하고 할당하는 동안에는 아무도 읽지 않습니다."),

@@ -16,6 +16,7 @@ import orjson
 from lab.analytics import queries, report
 from lab.analytics.agreement import disagreements
 from lab.analytics.history import History
+from lab.analytics.charts import MOST
 from lab.analytics.report import ROWS, Answer
 from lab.analytics.schemas import TABLES
 from lab.analytics.tables import Tables
@@ -23,6 +24,7 @@ from lab.analytics.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+STRETCHES = 10 * MOST
 Progress = Callable[[str, int, int], None]
 """(what was done, how many steps are done, how many there are)."""
 
@@ -61,15 +63,31 @@ def replay(
 
 
 def collect(name: str, frame: Any) -> Answer:
-    """The first rows of a frame, and how many there are."""
+    """The first rows of a frame, and how many there are; when not all are among them, those that a plot shows too."""
     rows = [row.asDict() for row in frame.limit(ROWS + 1).collect()]
-    count = len(rows) if len(rows) <= ROWS else frame.count()
-    return Answer(name, list(frame.columns), rows[:ROWS], count)
+    if len(rows) <= ROWS:
+        return Answer(name, list(frame.columns), rows, len(rows))
+    chart = queries.QUERIES[name].chart
+    drawn = None if chart is None else [row.asDict() for row in _largest(frame, chart).collect()]
+    return Answer(name, list(frame.columns), rows[:ROWS], frame.count(), drawn)
+
+
+def _largest(frame: Any, chart: tuple[str, tuple[str, ...], tuple[str, ...]]) -> Any:
+    """The rows with the largest bars, the longest stretches; in the order of their labels."""
+    kind, labels, values = chart
+    if kind == "bars":
+        sizes = [f"cast(coalesce({name}, 0) as double)" for name in values]
+        size, most = f"greatest({', '.join(sizes)})" if len(sizes) > 1 else sizes[0], MOST
+    else:
+        size, most = f"coalesce({values[1]}, 9223372036854775807) - {values[0]}", STRETCHES
+    largest = frame.selectExpr("*", f"{size} as size_of_it").orderBy("size_of_it", ascending=False).limit(most)
+    return largest.orderBy(*labels, *(values[:1] if kind != "bars" else ())).drop("size_of_it")
 
 
 def plain(answer: Answer) -> dict[str, Any]:
-    """An answer as data."""
-    return {"query": answer.name, "columns": answer.columns, "count": answer.count, "rows": answer.rows}
+    """An answer as data; `drawn` is there when a plot needs other rows than the first."""
+    drawn = {} if answer.drawn is None else {"drawn": answer.drawn}
+    return {"query": answer.name, "columns": answer.columns, "count": answer.count, "rows": answer.rows, **drawn}
 
 
 def check(spark: SparkSession, paths: Sequence[str | Path]) -> list[str]:

@@ -11,8 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lab.analytics.charts import DRAW, figure, legend
-from lab.analytics.queries import QUERIES, Text
+from lab.analytics.charts import DRAW, MOST, figure, legend, telling
+from lab.analytics.queries import QUERIES, Query, Text
+from lab.analytics.words import ENGLISH, KOREAN
 
 ROWS = 100
 _STYLE = """
@@ -26,12 +27,14 @@ td,th{border:1px solid #8888;padding:2px 6px;text-align:left}td.n{text-align:rig
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows that a query gave (at most `ROWS` of them) and how many there are."""
+    """The rows that a query gave (at most `ROWS` of them) and how many there are. `drawn`: what a plot takes when there
+    are more."""
 
     name: str
     columns: list[str]
     rows: list[dict[str, Any]]
     count: int
+    drawn: list[dict[str, Any]] | None = None
 
 
 def both(text: Text, tag: str = "span") -> str:
@@ -40,14 +43,39 @@ def both(text: Text, tag: str = "span") -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join("<tr>" + "".join(_cell(row[name]) for name in columns) + "</tr>" for row in rows)
+    head = "".join(f'<th title="{escape(name)}">{both((ENGLISH.column(name), KOREAN.column(name)))}</th>'
+                   for name in columns)
+    body = "".join("<tr>" + "".join(_cell(name, row[name]) for name in columns) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(value: Any) -> str:
-    kind = ' class="n"' if isinstance(value, int | float) else ""
-    return f"<td{kind}>{escape(figure(value))}</td>"
+def _cell(column: str, value: Any) -> str:
+    kind = ' class="n"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    english, korean = ENGLISH.value(column, value), KOREAN.value(column, value)
+    text = escape(figure(english)) if english == korean else both((figure(english), figure(korean)))
+    return f"<td{kind}>{text}</td>"
+
+
+def _plot(query: Query, answer: Answer) -> str:
+    """The plot of an answer in both languages, and how much of the answer it shows when that is not all."""
+    assert query.chart is not None
+    kind, labels, values = query.chart
+    rows, of = telling(kind, answer.rows if answer.drawn is None else answer.drawn, labels, values)
+    if kind == "bars":
+        of = answer.count
+    parts = []
+    for words, language, title in zip((ENGLISH, KOREAN), ("en", "ko"), query.title):
+        named = f"<p>{legend(values, words)}</p>" if kind == "bars" and len(values) > 1 else ""
+        parts.append(f'<div lang="{language}">{named}{DRAW[kind](title, rows, labels, values, words)}</div>')
+    notes = []
+    if of > MOST:
+        largest = ("the largest", "가장 큰 것들") if kind == "bars" else ("the longest", "가장 긴 것들")
+        notes.append((f"{MOST} of {of:,} shown: {largest[0]}.", f"{of:,}개 중 {MOST}개를 그렸습니다: {largest[1]}."))
+    if kind != "bars" and answer.drawn is not None:
+        told = len(answer.drawn)
+        notes.append((f"Of {answer.count:,} stretches the longest {told:,} were looked at.",
+                      f"구간 {answer.count:,}개 중 가장 긴 {told:,}개만 보았습니다."))
+    return "".join([*parts, *(f'<p class="doc">{both(note)}</p>' for note in notes)])
 
 
 def section(answer: Answer) -> str:
@@ -58,14 +86,12 @@ def section(answer: Answer) -> str:
         parts.append(f"<p>{both(('Nothing.', '없음.'))}</p>")
     else:
         if query.chart is not None:
-            kind, labels, values = query.chart
-            drawn = legend(values) if kind == "bars" and len(values) > 1 else ""
-            parts.append(f"<p>{drawn}</p>{DRAW[kind](query.title[0], answer.rows, labels, values)}")
+            parts.append(_plot(query, answer))
         parts.append(f"<p>{both(query.reading)}</p>{table(answer.columns, answer.rows)}")
         if answer.count > len(answer.rows):
             more = answer.count - len(answer.rows)
             parts.append(f"<p>{both((f'and {more:,} more', f'그 밖에 {more:,}개'))}</p>")
-    parts.append(f'<p class="doc"><code>{answer.name}</code> {escape(query.doc)}</p></section>')
+    parts.append(f'<p class="doc"><code>{answer.name}</code> {both(query.explained)}</p></section>')
     return "".join(parts)
 
 
@@ -78,6 +104,14 @@ def page(title: Text, sections: Sequence[str]) -> str:
         '<input type="radio" name="language" id="ko"><label for="ko">한국어</label>'
         f"<main><h1>{both(title)}</h1>{''.join(sections)}</main></body></html>"
     )
+
+
+def in_language(content: bytes, language: str) -> bytes:
+    """The file with another language chosen; English is when it is written."""
+    if language == "en":
+        return content
+    chosen = content.replace(b'id="en" checked', b'id="en"', 1)
+    return chosen.replace(f'id="{language}"'.encode(), f'id="{language}" checked'.encode(), 1)
 
 
 def write(path: Path, answers: Sequence[Answer], runs: Sequence[str]) -> None:

@@ -26,11 +26,16 @@ const MEANT = {
 /** Which of the events with one number is meant, by how a leader ended. */
 const ENDS = { paused: "process_paused", "stepped down": "became_follower" };
 
-/** {seq, code} | {t} | {lost: row} | {codes, fits} | null: where a row of an answer leads. `all`: the other answers by name. */
-export function momentOf(query, row, all = {}) {
-  if (Number.isInteger(row.seq)) return { seq: row.seq, code: row.how ? ENDS[row.how] ?? "process_ended" : null };
+/** The event that began a window: what cut the leader off, or how it ended. */
+function beginning({ cause, how }) {
+  return cause === "leader cut off" ? "link_changed" : how ? ENDS[how] ?? "process_ended" : null;
+}
+
+/** {seq, code} | {t} | {lost: row} | {codes, fits} | null: where a row of an answer leads. */
+export function momentOf(query, row) {
+  if (Number.isInteger(row.seq)) return { seq: row.seq, code: beginning(row) };
   if (query === "lost") return { lost: row };
-  if (query === "receipt") return row.lost ? { lost: all.lost?.rows.find((one) => String(one.label).startsWith(row.producer)) ?? all.lost?.rows[0] } : null;
+  if (query === "receipt") return row.lost ? { lost: { topic: row.lost_topic, partition: row.lost_partition, offset: row.lost_offset } } : null;
   const time = TIMES.find((name) => Number.isFinite(row[name]));
   if (time) return { t: row[time] };
   return MEANT[query]?.(row) ?? null;
@@ -56,12 +61,20 @@ export function lossIn(events, row) {
 // -- plots ------------------------------------------------------------------------------------
 export const MOST = 40;
 
-/** Bars: [{index, label, parts: [{name, value, share}]}], at most MOST rows; share of the largest value. */
-export function barsOf({ rows, chart }, label) {
-  const shown = rows.slice(0, MOST);
-  const largest = Math.max(0, ...shown.flatMap((row) => chart.values.map((name) => Number(row[name] ?? 0)))) || 1;
-  return shown.map((row, index) => ({
-    index, label: label(row, chart.labels),
+/** The rows that a plot takes: those with the largest bars or the longest stretches where not all rows are here. */
+export const drawnOf = ({ rows, drawn }) => drawn ?? rows;
+
+const height = (row, chart) => Math.max(...chart.values.map((name) => Number(row[name] ?? 0)));
+
+/** Bars: [{row, label, parts: [{name, value, share}]}], the MOST largest in the order of the rows; share of the largest value. */
+export function barsOf(answer, label) {
+  const { chart } = answer;
+  const rows = drawnOf(answer);
+  const chosen = new Set([...rows].sort((a, b) => height(b, chart) - height(a, chart)).slice(0, MOST));
+  const shown = rows.filter((row) => chosen.has(row));
+  const largest = Math.max(0, ...shown.map((row) => height(row, chart))) || 1;
+  return shown.map((row) => ({
+    row, label: label(row, chart.labels),
     parts: chart.values.map((name) => ({ name, value: row[name], share: Number(row[name] ?? 0) / largest })),
   }));
 }
@@ -73,20 +86,24 @@ export function stepOf(end) {
   return power * ([1, 2, 5].find((one) => one * power >= rough) ?? 10);
 }
 
-/** Stretches of time: {end, ticks, lines: [{label, stretches: [{index, from, to, left, width}]}]}; times in microseconds. */
-export function spansOf({ rows, chart }, label) {
+/** Stretches of time: {end, ticks, of, lines: [{label, stretches: [{index, row, from, to, left, width}]}]}, the MOST of `of` lines with the longest stretches; times in microseconds. */
+export function spansOf(answer, label) {
+  const { chart } = answer;
+  const rows = drawnOf(answer);
   const [begin, until] = chart.values;
   const end = Math.max(1, ...rows.map((row) => Number(row[until] ?? row[begin]))) * 1.05;
   const lines = new Map();
   for (const [index, row] of rows.entries()) {
     const name = label(row, chart.labels);
     const to = row[until] ?? end;
-    const stretch = { index, from: row[begin], to: row[until], left: row[begin] / end, width: (to - row[begin]) / end };
+    const stretch = { index, row, from: row[begin], to: row[until], left: row[begin] / end, width: (to - row[begin]) / end };
     lines.set(name, [...(lines.get(name) ?? []), stretch]);
   }
   const step = stepOf(end);
   const ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => ({ t: index * step, left: (index * step) / end }));
-  return { end, ticks, lines: [...lines].slice(0, MOST).map(([name, stretches]) => ({ label: name, stretches })) };
+  const length = (stretches) => stretches.reduce((sum, { width }) => sum + width, 0);
+  const chosen = new Set([...lines.keys()].sort((a, b) => length(lines.get(b)) - length(lines.get(a))).slice(0, MOST));
+  return { end, ticks, of: lines.size, lines: [...lines].filter(([name]) => chosen.has(name)).map(([name, stretches]) => ({ label: name, stretches })) };
 }
 
 /** Points of a line through values that are 0 ... largest, in a box of w x h. */

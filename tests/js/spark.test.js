@@ -26,7 +26,9 @@ test("a row leads to its event, to its time, to a loss, or to what the journal i
   assert.deepEqual(momentOf("write_gaps", { from_us: 3, to_us: 9 }), { t: 3 });
   const row = { topic: "orders", partition: 0, offset: 4 };
   assert.deepEqual(momentOf("lost", row), { lost: row });
-  assert.deepEqual(momentOf("receipt", { producer: "b", lost: 1 }, { lost: { rows: [{ label: "a~1" }, { label: "b~1" }] } }), { lost: { label: "b~1" } });
+  assert.deepEqual(momentOf("unavailability", { seq: 7, cause: "leader cut off", how: "clients, followers" }), { seq: 7, code: "link_changed" });
+  const first = { producer: "b", lost: 1, lost_topic: "orders", lost_partition: 2, lost_offset: 900 };
+  assert.deepEqual(momentOf("receipt", first), { lost: { topic: "orders", partition: 2, offset: 900 } }, "of any producer, however much was lost before");
   assert.equal(momentOf("receipt", { producer: "b", lost: 0 }), null);
   assert.equal(momentOf("damages", { file: "x" }), null);
   const wanted = momentOf("isr_churn", { topic: "orders", partition: 1 });
@@ -36,11 +38,19 @@ test("a row leads to its event, to its time, to a loss, or to what the journal i
   assert.equal(pick([], wanted), null);
 });
 
-test("bars share the largest value, and only so many rows are drawn", () => {
+test("bars share the largest value, and the largest are drawn, each with its row", () => {
   const answer = { rows: Array.from({ length: 50 }, (_, n) => ({ broker: n, a: n, b: null })), chart: { labels: ["broker"], values: ["a", "b"] } };
   const bars = barsOf(answer, (row) => String(row.broker));
   assert.equal(bars.length, 40);
-  assert.deepEqual(bars[39].parts, [{ name: "a", value: 39, share: 1 }, { name: "b", value: null, share: 0 }]);
+  assert.deepEqual(bars.map(({ row }) => row.broker), Array.from({ length: 40 }, (_, n) => n + 10));
+  assert.deepEqual(bars[39].parts, [{ name: "a", value: 49, share: 1 }, { name: "b", value: null, share: 0 }]);
+  assert.deepEqual(barsOf({ ...answer, drawn: [{ broker: 700, a: 900 }] }, (row) => String(row.broker)).map(({ row }) => row.broker), [700], "of rows that are not in the table, too");
+});
+
+test("lines of time are chosen by the length of their stretches", () => {
+  const rows = Array.from({ length: 45 }, (_, n) => ({ topic: `t${n}`, from_us: 0, to_us: n + 1 }));
+  const { lines, of } = spansOf({ rows, chart: { labels: ["topic"], values: ["from_us", "to_us"] } }, (row) => row.topic);
+  assert.deepEqual([lines.length, of, lines[0].label, lines[0].stretches[0].row], [40, 45, "t5", rows[5]]);
 });
 
 test("a stretch without an end lasts to the end of the axis", () => {

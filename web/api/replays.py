@@ -17,6 +17,7 @@ from web.api.models import DONE
 from web.api.problems import Problem
 from web.api.spark import check_installed, new_id, spark
 from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
+from web.language import language_of
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
@@ -60,8 +61,9 @@ class Replay(Reported):
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:
-    """An answer with the words and the plot of its question."""
+    """An answer with the words and the plot of its question; `errors`: the Korean of those that its rows tell."""
     from lab.analytics.queries import QUERIES
+    from lab.analytics.words import errors_in_korean
 
     query = QUERIES.get(found["query"])
     if query is None:
@@ -69,7 +71,8 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
     chart = query.chart
     return {
         **found, "title": dict(zip(("en", "ko"), query.title)), "reading": dict(zip(("en", "ko"), query.reading)),
-        "doc": query.doc, "chart": chart and {"kind": chart[0], "labels": chart[1], "values": chart[2]},
+        "doc": dict(zip(("en", "ko"), query.explained)), "errors": errors_in_korean(found["columns"], found["rows"]),
+        "chart": chart and {"kind": chart[0], "labels": chart[1], "values": chart[2]},
     }  # fmt: skip
 
 
@@ -139,4 +142,4 @@ async def cancel(request: HttpRequest, replay: str) -> HttpResponse:
 )
 async def report(request: HttpRequest, replay: str) -> HttpResponse:
     """One HTML page in English and Korean that needs no script and loads nothing."""
-    return await report_of(one_of(Replay, replay))
+    return await report_of(one_of(Replay, replay), language_of(request))

@@ -77,8 +77,11 @@ class Work:
 
     def view(self) -> dict[str, Any]:
         """What REST shows of all kinds."""
+        from lab.analytics.messages import facts
+
         return {
-            "id": self.id, "state": self.state, "error": self.error, "session_s": self.session_s,
+            "id": self.id, "state": self.state, "error": self.error, "trouble": facts(self.error),
+            "session_s": self.session_s,
             "stages": list(self.stages.values())[-STAGES:], "restarts": self.restarts, "died": self.died,
         }  # fmt: skip
 

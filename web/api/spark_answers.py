@@ -64,12 +64,16 @@ async def cancelled(row: Reported) -> HttpResponse:
     return answer(row.view(), 202)
 
 
-async def report_of(row: Reported) -> HttpResponse:
-    """The page that Spark's worker has written; 409 before the end, 404 when there is none."""
+async def report_of(row: Reported, language: str) -> HttpResponse:
+    """The page that Spark's worker has written, with the reader's language chosen; 409 before the end, 404 when there
+    is none."""
+    from lab.analytics.report import in_language
+
     if row.state not in ENDED:
         raise Problem(409, f"{row.KIND} {row.id} is not done yet: {row.state}", row.KIND)
     try:
         content = await asyncio.to_thread((row.out / row.REPORT).read_bytes)
     except OSError:
         raise Problem(404, f"{row.KIND} {row.id} has left no report: {row.state}", row.KIND) from None
-    return HttpResponse(content, content_type=HTML, headers={"Content-Security-Policy": REPORT_RULES})
+    headers = {"Content-Security-Policy": REPORT_RULES, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
+    return HttpResponse(in_language(content, language), content_type=HTML, headers=headers)

@@ -17,11 +17,12 @@ Axis = Annotated[list[Value], Field(min_length=1, max_length=12)]
 
 class WorkView(Schema):
     """`state`: queued, running, done, failed or cancelled. `restarts`: how often the worker has died under it, `died`:
-    of what. `stages`: tasks of what Spark computes."""
+    of what. `stages`: tasks of what Spark computes. `trouble`: the error as code and parameters, in both languages."""
 
     id: str
     state: str
     error: str | None
+    trouble: Thing | None
     session_s: float | None
     stages: list[Thing]
     restarts: int

@@ -17,6 +17,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
+from lab.analytics.messages import facts
 from lab.cli.bootstrap import MARK
 from web.api import schemas, spark_schemas
 from web.api.asking import answer
@@ -94,10 +95,14 @@ class Setup:
 setup = Setup()
 
 
+def _install(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if found is None else {**found, "trouble": facts(found["error"])}
+
+
 async def _view(request: HttpRequest) -> dict[str, Any]:
     why = await asyncio.to_thread(missing)
     return {"installed": why is None, "missing": why and told(why, language_of(request)), "pid": spark.pid,
-            "can_install": why is not None and setup.can_install, "install": setup.facts,
+            "can_install": why is not None and setup.can_install, "install": _install(setup.facts),
             "questions": await asyncio.to_thread(questions)}  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from web.api.scenarios import shipped
 from web.api.spark import check_installed, new_id, spark
 from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
 from web.api.work import jobs
+from web.language import language_of
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
@@ -155,10 +156,14 @@ async def runs(
     request: HttpRequest, sweep: str, cell: str = "", limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
 ) -> HttpResponse:  # fmt: skip
-    """Those that lost most first. `command` repeats a run from the shell."""
+    """Those that lost most first. `command` repeats a run from the shell; `trouble` says the error of a run that
+    failed in both languages."""
+    from lab.analytics.messages import facts
+
     row = one_of(Sweep, sweep)
     found = sorted((one for one in list(row.runs.values()) if cell in ("", one["cell"])), key=_worst_first)
-    return answer({"runs": found[offset : offset + limit], "total": len(found)})
+    shown = [{**one, "trouble": facts(one["error"])} for one in found[offset : offset + limit]]
+    return answer({"runs": shown, "total": len(found)})
 
 
 def _worst_first(row: dict[str, Any]) -> tuple[bool, int, int, int, float, int]:
@@ -200,4 +205,4 @@ async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun
 )
 async def report(request: HttpRequest, sweep: str) -> HttpResponse:
     """One HTML page in English and Korean that needs no script and loads nothing."""
-    return await report_of(one_of(Sweep, sweep))
+    return await report_of(one_of(Sweep, sweep), language_of(request))

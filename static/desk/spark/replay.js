@@ -60,7 +60,6 @@ export class Replay extends Work {
 
   /** The moment that a row of the answer leads to. */
   goTo(row) {
-    const all = Object.fromEntries(this.answers.map((one) => [one.query, one]));
-    return this.spark.goTo(this.found.run, this.answer.query, row, all);
+    return this.spark.goTo(this.found.run, this.answer.query, row);
   }
 }

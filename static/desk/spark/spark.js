@@ -78,15 +78,15 @@ export class Spark {
   }
 
   /** Where a row of an answer leads: the run, at that moment. */
-  async goTo(run, query, row, all) {
-    const wanted = momentOf(query, row, all);
+  async goTo(run, query, row) {
+    const wanted = momentOf(query, row);
     if (!wanted || this.desk.work || !(await this.lookAt(run))) return;
     this.close();
     if (row.topic !== undefined && row.topic !== null && row.partition !== undefined) this.app.choose(row.topic, row.partition);
     if (wanted.seq !== undefined) await this.desk.goToSeq(wanted.seq, wanted.code);
     else if (wanted.t !== undefined) await this.#goToTime(wanted.t);
     else if (wanted.lost) await this.goToLoss(wanted.lost);
-    else this.#land(pick(await this.#events(wanted.codes), wanted));
+    else this.#land(await this.#search(wanted));
   }
 
   /** The moment at which an acknowledged record was lost, in the run that is looked at. */
@@ -108,14 +108,38 @@ export class Spark {
     this.app.set({ selected: null });
   }
 
-  /** Events of some codes of the run that is looked at, from its beginning. */
-  async #events(codes) {
+  /** The event that a row means, sought page by page to the end of the run. */
+  async #search(wanted) {
+    let best = null;
     try {
-      const found = await api(`/labs/${this.desk.lab}/events?run=${this.desk.run}&since=0&limit=${MOST_EVENTS}&codes=${codes.join(",")}`);
-      return found.events.map((row) => eventOf(row, 0));
+      for await (const events of this.#pages(wanted.codes)) {
+        best = pick(events, wanted) ?? best;
+        if (best && !wanted.last) return best;
+      }
     } catch (error) {
       this.app.notice(error.message);
-      return [];
+    }
+    return best;
+  }
+
+  /** All events of some codes of the run that is looked at. */
+  async #events(codes) {
+    const found = [];
+    try {
+      for await (const events of this.#pages(codes)) found.push(...events);
+    } catch (error) {
+      this.app.notice(error.message);
+    }
+    return found;
+  }
+
+  async *#pages(codes) {
+    let since = 0;
+    for (let more = true; more;) {
+      const page = await api(`/labs/${this.desk.lab}/events?run=${this.desk.run}&since=${since}&limit=${MOST_EVENTS}&codes=${codes.join(",")}`);
+      yield page.events.map((row) => eventOf(row, 0));
+      more = page.more && page.next > since;
+      since = page.next;
     }
   }
 }

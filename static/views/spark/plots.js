@@ -1,6 +1,6 @@
 /** Plots of answers: bars and stretches of time. Each mark is a button that leads to its moment in the run. */
 import { FILTERS, count, seconds } from "../../i18n/format.js";
-import { MOST, barsOf, spansOf } from "../../model/spark.js";
+import { barsOf, spansOf } from "../../model/spark.js";
 import { h } from "../patch.js";
 
 const PERCENT = new Set(["share", "top_key_share", "saved"]);
@@ -14,8 +14,8 @@ export function short(value) {
   return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** A value of a column in the reader's language, with its unit. */
-export function shown(name, value, words) {
+/** A value of a column in the reader's language, with its unit. `errors`: English -> Korean. */
+export function shown(name, value, words, errors = {}) {
   if (value === null || value === undefined || value === "") return "–";
   if (PERCENT.has(name)) return `${short(100 * value)} %`;
   if (/_us$/.test(name)) return `${seconds(value)} s`;
@@ -24,6 +24,7 @@ export function shown(name, value, words) {
   if (NODES.has(name) || (name === "broker" && Number.isNaN(Number(value)))) return words.name(value);
   if (name === "broker") return FILTERS.broker(value, words.words);
   if (name === "reason") return words.words[`spark.value.${value}`] ?? FILTERS.reason(value, words.words);
+  if (name === "error" && words.language === "ko") return errors[value] ?? value;
   if (typeof value === "number") return short(value);
   return words.words[`spark.value.${value}`] ?? String(value);
 }
@@ -54,28 +55,30 @@ function legend(values, words) {
 
 /** Horizontal bars, a group for each row. `goTo(row)` is called with a click. */
 export function bars(answer, words, goTo) {
-  const { chart, rows } = answer;
+  const { chart, count: of } = answer;
+  const shownRows = barsOf(answer, (row, labels) => labelOf(row, labels, words));
   return [
     legend(chart.values, words),
-    h("div", { key: "bars", class: "plot-bars" }, barsOf(answer, (row, labels) => labelOf(row, labels, words)).map(({ index, label, parts }) => h("button", {
-      key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(rows[index]),
+    h("div", { key: "bars", class: "plot-bars" }, shownRows.map(({ row, label, parts }, index) => h("button", {
+      key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(row),
     }, h("span", { class: "plot-label" }, label), h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value ${series(name, place)}` },
       h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }), parts.length > 1 ? h("span", { class: "unseen" }, `${column(name, words)} `) : null, h("b", {}, shown(name, value, words)))))))),
-    rows.length > MOST && h("p", { key: "more", class: "hint" }, words.t("spark.plot_more", { n: rows.length - MOST })),
+    of > shownRows.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_more", { shown: shownRows.length, of })),
   ];
 }
 
 /** Stretches of virtual time, a line for each label, one axis below all of them. */
 export function spans(answer, words, goTo) {
-  const { end, ticks, lines } = spansOf(answer, (row, labels) => labelOf(row, labels, words));
+  const { end, ticks, lines, of } = spansOf(answer, (row, labels) => labelOf(row, labels, words));
   const percent = (share) => `${(100 * share).toFixed(3)}%`;
   return [h("div", { key: "spans", class: "plot-spans" },
     lines.map(({ label, stretches }) => h("div", { key: label, class: "plot-line" }, h("span", { class: "plot-label" }, label),
-      h("span", { class: "plot-track" }, stretches.map(({ index, from, to, left, width }) => {
+      h("span", { class: "plot-track" }, stretches.map(({ index, row, from, to, left, width }) => {
         const text = to === null ? words.t("spark.span_open", { label, from: seconds(from) }) : words.t("spark.span", { label, from: seconds(from), to: seconds(to) });
-        return h("button", { key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text, style: { left: percent(left), width: percent(width) }, onclick: () => goTo(answer.rows[index]) });
+        return h("button", { key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text, style: { left: percent(left), width: percent(width) }, onclick: () => goTo(row) });
       })))),
-    h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" }, h("span", { class: "plot-label" }), h("span", { class: "plot-track" }, ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`)))))];
+    h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" }, h("span", { class: "plot-label" }), h("span", { class: "plot-track" }, ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))))),
+    of > lines.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_lines", { shown: lines.length, of }))];
 }
 
 export const PLOTS = { bars, spans };

@@ -21,12 +21,15 @@ export function restarted({ died }, words) {
   return words.t("spark.restarted", { reason: code === undefined ? words.t("spark.died.machine") : words.t("spark.died", { code }) });
 }
 
+/** What went wrong, in the reader's language; what another program said stays as it said it. */
+export const spokenError = ({ error, trouble }, words) => trouble?.[words.language] ?? error ?? "?";
+
 /** Death and failure, told. */
 export function troubles(work, words) {
   const { found, error } = work;
   return [
     found?.restarts > 0 && h("p", { key: "died", class: "verdict warn", role: "status", "data-spark": "died" }, "▲ ", restarted(found, words)),
-    found?.state === "failed" && h("p", { key: "failed", class: "verdict bad", role: "alert", "data-spark": "failed" }, "✕ ", words.t("spark.failed", { error: found.error ?? "?" })),
+    found?.state === "failed" && h("p", { key: "failed", class: "verdict bad", role: "alert", "data-spark": "failed" }, "✕ ", words.t("spark.failed", { error: spokenError(found, words) })),
     found?.state === "cancelled" && h("p", { key: "cancelled", class: "verdict", role: "status" }, words.t("spark.cancelled")),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
   ];
@@ -49,6 +52,6 @@ export function missing(view) {
     h("p", { class: "hint" }, setup.missing),
     h("p", {}, h("code", {}, "pip install -r requirements/spark.txt")),
     running && bar(words, "install", install.total ? install.done / install.total : 0, words.t(install.step ? "spark.installing" : "spark.installing.first", install)),
-    install?.state === "failed" && h("p", { class: "none", role: "alert" }, install.error),
+    install?.state === "failed" && h("p", { class: "none", role: "alert" }, spokenError(install, words)),
     setup.can_install && !running && h("div", { class: "run-acts" }, h("button", { type: "button", class: "main", "data-spark": "install", onclick: desk.spark.install }, words.t("spark.install")), h("span", { class: "hint" }, words.t("spark.install.hint"))));
 }

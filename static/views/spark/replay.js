@@ -8,7 +8,7 @@ import { bar, stagesLine, troubles, waitingFor } from "./progress.js";
 
 const BAD = new Set(["lost", "inconsistent", "damages"]);
 const WARN = new Set(["duplicated", "reordered", "stale"]);
-const LEFT = new Set(["run", "position"]);
+const LEFT = new Set(["run", "position", "lost_topic", "lost_partition", "lost_offset"]);
 
 function chooser(view) {
   const { words, desk } = view;
@@ -53,7 +53,7 @@ function table(answer, words, goTo, leads) {
   return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" }, h("table", { class: "partitions small spark-table" },
     h("thead", {}, h("tr", {}, columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
     h("tbody", {}, answer.rows.map((row, index) => h("tr", { key: index },
-      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words))),
+      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words, answer.errors))),
       h("td", {}, leads(row) ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment")) : null))))));
 }
 
@@ -62,7 +62,6 @@ function answerView(view) {
   const { replay } = desk.spark;
   const { answer } = replay;
   if (!answer) return null;
-  const all = Object.fromEntries(replay.answers.map((one) => [one.query, one]));
   const goTo = (row) => replay.goTo(row);
   const draw = answer.chart && answer.rows.length ? PLOTS[answer.chart.kind] : null;
   return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
@@ -70,9 +69,9 @@ function answerView(view) {
     h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
     draw && draw(answer, words, goTo),
     answer.rows.length > 0 && h("h4", {}, words.t("spark.rows", { n: answer.count })),
-    answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row, all) !== null),
+    answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row) !== null),
     answer.count > answer.rows.length && h("p", { class: "hint" }, words.t("spark.more", { n: answer.count - answer.rows.length })),
-    h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", { lang: "en" }, answer.doc)));
+    h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", {}, told(answer.doc, words))));
 }
 
 /** What will be answered, before anything is. */

@@ -5,7 +5,7 @@ import { segments } from "../levers.js";
 import { h } from "../patch.js";
 import { told } from "../scenarios.js";
 import { column, short } from "./plots.js";
-import { bar, stagesLine, troubles, waitingFor } from "./progress.js";
+import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.js";
 
 const KEYS = ["acks", "min.insync.replicas", "unclean.leader.election.enable", "enable.idempotence", "retries", "linger.ms", "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms"];
 
@@ -108,7 +108,7 @@ function runRow(view, row) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
   const busy = sweep.opening?.seed === row.seed && sweep.opening.cell === row.cell;
-  if (row.error) return h("tr", { key: row.seed, class: "offline" }, h("th", { scope: "row" }, row.seed), h("td", { colspan: "6" }, row.error, " ", h("code", {}, row.command)));
+  if (row.error) return h("tr", { key: row.seed, class: "offline" }, h("th", { scope: "row" }, row.seed), h("td", { colspan: "6" }, spokenError(row, words), " ", h("code", {}, row.command)));
   return h("tr", { key: row.seed, class: row.lost ? "lost-run" : "" }, h("th", { scope: "row" }, row.seed),
     ["acked", "read", "lost", "duplicated", "reordered"].map((name) => h("td", { key: name, class: `number${name === "lost" && row.lost ? " none" : ""}` }, `${name === "lost" && row.lost ? "✕ " : ""}${count(row[name])}`)),
     h("td", { class: "number" }, row.write_gap_s === null ? "–" : `${short(row.write_gap_s)} s`),

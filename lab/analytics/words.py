@@ -1,0 +1,261 @@
+"""The words of a report: names of columns and values of answers, in English and Korean.
+
+The screen has the same words in its catalogue (`spark.col.*`, `spark.value.*`); a test compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lab.analytics import messages
+
+Text = tuple[str, str]
+"""English and Korean."""
+
+COLUMNS: dict[str, Text] = {
+    "acked": ("Acked", "확인 응답"),
+    "api": ("API", "API"),
+    "appends": ("Appends", "추가"),
+    "assigning_ms": ("Assigning", "할당"),
+    "at_us": ("At", "시각"),
+    "behind": ("Behind record", "앞선 레코드"),
+    "broker": ("Broker", "브로커"),
+    "bytes": ("Bytes", "바이트"),
+    "cause": ("Cause", "원인"),
+    "controller": ("New controller", "새 컨트롤러"),
+    "decided": ("Decided", "결정"),
+    "deleted": ("Deleted segments", "지운 세그먼트"),
+    "deleted_bytes": ("Deleted bytes", "지운 바이트"),
+    "detected": ("Detected", "감지"),
+    "duplicated": ("Duplicated", "중복"),
+    "elections": ("Elections", "선출"),
+    "error": ("What is wrong", "무엇이 잘못되었나"),
+    "expanded": ("Expanded", "늘어남"),
+    "expired": ("Expired", "만료"),
+    "file": ("File", "파일"),
+    "first_ack": ("First ack again", "다시 첫 확인 응답"),
+    "follower": ("Follower", "팔로워"),
+    "from_us": ("From", "시작"),
+    "generations": ("Generations", "세대"),
+    "group": ("Group", "그룹"),
+    "how": ("How", "어떻게"),
+    "joining_ms": ("Joining", "합류"),
+    "kept": ("Segments kept", "남은 세그먼트"),
+    "kept_bytes": ("Bytes kept", "남은 바이트"),
+    "keys": ("Keys", "키"),
+    "label": ("Producer", "프로듀서"),
+    "last_acked": ("Acked before", "앞서 확인 응답"),
+    "last_read": ("Last read", "마지막으로 읽음"),
+    "leader": ("Leader", "리더"),
+    "local_p50": ("Local, median", "로컬 중앙값"),
+    "local_p99": ("Local, 99th", "로컬 99"),
+    "longest_ms": ("Longest", "최댓값"),
+    "lost": ("Lost", "유실"),
+    "lost_topic": ("First lost: topic", "첫 유실: 토픽"),
+    "lost_partition": ("First lost: partition", "첫 유실: 파티션"),
+    "lost_offset": ("First lost: offset", "첫 유실: 오프셋"),
+    "max_ms": ("Longest", "최댓값"),
+    "never_took_over": ("Never took over", "이어받지 못함"),
+    "next_leader": ("Next leader", "다음 리더"),
+    "next_read": ("Next read", "다음에 읽음"),
+    "number": ("Record", "레코드"),
+    "offset": ("Offset", "오프셋"),
+    "p50_ms": ("Median", "중앙값"),
+    "p95_ms": ("95th percentile", "95 백분위수"),
+    "p99_ms": ("99th percentile", "99 백분위수"),
+    "partition": ("Partition", "파티션"),
+    "partitions": ("Partitions", "파티션"),
+    "position": ("Position", "위치"),
+    "process": ("Consumer", "컨슈머"),
+    "producer": ("Producer", "프로듀서"),
+    "queue_p50": ("Queue, median", "큐 중앙값"),
+    "queue_p99": ("Queue, 99th", "큐 99"),
+    "read": ("Read", "읽음"),
+    "reader": ("Read by", "읽은 컨슈머"),
+    "reason": ("Reason", "이유"),
+    "rebalances": ("Rebalances", "리밸런스"),
+    "records": ("Records", "레코드"),
+    "remote": ("Remote", "원격"),
+    "remote_p50": ("Remote, median", "원격 중앙값"),
+    "remote_p99": ("Remote, 99th", "원격 99"),
+    "reordered": ("Out of order", "순서 바뀜"),
+    "requests": ("Requests", "요청"),
+    "response_p50": ("Response, median", "응답 중앙값"),
+    "response_p99": ("Response, 99th", "응답 99"),
+    "run": ("Run", "실행"),
+    "saved": ("Saved", "절약"),
+    "seconds": ("How long", "길이"),
+    "seconds_below_full": ("Below full size", "전체보다 작던 시간"),
+    "seq": ("Event", "이벤트"),
+    "share": ("Share", "비율"),
+    "shrunk": ("Shrunk", "줄어듦"),
+    "smallest": ("Smallest ISR", "가장 작은 ISR"),
+    "step": ("Step", "단계"),
+    "t_us": ("At", "시각"),
+    "takeover_ms_max": ("Takeover, longest", "이어받기 최댓값"),
+    "takeover_ms_p50": ("Takeover, median", "이어받기 중앙값"),
+    "test": ("Test", "판정"),
+    "to_us": ("To", "끝"),
+    "took_over": ("Took over", "이어받음"),
+    "top_key": ("Top key", "가장 잦은 키"),
+    "top_key_share": ("Share of the top key", "가장 잦은 키의 비율"),
+    "topic": ("Topic", "토픽"),
+    "total_p50": ("Total, median", "전체 중앙값"),
+    "total_p99": ("Total, 99th percentile", "전체 99 백분위수"),
+    "way_there_p50": ("Way there, median", "가는 길 중앙값"),
+}  # fmt: skip
+"""Column -> its heading."""
+VALUES: dict[str, Text] = {
+    "clients": ("from clients", "클라이언트에게서 끊김"),
+    "clients, controller": ("from clients, controller", "클라이언트, 컨트롤러에게서 끊김"),
+    "clients, controller, followers": (
+        "from clients, controller, followers", "클라이언트, 컨트롤러, 팔로워에게서 끊김",
+    ),
+    "clients, followers": ("from clients, followers", "클라이언트, 팔로워에게서 끊김"),
+    "controller, followers": ("from controller, followers", "컨트롤러, 팔로워에게서 끊김"),
+    "crash": ("crash", "비정상 종료"),
+    "false": ("no", "아니요"),
+    "followers": ("from followers", "팔로워에게서 끊김"),
+    "halted": ("halted", "강제 중단"),
+    "leader cut off": ("leader cut off", "리더가 끊김"),
+    "int-nonmonotonic-poll": ("went back inside a poll", "한 폴 안에서 되돌아감"),
+    "int-poll-skip": ("skipped inside a poll", "한 폴 안에서 건너뜀"),
+    "lost-write": ("lost write", "유실된 쓰기"),
+    "no leader": ("no leader", "리더 없음"),
+    "no replica of the ISR is alive": ("no replica of the ISR is alive", "ISR의 복제본이 하나도 살아 있지 않음"),
+    "nonmonotonic-poll": ("went back", "되돌아감"),
+    "paused": ("paused", "일시 정지"),
+    "poll-skip": ("skipped", "건너뜀"),
+    "power_loss": ("power loss", "정전"),
+    "shutdown": ("shutdown", "정상 종료"),
+    "stepped down": ("stepped down", "리더에서 물러남"),
+    "too few in ISR": ("too few in ISR", "ISR 부족"),
+    "true": ("yes", "예"),
+    "unseen": ("never read", "읽히지 않음"),
+    "waits for ISR": ("waits for ISR", "ISR을 기다림"),
+    "new": ("new", "새 파티션"),
+    "broker gone": ("broker gone", "브로커가 사라짐"),
+    "preferred": ("preferred leader", "선호 리더"),
+    "unclean": ("unclean", "언클린 선출"),
+    "controlled shutdown": ("controlled shutdown", "정상 종료"),
+    "reassignment": ("reassignment", "재할당"),
+}  # fmt: skip
+"""A value of `cause`, `how`, `test`, `reason` -> how it reads."""
+
+SWEEP: dict[str, Text] = {
+    "cell": ("Cell", "셀"),
+    "runs": ("Runs", "실행"),
+    "failed": ("Failed", "실패"),
+    "acked": ("Acked", "확인 응답"),
+    "read": ("Read", "읽음"),
+    "lost": ("Lost", "유실"),
+    "duplicated": ("Duplicated", "중복"),
+    "reordered": ("Out of order", "순서 바뀜"),
+    "runs_with_loss": ("Runs with a loss", "유실이 있던 실행"),
+    "mean_gap_s": ("Longest gap, mean (s)", "가장 긴 무응답, 평균(초)"),
+    "max_gap_s": ("Longest gap (s)", "가장 긴 무응답(초)"),
+    "worst_seed": ("Worst seed", "가장 나쁜 시드"),
+    "open": ("Open", "열기"),
+}
+"""The same for the table of a sweep."""
+EXPLAINED = {
+    "receipt": (
+        "내구성 영수증입니다. 확인 응답, 읽음, 유실, 중복, 순서 바뀜을 실행과 프로듀서별로 셉니다."
+        " 처음 유실된 자리도 보여 줍니다."
+    ),
+    "lost": (
+        "확인 응답을 받았지만 한 번도 읽히지 않은 값입니다."
+        " 더 뒤의 값이 읽혔으면 유실된 쓰기이고, 아니면 읽히지 않은 것입니다."
+    ),
+    "duplicated": "다른 오프셋에 이미 있는 값의 또 다른 오프셋입니다. 읽기와 확인 응답으로 압니다.",
+    "reordered": "한 파티션에서 같은 프로듀서의 더 뒤 번호보다 나중에 읽힌 값입니다.",
+    "stale": (
+        "같은 컨슈머가 지난번에 읽은 곳에서 이어지지 않은 읽기입니다. 버전 순서의 인덱스로 잽니다."
+        " 단계가 1보다 작으면 지나온 것을 다시 또는 더 오래된 것을 읽었고, 1보다 크면 값을 건너뛰었습니다."
+        " 한 번의 폴 안에서 그랬는지도 판정에 나옵니다. 리밸런스를 사이에 둔 읽기는 보지 않습니다."
+    ),
+    "nonmonotonic_send": (
+        "같은 프로듀서가 한 파티션에서 앞서 받은 확인 응답보다 오프셋이 낮은 확인 응답입니다."
+    ),
+    "aborted_read": (
+        "쓰기가 실패했는데도 읽힌 값입니다(G1a). 값이 있는 자리, 그 프로듀서, 읽은 컨슈머를 보여 줍니다."
+    ),
+    "inconsistent": "한 오프셋에 값이 둘 이상 있던 것입니다. 읽은 값끼리 또는 확인 응답을 받은 값과 다릅니다.",
+    "unavailability": (
+        "파티션에 쓸 수 없던 구간과 그 원인입니다. 원인이 다른 구간은 겹칠 수 있습니다."
+        " 리더 없음: 리더가 끝나거나 멈추거나 물러난 때부터 다음 리더가 올 때까지입니다. 아무것도 쓸 수 없었습니다."
+        " ISR 부족: ISR이 min.insync.replicas보다 작습니다. acks=all 쓰기가 거부되었습니다."
+        " ISR을 기다림: ISR의 멤버가 가져가지 않는데 아직 빠지지 않았습니다. acks=all 쓰기가 기다렸습니다."
+        " 리더가 끊김: 리더에 닿는 프로듀서가 하나도 없거나(클라이언트), ISR의 다른 멤버가 하나도 없었습니다(팔로워)."
+        " 뒤의 경우에는 acks=all 쓰기가 기다렸습니다. 실행이 끝날 때까지 이어졌으면 끝이 비어 있습니다."
+    ),
+    "write_gaps": (
+        "부하가 있는 동안 파티션마다 확인 응답이 없던 가장 긴 시간입니다. 프로듀서가 겪은 것입니다."
+        " 첫 전송부터 부하가 끝날 때까지 보며, 끝까지 답이 없으면 그 시간도 셉니다."
+        " 부하가 끝난 때를 시나리오가 말하지 않으면 마지막 프로듀서가 끝난 때나 실행이 끝난 때까지 봅니다."
+    ),
+    "failovers": (
+        "리더의 프로세스를 잃을 때마다 그 뒤의 단계를 초로 잰 것입니다. 감지: 노드의 세션이 만료됨."
+        " 새 컨트롤러: 잃은 노드가 컨트롤러였으면 다음 컨트롤러가 뽑힘."
+        " 결정: 컨트롤러가 리더를 고름(그대로 두면 비어 있음)."
+        " 이어받음: 그 브로커가 이끔. 다시 첫 확인 응답: 프로듀서가 다시 응답을 받음."
+    ),
+    "elections": "리더 결정을 이유별로 세고, 뽑힌 브로커가 이어받는 데 걸린 시간을 잽니다.",
+    "isr_churn": "파티션마다 ISR이 바뀐 횟수와, 가장 컸을 때보다 작았던 시간입니다.",
+    "replication_lag": (
+        "리더가 덧붙인 뒤 같은 마지막 오프셋이 팔로워마다 놓이기까지의 밀리초입니다. 저널에 기록된 것만 봅니다."
+        " 저널이 초당 한도를 넘으면 하나하나 기록하지 않습니다."
+    ),
+    "latency": (
+        "API별로 요청의 시간이 쓰인 곳이며, 중앙값과 99 백분위수(밀리초)입니다. 가는 길: 클라이언트에서 브로커까지."
+        " 큐, 로컬, 원격(퍼거토리), 응답: 파이프라인의 단계이며 기록 수준 details부터 있습니다."
+        " 전체: 브로커가 응답을 보낼 때까지."
+    ),
+    "rebalance_cost": "그룹의 리밸런스 비용입니다. 몇 번이었는지, 안정이 아닌 상태마다 얼마나 있었는지를 셉니다.",
+    "leader_skew": "브로커마다 리더로서 한 일입니다. 덧붙인 바이트의 비율과, 한 번이라도 이끈 파티션 수입니다.",
+    "key_skew": (
+        "레코드가 파티션과 키에 퍼진 정도입니다. 파티션의 비율과, 그 안에서 가장 잦은 키의 비율입니다."
+        " 복제본을 두 번 세지 않도록 가장 많이 가진 복제본에서 셉니다. 마커는 세지 않습니다."
+    ),
+    "retention": "보존 정책이 아낀 공간입니다. 지운 세그먼트와 아직 있는 세그먼트의 바이트를 브로커와 토픽별로 셉니다.",
+    "damages": "세그먼트 파일, 저널, 기록에서 읽을 수 없던 곳입니다.",
+}
+"""Query -> what it computes, in Korean; in English its docstring says it."""
+_SAID = frozenset(("cause", "how", "test", "reason", "error"))
+"""Columns whose values are words, not names or numbers of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one language: 0 English, 1 Korean."""
+
+    language: int
+
+    def column(self, name: str) -> str:
+        """A heading."""
+        text = COLUMNS.get(name) or SWEEP.get(name)
+        return text[self.language] if text else name
+
+    def value(self, column: str, value: Any) -> Any:
+        """A value of a column; names and numbers stay as they are."""
+        if isinstance(value, bool):
+            return VALUES[str(value).lower()][self.language]
+        if column not in _SAID or not isinstance(value, str):
+            return value
+        if value in VALUES:
+            return VALUES[value][self.language]
+        return messages.found(value).ko if column == "error" and self.language else value
+
+
+ENGLISH, KOREAN = Words(0), Words(1)
+
+
+def told(column: str, value: str) -> Text:
+    """A word of an answer in both languages."""
+    return ENGLISH.value(column, value), KOREAN.value(column, value)
+
+
+def errors_in_korean(columns: list[str], rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The Korean of the errors that stand in rows, by their English."""
+    return {row["error"]: messages.found(row["error"]).ko for row in rows if row["error"]} if "error" in columns else {}
