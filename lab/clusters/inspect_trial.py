@@ -49,7 +49,10 @@ def trial(world: World, name: str) -> dict[str, Any]:
 
 def _topic(world: World, topic: str, given: dict[str, str | None]) -> None:
     """With the settings that the topic has already: some of them must fit one another."""
-    after = {**inspect_config.overrides(world, topic), **given}
+    try:
+        after = {**inspect_config.overrides(world, topic), **given}
+    except CommandError as error:
+        raise CommandError(error.reason, "topic") from None
     kept = {key: value for key, value in after.items() if value is not None}
     check_topic_overrides(kept, inspect_config.running(world, None))
 
