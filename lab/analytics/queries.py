@@ -101,8 +101,8 @@ def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:
 def outside(tables: Tables, history: History) -> DataFrame:
     """Clients that the lab did not start, as far as the brokers see: batches that they appended, good answers, losses.
 
-    Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. complete
-    = false: the journal was summed up, some messages are not there.
+    Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. Where the
+    journal is not complete, some messages were summed up.
     """
     return Outside(tables).figures.orderBy("run")
 

@@ -15,14 +15,17 @@ Text = tuple[str, str]
 
 COLUMNS: dict[str, Text] = {
     "acked": ("Acked", "확인 응답"),
+    "acked_records": ("Records acked", "확인 응답한 레코드"),
     "api": ("API", "API"),
     "appends": ("Appends", "추가"),
     "assigning_ms": ("Assigning", "할당"),
     "at_us": ("At", "시각"),
+    "batches": ("Batches", "배치"),
     "behind": ("Behind record", "앞선 레코드"),
     "broker": ("Broker", "브로커"),
     "bytes": ("Bytes", "바이트"),
     "cause": ("Cause", "원인"),
+    "complete": ("Journal complete", "저널이 온전함"),
     "controller": ("New controller", "새 컨트롤러"),
     "decided": ("Decided", "결정"),
     "deleted": ("Deleted segments", "지운 세그먼트"),
@@ -45,6 +48,7 @@ COLUMNS: dict[str, Text] = {
     "kept_bytes": ("Bytes kept", "남은 바이트"),
     "keys": ("Keys", "키"),
     "label": ("Producer", "프로듀서"),
+    "last": ("Last offset", "마지막 오프셋"),
     "last_acked": ("Acked before", "앞서 확인 응답"),
     "last_read": ("Last read", "마지막으로 읽음"),
     "leader": ("Leader", "리더"),
@@ -52,6 +56,7 @@ COLUMNS: dict[str, Text] = {
     "local_p99": ("Local, 99th", "로컬 99"),
     "longest_ms": ("Longest", "최댓값"),
     "lost": ("Lost", "유실"),
+    "lost_records": ("Records lost", "유실된 레코드"),
     "lost_topic": ("First lost: topic", "첫 유실: 토픽"),
     "lost_partition": ("First lost: partition", "첫 유실: 파티션"),
     "lost_offset": ("First lost: offset", "첫 유실: 오프셋"),
@@ -182,6 +187,12 @@ EXPLAINED = {
         "쓰기가 실패했는데도 읽힌 값입니다(G1a). 값이 있는 자리, 그 프로듀서, 읽은 컨슈머를 보여 줍니다."
     ),
     "inconsistent": "한 오프셋에 값이 둘 이상 있던 것입니다. 읽은 값끼리 또는 확인 응답을 받은 값과 다릅니다.",
+    "outside": (
+        "랩이 시작하지 않은 클라이언트를 브로커가 본 만큼 셉니다. 덧붙인 배치, 오류 없이 나간 응답, 유실입니다."
+        " 확인 응답: 브로커의 응답이 오류 없이 나감. 유실: 확인 응답했지만 마지막 리더의 로그에 없음."
+        " 저널이 온전하지 않으면 일부 메시지는 합쳐서 기록되었습니다."
+    ),
+    "outside_lost": "브로커가 확인 응답했지만 그 파티션의 마지막 리더의 로그에 없는 외부 클라이언트의 배치입니다.",
     "unavailability": (
         "파티션에 쓸 수 없던 구간과 그 원인입니다. 원인이 다른 구간은 겹칠 수 있습니다."
         " 리더 없음: 리더가 끝나거나 멈추거나 물러난 때부터 다음 리더가 올 때까지입니다. 아무것도 쓸 수 없었습니다."

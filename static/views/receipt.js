@@ -4,7 +4,7 @@ import { h } from "./patch.js";
 import { replayButton } from "./spark/buttons.js";
 
 const SHOWN = 40;
-const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn" };
+const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn", nonmonotonic_send: "warn", stale: "warn" };
 
 /** Five figures of a receipt, or of one of its producers. In a run that goes on, what nobody has read yet is told apart from what is lost. Pure. */
 export function figures(found, finished = found.finished) {
@@ -26,7 +26,7 @@ export function placesOf(found) {
     for (const place of places) all.push({ ...place, kind: name === "lost" && !found.finished && place.test === "unseen" ? "unseen" : name });
   }
   for (const place of outsideOf(found).places) all.push({ ...place, kind: "lost", outside: true });
-  const order = ["lost", "duplicated", "reordered", "inconsistent", "failed_read", "unseen"];
+  const order = ["lost", "duplicated", "reordered", "inconsistent", "failed_read", "nonmonotonic_send", "stale", "unseen"];
   return all.sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 }
 
@@ -68,7 +68,8 @@ function outsiders(found, words) {
 function place(view, one, index) {
   const { words, desk } = view;
   const name = `${one.topic}-${one.partition}`;
-  const who = one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
+  const before = one.last_read ?? one.last_acked;
+  const who = before !== undefined ? `${one.reader ?? one.process}: ${before} → ${one.offset}` : one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
       h("b", { class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " ", h("code", {}, words.t("receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));

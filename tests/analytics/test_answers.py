@@ -9,7 +9,7 @@ import pytest
 from lab.analytics import queries, replay
 from tests.analytics import worlds
 
-MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks)
+MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks, worlds.strangers)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,10 @@ WANTED = [
     ("inconsistent", "failover", ("label", "number", "offset"), [("p", "8", 8), ("p", "9", 9)]),
     ("stale", "failover", ("process", "last_read", "next_read", "step", "test"),
      [("c", 3, 2, -1, "nonmonotonic-poll"), ("c", 4, 8, 4, "poll-skip")]),
+    ("nonmonotonic_send", "failover", ("producer", "last_acked", "offset"), [("p", 9, 8)]),
+    ("aborted_read", "failover", ("label", "number", "offset", "reader"), [("p", "14", 14, "checker")]),
+    ("outside", "strangers", ("batches", "records", "acked", "acked_records", "lost", "lost_records", "complete"), [(2, 4, 2, 4, 1, 2, True)]),
+    ("outside_lost", "strangers", ("topic", "partition", "offset", "last"), [("orders", 0, 2, 3)]),
     ("unavailability", "failover", ("from_us", "to_us", "seconds", "cause", "leader", "how", "next_leader"),
      [(10_000_000, 13_500_000, 3.5, "no leader", "broker-1", "crash", "broker-2"),
       (30_000_000, 31_000_000, 1.0, "no leader", "broker-2", "paused", None)]),

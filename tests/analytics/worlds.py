@@ -158,3 +158,17 @@ def disks(home: Path) -> Path:
     for suffix in (".log", ".index", ".timeindex"):
         (empty / f"{0:020d}{suffix}").write_bytes(b"")
     return run
+
+
+def strangers(home: Path) -> Path:
+    """A client from outside appends two batches of two records; the next leader has only the first."""
+    def produced(seconds: float, seq: int, offset: int) -> list[tuple[Any, ...]]:
+        asked = {"api": "Produce", "correlation": seq}
+        return [(seconds, "broker-1", "request_received", {**asked, "source": "17"}, 0, seq),
+                (seconds, "broker-1", "log_appended", {**PLACE, "base_offset": offset, "last_offset": offset + 1, "role": "leader"}, 0, seq),
+                (seconds + 0.1, "broker-1", "response_sent", {**asked, "to": "17", "error": "NONE"}, 0, seq + 1)]
+
+    return write(home, "strangers", 9, [
+        (1, "broker-1", "became_leader", {**PLACE, "leader_epoch": 0}, 0, 1), (1, "broker-2", "became_follower", {**PLACE, "leader": 1, "leader_epoch": 0}, 0, 1),
+        *produced(2, 10, 0), (3, "broker-2", "log_appended", {**PLACE, "base_offset": 0, "last_offset": 1, "role": "follower"}, 0, 12),
+        *produced(4, 20, 2), (5, "broker-2", "became_leader", {**PLACE, "leader_epoch": 1, "leo": 2}, 0, 30)])

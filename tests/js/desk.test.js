@@ -173,6 +173,8 @@ test("in a run that goes on, what nobody has read yet is not called lost", () =>
   assert.deepEqual(Object.fromEntries(figures(found)), { acked: 10, read: 7, lost: 1, unseen: 2, duplicated: 0, reordered: 0 });
   assert.equal(Object.fromEntries(figures({ ...found, finished: true })).lost, 3);
   assert.deepEqual(placesOf(found).map((one) => one.kind), ["lost", "unseen"]);
+  const odd = { finished: true, places: { stale: [{ offset: 5, reader: "c", last_read: 2, test: "poll-skip" }], nonmonotonic_send: [{ offset: 3, process: "p", last_acked: 9 }], lost: [{ offset: 2, test: "unseen" }] } };
+  assert.deepEqual(placesOf(odd).map((one) => one.kind), ["lost", "nonmonotonic_send", "stale"]);
 });
 
 test("each producer of a run that goes on is counted as the total is", () => {
