@@ -43,7 +43,7 @@ def _box(x: float, y: float, width: float, height: float, colour: str, tip: str)
 
 def legend(names: Sequence[str], words: Words = ENGLISH) -> str:
     return " ".join(f'<span class="key"><i style="background:{COLOURS[index % len(COLOURS)]}"></i>'
-                    f"{escape(words.column(name))}</span>" for index, name in enumerate(names))
+                    f"{escape(words.heading(name))}</span>" for index, name in enumerate(names))
 
 
 def label_of(row: Row, labels: Sequence[str], words: Words = ENGLISH) -> str:
@@ -83,10 +83,11 @@ def bars(
             value = row[name]
             width = float(value or 0) / largest * (_WIDTH - _LEFT - 90)
             y = top + place * height
-            tip = f"{label} · {words.column(name)}: {figure(value)}"
+            tip = f"{label} · {words.heading(name)}: {figure(value)}"
             parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], tip))
             parts.append(_text(_LEFT + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
-    return _svg(len(rows) * group + 8, title, parts)
+    unit = words.heading(values[0]).removeprefix(words.column(values[0])) if len(values) == 1 else ""
+    return _svg(len(rows) * group + 8, title + unit, parts)
 
 
 def spans(

@@ -21,6 +21,7 @@ _STYLE = """
 svg{width:100%;height:auto}svg text{fill:currentColor}table{border-collapse:collapse;font-size:13px;margin:.5rem 0}
 td,th{border:1px solid #8888;padding:2px 6px;text-align:left}td.n{text-align:right;font-variant-numeric:tabular-nums}
 .key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 10px}.wide{overflow-x:auto}code{font-size:13px}
+[lang=ko]{word-break:keep-all}
 #en:checked~main [lang=ko],#ko:checked~main [lang=en]{display:none}p.doc{opacity:.75;font-size:13px}
 """
 
@@ -43,7 +44,7 @@ def both(text: Text, tag: str = "span") -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f'<th title="{escape(name)}">{both((ENGLISH.column(name), KOREAN.column(name)))}</th>'
+    head = "".join(f'<th title="{escape(name)}">{both((ENGLISH.heading(name), KOREAN.heading(name)))}</th>'
                    for name in columns)
     body = "".join("<tr>" + "".join(_cell(name, row[name]) for name in columns) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from lab.analytics.tally import Tally
 
+_SAFE = frozenset("=.-_,")
+LONGEST_NAME = 120
 TASKS_PER_CORE = 64
 """Small tasks: progress is told by task, and the last ones of a sweep end together."""
 _ARROW = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
@@ -129,9 +132,20 @@ def command_of(scenario: str, cell: Cell, out: Path | None) -> str:
 
 
 def file_of(cell: Cell, out: Path) -> Path:
-    """Where the cell's scenario stands."""
-    safe = "".join(letter if letter.isalnum() or letter in "=.-," else "-" for letter in cell.name)
+    """Where the cell's scenario stands: a name that no other cell has, as `acks=1,min.insync.replicas=2.yaml`.
+
+    What the name of a file should not hold is written as %xx. One that is too long, or has capitals (not all disks tell
+    them apart), ends with a checksum of the whole.
+    """
+    safe = "".join(letter if letter.isalnum() or letter in _SAFE else _escaped(letter) for letter in cell.name)
+    if safe != safe.lower() or len(safe.encode()) > LONGEST_NAME:
+        begin = safe.encode()[:LONGEST_NAME].decode(errors="ignore")
+        safe = f"{begin}~{sha256(cell.name.encode()).hexdigest()[:12]}"
     return out / "cells" / f"{safe}.yaml"
+
+
+def _escaped(letter: str) -> str:
+    return "".join(f"%{byte:02x}" for byte in letter.encode())
 
 
 def write_cells(cells: Sequence[Cell], out: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from lab.analytics.charts import heat_map
 from lab.analytics.grid import Cell
 from lab.analytics.report import both, page, table
 from lab.analytics.sweep import SCHEMA
+from lab.analytics.words import ENGLISH, KOREAN, Words
 
 Cells = dict[tuple[str, str], tuple[float, str]]
 TITLES = {
@@ -32,7 +32,7 @@ TITLES = {
 
 
 def axes(
-    cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str
+    cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str, words: Words = ENGLISH
 ) -> tuple[list[str], list[str], Cells]:  # fmt: skip
     """(columns, rows, cells) of a heat map of one figure."""
     columns: dict[str, None] = {}
@@ -40,10 +40,11 @@ def axes(
     found: Cells = {}
     for cell, facts in zip(cells, summary):
         keys = list(cell.values)
-        across = f"{keys[1]}={cell.values[keys[1]]}" if len(keys) > 1 else "all seeds"
-        down = ", ".join(f"{key}={cell.values[key]}" for key in [*keys[2:], *keys[:1]]) or "all"
+        across = f"{keys[1]}={cell.values[keys[1]]}" if len(keys) > 1 else words.phrase("all seeds")
+        down = ", ".join(f"{key}={cell.values[key]}" for key in [*keys[2:], *keys[:1]]) or words.phrase("all")
         columns[across] = rows[down] = None
-        found[down, across] = _shown(facts, figure)
+        value, text = _shown(facts, figure)
+        found[down, across] = value, words.phrase(text)
     return list(columns), list(rows), found
 
 
@@ -70,7 +71,7 @@ def text(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: st
     return "\n".join(lines)
 
 
-def failures(results: Sequence[Mapping[str, Any]]) -> list[str]:
+def failures(results: Sequence[Mapping[str, Any]], words: Words = ENGLISH) -> list[str]:
     """A line for each run that failed, with the command that repeats it. Runs of a cell that failed alike, as those do
     whose task died, share one, and one command."""
     alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
@@ -80,9 +81,9 @@ def failures(results: Sequence[Mapping[str, Any]]) -> list[str]:
     told = []
     for (cell, error), rows in alike.items():
         seeds = ranges([row["seed"] for row in rows])
-        word = "seed" if len(rows) == 1 else "seeds"
+        word = words.phrase("seed" if len(rows) == 1 else "seeds")
         command = rows[0]["command"] if len(rows) == 1 else _for_all(rows[0]["command"], seeds)
-        told.append(f"{cell}, {word} {seeds}: {error}\n    {command}")
+        told.append(f"{cell}, {word} {seeds}: {words.value('error', error)}\n    {command}")
     return told
 
 
@@ -113,12 +114,13 @@ def write(
     (out / "sweep.json").write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
     sections = []
     for figure, title in TITLES.items():
-        columns, rows, found = axes(cells, summary, figure)
-        sections.append(f"<section><h2>{both(title)}</h2>{heat_map(title[0], columns, rows, found)}</section>")
-    heading = both(("Cells; `open` runs the worst seed again",
-                    "셀 목록. open의 명령은 가장 나쁜 시드를 다시 실행합니다"))
+        maps = [f'<div lang="{language}">{heat_map(title[at], *axes(cells, summary, figure, words))}</div>'
+                for at, (language, words) in enumerate((("en", ENGLISH), ("ko", KOREAN)))]
+        sections.append(f"<section><h2>{both(title)}</h2>{''.join(maps)}</section>")
+    heading = both(("Cells; the command below Open runs the worst seed again",
+                    "셀 목록. 열기의 명령은 가장 나쁜 시드를 다시 실행합니다"))
     sections.append(f"<section><h2>{heading}</h2>{table(list(summary[0]), summary)}</section>")
     if told["failed"]:
-        lines = "".join(f"<li><pre>{escape(line)}</pre></li>" for line in told["failed"])
+        lines = "".join(f"<li>{both(line, 'pre')}</li>" for line in zip(told["failed"], failures(results, KOREAN)))
         sections.append(f"<section><h2>{both(('Runs that failed', '실패한 실행'))}</h2><ul>{lines}</ul></section>")
     (out / "sweep.html").write_text(page(("Sweep", "스윕"), sections), encoding="utf-8")

@@ -5,6 +5,7 @@ The screen has the same words in its catalogue (`spark.col.*`, `spark.value.*`);
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,6 +165,14 @@ SWEEP: dict[str, Text] = {
     "open": ("Open", "열기"),
 }
 """The same for the table of a sweep."""
+PHRASES: dict[str, Text] = {
+    "all seeds": ("all seeds", "모든 시드"),
+    "all": ("all", "전체"),
+    "no run": ("no run", "실행 없음"),
+    "seed": ("seed", "시드"),
+    "seeds": ("seeds", "시드"),
+}
+"""What stands on the axes and in the cells of a heat map."""
 EXPLAINED = {
     "receipt": (
         "내구성 영수증입니다. 확인 응답, 읽음, 유실, 중복, 순서 바뀜을 실행과 프로듀서별로 셉니다."
@@ -237,16 +246,37 @@ _SAID = frozenset(("cause", "how", "test", "reason", "error"))
 """Columns whose values are words, not names or numbers of a run."""
 
 
+_SECONDS = frozenset((
+    "seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full",
+))  # fmt: skip
+_MILLIS = re.compile(r".*_ms(_.*)?|(queue|local|remote|response|total|way_there)_p\d+")
+
+
+def unit(name: str) -> str:
+    """` (ms)` behind a heading, or nothing."""
+    if name.endswith("_us"):
+        return " (µs)"
+    return " (s)" if name in _SECONDS else " (ms)" if _MILLIS.fullmatch(name) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words of one language: 0 English, 1 Korean."""
 
     language: int
 
+    def phrase(self, text: str) -> str:
+        """A phrase, or a text that is none."""
+        return PHRASES[text][self.language] if text in PHRASES else text
+
     def column(self, name: str) -> str:
         """A heading."""
         text = COLUMNS.get(name) or SWEEP.get(name)
         return text[self.language] if text else name
+
+    def heading(self, name: str) -> str:
+        """A heading with the unit of its values."""
+        return self.column(name) + unit(name)
 
     def value(self, column: str, value: Any) -> Any:
         """A value of a column; names and numbers stay as they are."""

@@ -66,6 +66,28 @@ def test_a_key_that_is_given_twice_is_refused():
         grid.parse_grid(["acks=0", "acks=1"])
 
 
+@pytest.mark.parametrize(("values", "name"), [
+    ({"acks": "1", "min.insync.replicas": "2"}, "acks=1,min.insync.replicas=2.yaml"),
+    ({}, "all.yaml"),
+    ({"clients.0.name": "a_b"}, "clients.0.name=a_b.yaml"),
+    ({"clients.0.name": "a/b"}, "clients.0.name=a%2fb.yaml"),
+    ({"clients.0.name": "a b%"}, "clients.0.name=a%20b%25.yaml"),
+    ({"clients.0.name": "주문"}, "clients.0.name=주문.yaml"),
+])
+def test_a_cell_has_a_file_that_can_be_read(values, name, tmp_path):
+    assert sweep.file_of(grid.Cell(values, {}), tmp_path) == tmp_path / "cells" / name
+
+
+def test_no_two_cells_share_a_file(tmp_path):
+    odd = ["a-b", "a_b", "a/b", "a b", "a%2fb", "a~b", "A-b", "a-B", "a..b", "../b", "a\\b", "a:b", "가" * 90, "가" * 91, "x" * 300, "x" * 301, "X" * 300]
+    cells = [grid.Cell({"key": value}, {"scenario": value}) for value in odd]
+    sweep.write_cells(cells, tmp_path)
+    files = list((tmp_path / "cells").iterdir())
+    assert len({file.name.lower() for file in files}) == len(odd), "on a disk that does not tell capitals apart, too"
+    assert all(len(file.name.encode()) < 200 for file in files)
+    assert sorted(yaml.safe_load(file.read_text())["scenario"] for file in files) == sorted(odd)
+
+
 def test_runs_of_a_sweep_are_the_runs_of_the_scenario(spark, scenario, tmp_path):
     cells = grid.cells(scenario, grid.parse_grid(["acks=1,all"]))
     sweep.write_cells(cells, tmp_path)
