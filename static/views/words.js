@@ -119,7 +119,7 @@ export function lanesWords(view) {
     const event = history.at(at);
     if (!event) return null;
     const text = [h("time", {}, `${seconds(event.t)} s `), words.say(event)];
-    return h("li", { key: at, "aria-current": current ? "true" : null, class: current ? "current" : null }, current ? "▸ " : null,
+    return h("li", { key: at, "aria-current": current ? "true" : null, class: current ? "current" : null },
       read ? h("button", { type: "button", class: "plain", "data-event": at, onfocus: hold, onblur: letGo, onclick: () => view.select(at) }, text) : text);
   };
   return h("ol", { key: "events" }, [...after].reverse().map((at) => line(at, false)), before.map((at, index) => line(at, index === 0 && !clock.live)));

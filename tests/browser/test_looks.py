@@ -17,7 +17,7 @@ NAMES = {
     "controller", "brokers", "ids", "P", "L", "s", "x", "Esc", "K", "G", "znode", "NONE", "broker", "zookeeper",
     "confluent", "kafka", "kcat", "b", "t", "echo", "hello", "X", "C", "o", "beginning", "sh", "console", "consumer",
     "bootstrap", "H", "F", "D", "Spark", "ms", "linger", "recorded", "server", "servers", "topic", "group", "demo", "Producer", "KIP", "e", "w", "REST", "c",
-    "ZooKeeper", "Apache", "Java", "Python", "ID",
+    "ZooKeeper", "Apache", "Java", "Python", "ID", "v",
 }  # fmt: skip
 
 
