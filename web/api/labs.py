@@ -19,7 +19,7 @@ from broker_core.kernel.events import REGISTRY
 from lab.clusters.checks import Place, shown
 from lab.clusters.vocabulary import check_command
 from lab.experiments.directory import JOURNAL
-from web.api import journal_file, records, schemas
+from web.api import answers, journal_file, records, schemas
 from web.api.asking import answer, asked, branch_of, flushed, hosted, lab_named, raw, run_directory
 from web.api.journal_file import Page
 from web.api.problems import Problem
@@ -130,8 +130,8 @@ async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> P
 
 @router.get(
     "/labs/{lab}/inspect",
-    response={200: schemas.Thing, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
-    summary="One object looked at closely",
+    response={200: answers.Inspected, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
+    summary="One object looked at closely", by_alias=True,
 )
 async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: str | None = None) -> HttpResponse:
     """`of` and `name`: partition orders-0, broker 2, group billing, files orders-0@2, bytes orders-0@2:41,

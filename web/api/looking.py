@@ -12,7 +12,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from lab.checkers.flights import NoMessage
-from web.api import schemas
+from web.api import answers, schemas
 from web.api.asking import branch_of, hosted, lab_named, raw
 from web.api.problems import Problem
 from web.live import asking
@@ -41,7 +41,7 @@ async def _silent(share: float) -> None:
 
 @router.get(
     "/labs/{lab}/compare",
-    response={200: schemas.Thing, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    response={200: answers.Outlines, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
     summary="What open runs differ in",
 )
 async def compare(
@@ -57,7 +57,7 @@ async def compare(
 
 @router.get(
     "/labs/{lab}/history",
-    response={200: schemas.Thing, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    response={200: answers.Past, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
     summary="The past: a state and what followed it",
 )
 async def history(
@@ -71,8 +71,8 @@ async def history(
 
 @router.get(
     "/labs/{lab}/message",
-    response={200: schemas.Thing, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
-    summary="One message between two nodes, as bytes with its fields",
+    response={200: answers.MessageView, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    summary="One message between two nodes, as bytes with its fields", by_alias=True,
 )
 async def message(
     request: HttpRequest, lab: str, seq: schemas.Seq, api: Name, version: Small, correlation: Small,

@@ -16,7 +16,7 @@ from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, 
 from lab.experiments.forks import fork_of
 from lab.live import OPENED
 from lab.scenarios.export import export
-from web.api import schemas
+from web.api import answers, schemas
 from web.api.asking import answer, flushed, raw, run_directory, runs_directory
 from web.api.journal_file import place_behind, whole_lines
 from web.api.models import DONE, ENDED, FAILED
@@ -69,7 +69,7 @@ async def runs(
 
 
 @router.get(
-    "/runs/{run}", response={200: schemas.Thing, **dict.fromkeys((404, 409, 501, 503), Problems)}, summary="A run"
+    "/runs/{run}", response={200: answers.RunFacts, **dict.fromkeys((404, 409, 501, 503), Problems)}, summary="A run"
 )
 async def run(request: HttpRequest, run: str) -> HttpResponse:
     """Its description: spec, seed, kind, parent; of a scenario's run also document, receipt and verdict."""
