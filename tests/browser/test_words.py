@@ -180,7 +180,7 @@ def test_records_beyond_the_new_leaders_end_are_not_on_the_leader(first: LabPage
         seen.command(do="restart", broker=broker)
     seen.wait(f"{partition}.leader > 0")
     seen.value("lab.app.choose('lossy')")
-    seen.wait("document.querySelector('#ledger-body td.absent')?.innerText.includes('리더에 없음')")
+    seen.wait("document.querySelector('#ledger-body .batches td.absent')?.innerText.includes('리더에 없음')")
     assert seen.page.locator("#scene-svg .cell.astray").count() == 1
     assert "리더에 없음" in seen.page.inner_text("#legend")
     assert "대기 중" not in seen.page.inner_text("#ledger-body")
