@@ -13,6 +13,7 @@ import { pipelineStrip } from "./pipeline.js";
 import { h } from "./patch.js";
 
 const CELL = 27;
+const NOTE = 11.5; // font of the notes at both sides
 const ROW = { least: 18, most: 23, wanted: 3, head: 29 };
 const LABEL = 76;
 const PRINT = 46;
@@ -41,11 +42,11 @@ export function shownPartitions(topic, rows, chosen) {
   return numbers.slice(start, start + rows);
 }
 
-/** A rough width in pixels at 13 px: enough to cut a name before it leaves its box. */
-function cut(text, room) {
+/** A rough width in pixels at `size` px: enough to cut a name before it leaves its box. */
+function cut(text, room, size = 13) {
   let width = 0;
   for (let index = 0; index < text.length; index += 1) {
-    width += text.charCodeAt(index) > 0x1100 ? 13 : 7.6;
+    width += text.charCodeAt(index) > 0x1100 ? size : 0.585 * size;
     if (width > room) return `${text.slice(0, Math.max(1, index - 1))}…`;
   }
   return text;
@@ -137,7 +138,7 @@ function brokerCard(view, box) {
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
     hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
-    pipelineStrip(view, box, box.x + 84 + (note ? 106 : 0) + (disk ? 120 : 0), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
@@ -164,8 +165,8 @@ function side(view, item) {
     h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: 29 }),
     h("title", {}, [first, second, third].filter(Boolean).join(" · ")),
     h("text", { class: "side-name", x, y: item.y + (third ? 20 : 26) }, cut(first, item.w - 8)),
-    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, cut(second, item.w + 8)),
-    third && h("text", { class: "side-note", x, y: item.y + 48 }, cut(third, item.w + 8)));
+    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, cut(second, item.w + 8, NOTE)),
+    third && h("text", { class: "side-note", x, y: item.y + 48 }, cut(third, item.w + 8, NOTE)));
 }
 
 function ways(view, scene) {
