@@ -1,4 +1,4 @@
-"""What looking closely answers, as the description (OpenAPI) shows it: inspect, history, message, comparison, runs.
+"""What looking closely answers, as the description (OpenAPI) shows it: inspect, history, comparison, runs.
 
 Objects are closed: a key that is not here does not come. The code that makes them stands in `lab.clusters.inspect`,
 `lab.branch`, `lab.checkers`; tests hold real answers against these shapes.
@@ -11,13 +11,9 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from web.api.answers_bytes import BytesView, Closed, FilesView
+
 Row = list[Any]
-
-
-class Closed(Schema):
-    """An object with these keys and no others."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 # -- inspect: a partition -------------------------------------------------------------------
@@ -212,139 +208,6 @@ class GroupView(Closed):
     offsets: dict[str, dict[str, int]]
 
 
-# -- inspect: files and bytes ---------------------------------------------------------------
-class SegmentView(Closed):
-    """A segment; `files`: [name, size, flushed]; `index`: [relative offset, position], the last 200."""
-
-    base: int
-    next: int
-    active: bool
-    max_timestamp: int
-    files: list[tuple[str, int, int]]
-    index: list[list[int]]
-    entries: int
-    time_entries: int
-
-
-class FilesView(Closed):
-    """of=files."""
-
-    name: str
-    broker: int
-    directory: str
-    size: int
-    recovery_point: int
-    segment_bytes: int
-    index_interval_bytes: int
-    segments: list[SegmentView]
-
-
-class SegmentOfBatch(Closed):
-    """The segment that holds the batch."""
-
-    file: str
-    directory: str
-    base_offset: int
-    position: int
-    size: int
-    active: bool
-    segments: list[int]
-    flushed_to: int
-
-
-class IndexEntry(Closed):
-    """An entry of the offset index."""
-
-    slot: int
-    offset: int
-    position: int
-    byte: int
-
-
-class SearchStep(IndexEntry):
-    """One comparison of the binary search between slots `low` and `high`."""
-
-    low: int
-    high: int
-    is_: str = Field(alias="is")
-
-
-class Search(Closed):
-    """How the index was searched."""
-
-    file: str
-    entries: int
-    entry_size: int
-    section: str
-    steps: list[SearchStep]
-    found: IndexEntry | None
-    around: list[IndexEntry]
-    position: int
-
-
-class Scanned(Closed):
-    """A header that was read on the way."""
-
-    position: int
-    size: int
-    base_offset: int
-    last_offset: int
-
-
-class FieldOfBatch(Closed):
-    """A field with its bytes and what it means in both languages."""
-
-    name: str
-    offset: int
-    size: int
-    value: Any
-    en: str
-    ko: str
-
-
-class BatchBytes(Closed):
-    """The batch, byte by byte; `cut`: there are more."""
-
-    position: int
-    size: int
-    magic: int
-    base_offset: int
-    last_offset: int
-    leader_epoch: int
-    compression: str
-    crc_valid: bool
-    hex: str
-    cut: bool
-    fields: list[FieldOfBatch]
-
-
-class RecordOfBatch(Closed):
-    """A record of the batch."""
-
-    offset: int
-    timestamp: int
-    key: str | None
-    value: str | None
-    headers: list[Any]
-
-
-class BytesView(Closed):
-    """of=bytes."""
-
-    topic: str
-    partition: int
-    broker: int
-    offset: int
-    log_start_offset: int
-    high_watermark: int
-    log_end_offset: int
-    segment: SegmentOfBatch
-    search: Search
-    scan: list[Scanned]
-    batch: BatchBytes
-    records: list[RecordOfBatch]
-
-
 # -- inspect: the rest ----------------------------------------------------------------------
 class TrialView(Closed):
     """of=trial: the command, which would be taken."""
@@ -409,7 +272,7 @@ class Inspected(Closed):
     found: Found
 
 
-# -- the past, a message --------------------------------------------------------------------
+# -- the past -------------------------------------------------------------------------------
 class PastState(Closed):
     """The state at a keyframe, in the shape of a snapshot."""
 
@@ -428,28 +291,6 @@ class Past(Closed):
     whole: bool
     snap: PastState | None
     ev: list[Row]
-
-
-class FieldOfMessage(FieldOfBatch):
-    """A field of a message; `type` in the words of the protocol guide."""
-
-    type: str
-
-
-class MessageView(Closed):
-    """A message between two nodes. `how`: encoded (under way now), or recalled by executing the run again."""
-
-    from_: str = Field(alias="from")
-    to: str
-    api: str
-    version: int
-    correlation: int
-    answer: bool
-    how: str
-    size: int
-    hex: str
-    cut: bool
-    fields: list[FieldOfMessage]
 
 
 # -- runs -----------------------------------------------------------------------------------

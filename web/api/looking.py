@@ -12,7 +12,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from lab.checkers.flights import NoMessage
-from web.api import answers, schemas
+from web.api import answers, answers_bytes, schemas
 from web.api.asking import branch_of, hosted, lab_named, raw
 from web.api.problems import Problem
 from web.live import asking
@@ -71,7 +71,7 @@ async def history(
 
 @router.get(
     "/labs/{lab}/message",
-    response={200: answers.MessageView, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    response={200: answers_bytes.MessageView, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
     summary="One message between two nodes, as bytes with its fields", by_alias=True,
 )
 async def message(
