@@ -41,7 +41,9 @@ export class Dots {
 
   /** Start what `events` send. */
   add(events, wall) {
+    const { busy } = this.traffic;
     this.traffic.add(events, wall);
+    if (busy && !this.traffic.busy) this.clean = false; // what has arrived is still to be wiped off
   }
 
   clear() {
