@@ -84,13 +84,23 @@ def parse_seeds(text: str, most: int = MOST_SEEDS) -> list[int]:
 
 def cells(scenario: str, grid: dict[str, list[str]]) -> list[Cell]:
     """Every combination, each checked as a scenario; raises AnalyticsError. They are counted before they are made."""
-    count = math.prod(map(len, grid.values()))
-    if count > MOST_CELLS:
-        raise AnalyticsError(f"--grid: {count:,} cells are too many, {MOST_CELLS} are the most")
+    _count(grid)
     try:
         document = grammar.load(scenario).document
     except ScenarioError as error:
         raise AnalyticsError(str(error)) from None
+    return cells_of(document, grid)
+
+
+def _count(grid: dict[str, list[str]]) -> None:
+    count = math.prod(map(len, grid.values()))
+    if count > MOST_CELLS:
+        raise AnalyticsError(f"--grid: {count:,} cells are too many, {MOST_CELLS} are the most")
+
+
+def cells_of(document: dict[str, Any], grid: dict[str, list[str]]) -> list[Cell]:
+    """The same of a scenario's document that was checked already."""
+    _count(grid)
     found = []
     for combination in itertools.product(*grid.values()):
         values = dict(zip(grid, combination))

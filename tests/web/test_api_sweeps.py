@@ -36,6 +36,8 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     ({"seeds": "1..99999999"}, 422, "seeds", "99,999,999 seeds are too many"),
     ({"grid": {"acks": ["0", "1", "all"], "rate": list(range(1, 13))}, "seeds": "1..1000"}, 422, "grid", "too many"),
     ({"seed": 1}, 422, "seed", ""),
+    ({"yaml": "scenario: x"}, 422, "scenario", "exactly one of scenario and yaml"),
+    ({"scenario": None}, 422, "scenario", "exactly one of scenario and yaml"),
 ])  # fmt: skip
 def test_a_sweep_that_cannot_be_is_refused_with_its_place(
     rest: Caller, changed: dict, status: int, place: str, words: str
@@ -45,6 +47,32 @@ def test_a_sweep_that_cannot_be_is_refused_with_its_place(
         assert (answer.status, answer.json["place"].startswith(place)) == (status, True), answer.json
     else:
         refused(answer, status, place, words)
+
+
+@pytest.mark.parametrize(("text", "place", "line", "words"), [
+    ("scenario: x\ncluster: {brokers: 3}\nduration: soon\n", "duration", 3, "expected"),
+    ("scenario: [\n", None, 2, "not YAML"),
+])  # fmt: skip
+def test_a_text_that_is_no_scenario_is_refused_with_its_line(
+    rest: Caller, text: str, place: str | None, line: int, words: str
+) -> None:
+    answer = rest.post("sweeps", {"yaml": text, "seeds": "1"})
+    refused(answer, 422, place, words)
+    assert (answer.json["file"], answer.json["line"]) == ("scenario.yaml", line)
+
+
+@pytest.mark.slow
+def test_a_scenario_that_came_as_text_is_swept_like_one_of_the_lab(
+    rest: Caller, require_module: Callable[[str], None]
+) -> None:
+    require_module("pyspark")
+    text = rest.get("scenarios/acks-1").json["yaml"].replace("scenario: acks-1", "scenario: my-own")
+    first = rest.post("sweeps", {"yaml": text, "grid": {"acks": ["1", "all"]}, "seeds": "3"})
+    assert (first.status, first.json["scenario"], first.json["own"]) == (202, "my-own", True)
+    found = until_ended(rest, first.json["id"], "sweeps", 2 * PATIENCE_S)
+    assert (found["state"], found["done"], found["bad"]) == ("done", 2, 0), found
+    losing, safe = found["cells"]
+    assert losing["lost"] > 0 and safe["lost"] == 0
 
 
 def test_what_is_not_there_says_so(rest: Caller) -> None:

@@ -53,18 +53,21 @@ class Replays(Schema):
 
 
 class SweepRequest(BaseModel):
-    """A scenario of the lab, values for each key of the grid, and seeds: `1..20`, `3,7,9` or both."""
+    """A scenario of the lab by its name (`scenario`) or one's own as text (`yaml`), values for each key of the grid,
+    and seeds: `1..20`, `3,7,9` or both."""
 
     model_config = ConfigDict(extra="forbid")
-    scenario: str
+    scenario: str | None = None
+    yaml: Annotated[str, Field(max_length=1_000_000)] | None = None
     grid: Annotated[dict[Key, Axis], Field(max_length=4)] = {}
     seeds: Annotated[str, Field(pattern=r"^[0-9.,]{1,200}$")] = "1..10"
 
 
 class SweepView(WorkView):
-    """A sweep: `keys` are the axes, `cells` the table so far."""
+    """A sweep: `keys` are the axes, `cells` the table so far; `own`: of a scenario that came as text."""
 
     scenario: str
+    own: bool
     keys: dict[str, list[str]]
     seeds: int
     seeds_written: str

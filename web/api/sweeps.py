@@ -12,11 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
+from lab.scenarios.grammar import Scenario
 from web.api import schemas, spark_schemas
 from web.api.asking import answer, runs_directory
 from web.api.models import DONE, ENDED
 from web.api.problems import Problem
-from web.api.scenarios import shipped
+from web.api.scenarios import checked, shipped
 from web.api.spark import check_installed, new_id, spark
 from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
 from web.api.work import jobs
@@ -25,17 +26,20 @@ from web.language import language_of
 router = Router(tags=["spark"])
 Problems = schemas.Problem
 MOST_SEEDS, MOST_RUNS = 1000, 10_000
+OWN = "scenario.yaml"
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered", "runs_with_loss")
 NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, "max_gap_s": None, "worst_seed": None}
 
 
 @dataclass(slots=True)
 class Sweep(Reported):
-    """One sweep. `documents`: the scenario of each cell, with its values in it."""
+    """One sweep. `documents`: the scenario of each cell, with its values in it; `text`: the scenario that came with
+    the request, None for one of the lab's."""
 
     KIND: ClassVar[str] = "sweep"
     REPORT: ClassVar[str] = "sweep.html"
     scenario: str = ""
+    text: str | None = None
     keys: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, dict[str, str]] = field(default_factory=dict)
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -48,13 +52,20 @@ class Sweep(Reported):
     def view(self) -> dict[str, Any]:
         done, seconds = self.counts.get("done", 0), self.counts.get("seconds", 0.0)
         return {
-            **Reported.view(self), "scenario": self.scenario, "keys": self.keys, "seeds": len(self.seeds),
+            **Reported.view(self), "scenario": self.scenario, "own": self.text is not None,
+            "keys": self.keys, "seeds": len(self.seeds),
             "seeds_written": self.request["seeds"], "done": done,
             "bad": self.counts.get("failed", 0), "total": len(self.values) * len(self.seeds),
             "runs_a_minute": round(60 * done / seconds, 1) if seconds else 0.0,
             "cells": [{"cell": name, "values": values, **NO_RUN, **self.cells.get(name, {})}
                       for name, values in self.values.items()],
         }  # fmt: skip
+
+    def keep_text(self) -> None:
+        """Write the scenario of the request to where the worker reads it, as it would one of the lab's."""
+        if self.text is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            (self.out / OWN).write_text(self.text, encoding="utf-8")
 
     def anew(self) -> None:
         self.counts = {}
@@ -71,11 +82,12 @@ class Sweep(Reported):
 
 
 def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
-    """The sweep of a request, everything in it checked; Problem says what is wrong and where."""
+    """The sweep of a request, everything in it checked; Problem says what is wrong and where, ScenarioError with the
+    line of a text."""
     from lab.analytics import grid
     from lab.analytics.errors import AnalyticsError
 
-    shipped(asked_for.scenario)
+    scenario = _scenario(asked_for)
     seeds = _seeds(asked_for.seeds)
     keys = {key: list(dict.fromkeys(_written(value) for value in values)) for key, values in asked_for.grid.items()}
     count = prod(map(len, keys.values()))
@@ -83,16 +95,26 @@ def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
         raise Problem(422, f"{count:,} cells with {len(seeds):,} seeds are too many: {grid.MOST_CELLS} cells and "
                            f"{MOST_RUNS:,} runs are the most", "grid")  # fmt: skip
     try:
-        cells = grid.cells(asked_for.scenario, keys)
+        cells = grid.cells_of(scenario.document, keys)
     except AnalyticsError as error:
         raise Problem(422, str(error).removeprefix("--grid "), "grid") from None
     name = new_id()
-    request = {"do": "sweep", "scenario": asked_for.scenario, "seeds": asked_for.seeds, "out": str(home / name),
+    source = scenario.name if asked_for.yaml is None else str(home / name / OWN)
+    request = {"do": "sweep", "scenario": source, "seeds": asked_for.seeds, "out": str(home / name),
                "grid": [f"{key}={','.join(values)}" for key, values in keys.items()]}  # fmt: skip
     return Sweep(
-        name, request, scenario=asked_for.scenario, out=home / name, keys=keys, seeds=seeds,
+        name, request, scenario=scenario.name, text=asked_for.yaml, out=home / name, keys=keys, seeds=seeds,
         values={cell.name: cell.values for cell in cells}, documents={cell.name: cell.document for cell in cells},
     )  # fmt: skip
+
+
+def _scenario(asked_for: spark_schemas.SweepRequest) -> Scenario:
+    """What is swept: of the lab, or the text of the request. Raises Problem, ScenarioError."""
+    if (asked_for.scenario is None) == (asked_for.yaml is None):
+        raise Problem(422, "expected exactly one of scenario and yaml", "scenario")
+    if asked_for.yaml is not None:
+        return checked(schemas.Document(yaml=asked_for.yaml))
+    return shipped(str(asked_for.scenario))
 
 
 def _written(value: Any) -> str:
@@ -117,10 +139,12 @@ def _seeds(text: str) -> list[int]:
 async def start(request: HttpRequest, asked_for: spark_schemas.SweepRequest) -> HttpResponse:
     """Each combination of values (a cell) with each seed is a whole simulated cluster, inside Spark's tasks. The
     answer comes at once; ask `GET /api/sweeps/{id}` for progress and table. A key of the grid goes where its
-    setting belongs: producers (`acks`), brokers and topics (`min_insync_replicas`), or a place of the scenario."""
+    setting belongs: producers (`acks`), brokers and topics (`min_insync_replicas`), or a place of the scenario. `yaml`
+    sweeps a scenario of one's own: 422 names line and place of what is wrong in it."""
     home = runs_directory().parent / "sweeps"
     row = await asyncio.to_thread(planned, asked_for, home)
     await asyncio.to_thread(check_installed)
+    await asyncio.to_thread(row.keep_text)
     await asyncio.to_thread(spark.start, row)
     return accepted(row)
 

@@ -16,7 +16,8 @@ export class Sweep extends Work {
   constructor(app, spark) {
     super(app);
     this.spark = spark;
-    this.scenario = "acks-1";
+    this.scenario = "acks-1"; // "" for the text
+    this.text = null; // a scenario of one's own, YAML
     this.axes = [{ key: "acks", values: "0, 1, all" }, { key: "min.insync.replicas", values: "1, 2, 3" }];
     this.seeds = "1..10";
     this.figure = "lost";
@@ -24,12 +25,26 @@ export class Sweep extends Work {
     this.runs = null; // {runs, total} of that cell
     this.opening = null; // {cell, seed, job} while a run is executed again
     this.opened = [];
-    for (const name of ["start", "edit", "editAxis", "addAxis", "dropAxis", "show", "pickCell", "open"]) this[name] = this[name].bind(this);
+    for (const name of ["start", "write", "edit", "editAxis", "addAxis", "dropAxis", "show", "pickCell", "open"]) this[name] = this[name].bind(this);
   }
 
   // -- the form -------------------------------------------------------------------------------
   pick(scenario) {
     this.edit({ scenario });
+  }
+
+  /** A scenario of one's own: begins with the text of the one that was chosen. */
+  async write() {
+    const begin = this.scenario;
+    this.edit({ scenario: "" });
+    if (this.text !== null || !begin) return;
+    this.edit({ text: "" });
+    try {
+      const { yaml } = await api(`/scenarios/${begin}`);
+      if (this.text === "") this.edit({ text: yaml });
+    } catch (error) {
+      this.edit({ error: error.message });
+    }
   }
 
   edit(fields) {
@@ -63,7 +78,8 @@ export class Sweep extends Work {
   // -- the work -------------------------------------------------------------------------------
   start() {
     Object.assign(this, { cell: null, runs: null });
-    return this.begin("/sweeps", { scenario: this.scenario, grid: this.grid, seeds: this.seeds.replaceAll(" ", "") }, home);
+    const what = this.scenario ? { scenario: this.scenario } : { yaml: this.text ?? "" };
+    return this.begin("/sweeps", { ...what, grid: this.grid, seeds: this.seeds.replaceAll(" ", "") }, home);
   }
 
   /** The newest sweep of this server. */
@@ -73,7 +89,7 @@ export class Sweep extends Work {
       const [newest] = (await api("/sweeps")).sweeps;
       if (!newest || this.found) return;
       this.found = newest;
-      this.scenario = newest.scenario;
+      if (!newest.own) this.scenario = newest.scenario;
       this.axes = Object.entries(newest.keys).map(([key, values]) => ({ key, values: values.join(", ") }));
       this.seeds = newest.seeds_written;
       await this.follow(home);

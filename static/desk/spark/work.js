@@ -24,7 +24,7 @@ export class Work {
       this.found = await api(path, body);
       await this.follow(home);
     } catch (error) {
-      this.error = error.message;
+      this.error = error.line ? this.app.words.t("spark.line", { line: error.line, text: error.message }) : error.message;
     }
     this.app.set({});
   }

@@ -23,12 +23,13 @@ function form(view) {
   const { sweep, setup } = desk.spark;
   const { size } = sweep;
   const names = desk.lessons.all ?? [{ name: sweep.scenario }];
-  const shell = shellOf(sweep.scenario, sweep.grid, sweep.seeds.replaceAll(" ", ""));
+  const shell = shellOf(sweep.scenario || "scenario.yaml", sweep.grid, sweep.seeds.replaceAll(" ", ""));
   return h("section", { key: "form", class: "sweep-form", "aria-label": words.t("sweep.form") },
     h("datalist", { id: "sweep-keys" }, KEYS.map((key) => h("option", { key, value: key }))),
     h("div", { class: "sweep-first" },
-      h("label", { class: "field" }, h("span", {}, words.t("sweep.scenario")), h("select", { value: sweep.scenario, "data-sweep": "scenario", onchange: (event) => sweep.pick(event.target.value) }, names.map((one) => h("option", { key: one.name, value: one.name }, told(one.title, words) || one.name)))),
+      h("label", { class: "field" }, h("span", {}, words.t("sweep.scenario")), h("select", { value: sweep.scenario, "data-sweep": "scenario", onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write()) }, names.map((one) => h("option", { key: one.name, value: one.name }, told(one.title, words) || one.name)), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
       h("label", { class: "field" }, h("span", {}, words.t("sweep.seeds")), h("input", { value: sweep.seeds, maxlength: "100", "data-sweep": "seeds", oninput: (event) => sweep.edit({ seeds: event.target.value }) }))),
+    !sweep.scenario && h("label", { key: "text", class: "field sweep-text" }, h("span", {}, words.t("sweep.text")), h("textarea", { value: sweep.text ?? "", rows: "12", spellcheck: "false", "data-sweep": "text", oninput: (event) => sweep.edit({ text: event.target.value }) })),
     sweep.axes.map((one, index) => axis(view, one, index)),
     h("div", { class: "run-acts" },
       h("button", { type: "button", class: "main", "data-sweep": "start", disabled: sweep.running || !size.runs || setup?.installed === false, onclick: sweep.start }, words.t("sweep.start")),
