@@ -27,6 +27,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lab.analytics.outside import Outside
 from lab.analytics.tables import Tables
 
 if TYPE_CHECKING:
@@ -186,6 +187,11 @@ class History:
         before = f"lag(last) over (partition by {_TP}, process order by position) as before"
         return sends.selectExpr("*", before).where("offset < before").select(
             "run", "process", "topic", "partition", "t_us", "before", "offset")
+
+    @cached_property
+    def outside(self) -> Outside:
+        """Clients that the lab did not start: they have no operations, only what the brokers saw."""
+        return Outside(self.tables)
 
     @cached_property
     def counts(self) -> DataFrame:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from lab.analytics import answers
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.history import COUNTS, History
-from lab.analytics.outside import Outside
 from lab.analytics.tables import Tables
 from lab.analytics.words import EXPLAINED, Text
 
@@ -104,12 +103,12 @@ def outside(tables: Tables, history: History) -> DataFrame:
     Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. Where the
     journal is not complete, some messages were summed up.
     """
-    return Outside(tables).figures.orderBy("run")
+    return history.outside.figures.orderBy("run")
 
 
 def outside_lost(tables: Tables, history: History) -> DataFrame:
     """Acked batches of outside clients that the log of their partition's last leader does not hold."""
-    return Outside(tables).lost.select("run", "topic", "partition", "offset", "last").orderBy(
+    return history.outside.lost.select("run", "topic", "partition", "offset", "last").orderBy(
         "run", "topic", "partition", "offset")
 
 
