@@ -102,6 +102,9 @@ HISTORIES: dict[str, tuple[list[Row], dict[str, int]]] = {
         [sent("ok", 0, 2, 4), sent("ok", 0, 1, 1, "producer-b"), sent("ok", 2, 1, 3), sent("ok", 3, 2, 4),
          polled(b(1, 0), a(3, 2, 3))],
         {"acked": 6, "read": 4, "lost": 2, "lost_writes": 2, "inconsistent": 2, "nonmonotonic_send": 1}),
+    "the same offset once more does not go down": (
+        [sent("ok", 0, 1, 4), sent("ok", 1, 1, 4), polled(a(4, 1))],
+        {"acked": 2, "read": 1, "lost": 1, "lost_writes": 1, "inconsistent": 1}),
     "a producer that was started again goes on where it was": (
         [sent("ok", 0, 1, 4), sent("ok", 0, 1, 2, "producer-a~2"), polled([2, "producer-a~2", 0, 1], a(4, 0))],
         {"acked": 2, "read": 2, "nonmonotonic_send": 1}),
