@@ -167,11 +167,14 @@ class Accumulator:
         return batch
 
     def put_back(self, batch: Batch, retry_at_us: int) -> None:
-        """A batch is to be sent again: in front, but behind earlier sequences that wait as well."""
-        queue = batch.queue
+        """A batch is to be sent again."""
         batch.attempts += 1
         batch.retry_at_us = retry_at_us
-        at = 0
+        self.insert(batch)
+
+    def insert(self, batch: Batch) -> None:
+        """In front, but behind earlier sequences that wait as well."""
+        queue, at = batch.queue, 0
         if batch.sequence != NO_SEQUENCE:
             while at < len(queue.batches) and NO_SEQUENCE != queue.batches[at].sequence < batch.sequence:
                 at += 1

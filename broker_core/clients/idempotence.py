@@ -83,7 +83,7 @@ class Idempotence:
                 self.bump_requested[queue] = None
             return True
         if error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            is_next = batch.sequence == _add(queue.last_acked_sequence, 1)
+            is_next = batch.sequence == add(queue.last_acked_sequence, 1)
             after_unresolved = queue.unresolved is not None and batch.sequence == queue.unresolved
             if (queue.unresolved is None and is_next and not batch.sequence_reset) or after_unresolved:
                 self.bump_requested[queue] = None
@@ -96,7 +96,7 @@ class Idempotence:
         if batch.sequence == NO_SEQUENCE or (batch.producer_id, batch.producer_epoch) != (self.producer_id, self.epoch):
             return
         if unknown:
-            behind = _add(batch.sequence, batch.count)
+            behind = add(batch.sequence, batch.count)
             queue.unresolved = behind if queue.unresolved is None else max(queue.unresolved, behind)
             self.unresolved[queue] = None
             return
@@ -110,7 +110,7 @@ class Idempotence:
         """Resolve what is settled and take the new epoch that was asked for; True: a new id is needed."""
         for queue in list(self.unresolved):
             if not queue.in_flight and not _has_numbered(queue):
-                if queue.unresolved != _add(queue.last_acked_sequence, 1):
+                if queue.unresolved != add(queue.last_acked_sequence, 1):
                     self.bump_requested[queue] = None
                 queue.unresolved = None
                 del self.unresolved[queue]
@@ -134,7 +134,7 @@ class Idempotence:
                 batch.producer_id, batch.producer_epoch = self.producer_id, self.epoch
                 batch.sequence = sequence
                 batch.sequence_reset = True
-                sequence = _add(sequence, batch.count)
+                sequence = add(sequence, batch.count)
         queue.next_sequence = sequence
         queue.last_acked_sequence = -1
         queue.unresolved = None
@@ -150,6 +150,6 @@ def _by_sequence(batch: Batch) -> int:
     return batch.sequence
 
 
-def _add(sequence: int, count: int) -> int:
+def add(sequence: int, count: int) -> int:
     """Sequences wrap from 2^31 - 1 to 0."""
     return (sequence + count) & MAX_SEQUENCE

@@ -23,7 +23,7 @@ from broker_core.clients import history
 from broker_core.clients.accumulator import BATCH_OVERHEAD, NO_SEQUENCE, Accumulator, Batch, PartitionQueue
 from broker_core.clients.backoff import backoff_us
 from broker_core.clients.connections import Connections, error_of
-from broker_core.clients.idempotence import Idempotence
+from broker_core.clients.idempotence import Idempotence, add
 from broker_core.clients.metadata import Metadata, node_name
 from broker_core.clients.settings import ProducerSettings
 from broker_core.kernel import events
@@ -257,7 +257,7 @@ class Sender:
         batch.uncertain = batch.uncertain or code in UNKNOWN_FATE
         if batch.done:
             return
-        if error == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1 and batch.sequence == NO_SEQUENCE:
+        if error == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
             return
         now = self.node.now_us()
@@ -282,10 +282,11 @@ class Sender:
         return backoff_us(batch.attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms, random)
 
     def _split(self, batch: Batch) -> None:
-        """MESSAGE_TOO_LARGE: two halves instead (KIP-126)."""
+        """MESSAGE_TOO_LARGE: two halves instead (KIP-126); of an idempotent producer they share its sequences."""
         queue, half = batch.queue, batch.count // 2
         self.accumulator.release(batch)
-        history.settled(self.node, "fail", batch, self.settings.acks, error="split")
+        kind = "info" if batch.uncertain else "fail"
+        history.settled(self.node, kind, batch, self.settings.acks, error="split")
         numbers = [n for first, count in batch.numbers for n in range(first, first + count)]
         parts: list[Batch] = []
         for start, end in ((half, batch.count), (0, half)):
@@ -295,10 +296,12 @@ class Sender:
             part.numbers = [[number, 1] for number in numbers[start:end]]
             part.texts = batch.texts[start:end]
             part.closed = True
+            if batch.sequence != NO_SEQUENCE:
+                part.producer_id, part.producer_epoch = batch.producer_id, batch.producer_epoch
+                part.sequence, part.sequence_reset = add(batch.sequence, start), batch.sequence_reset
             self.accumulator.used += part.memory
-            queue.batches.appendleft(part)
+            self.accumulator.insert(part)
             parts.insert(0, part)
-        self.accumulator.waiting[queue] = None
         self.owner.batch_split(batch, parts)
         self.wake()
 

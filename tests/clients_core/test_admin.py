@@ -27,6 +27,12 @@ class Lab:
     def run(self, seconds: float) -> None:
         self.world.run_until(self.world.now_us + int(seconds * S))
 
+    def run_until_sent(self, count: int) -> None:
+        """Until a batch of so many records by hand, acks=all, is on its way to its leader."""
+        queue = self.admin.producers["all"].accumulator.queue("orders", 0)
+        while count not in [batch.count for batch in queue.in_flight]:
+            self.run(0.0005)
+
     def do(self, **command: Any) -> int:
         """The number under which the admin client will tell how it went."""
         item = Command(command)
@@ -50,19 +56,34 @@ class Lab:
 
 
 # -- a batch that is too large --------------------------------------------------------------
+@pytest.mark.parametrize("acks", ["1", "all"])
 @pytest.mark.parametrize("sizes", [(150, 150), (150, 150, 150), (40, 150, 40, 150, 150)])
-def test_records_of_a_batch_that_is_split_are_answered_with_their_own_offsets(sizes: tuple[int, ...]) -> None:
+def test_records_of_a_batch_that_is_split_are_answered_with_their_own_offsets(sizes: tuple[int, ...], acks: str) -> None:
     lab = Lab()
-    numbers = [lab.produce(size) for size in sizes]  # all wait for metadata, then leave together
+    numbers = [lab.produce(size, acks) for size in sizes]  # all wait for metadata, then leave together
     lab.run(3)
     assert "split" in [row.get("error") for row in lab.world.operations.rows]
     assert [lab.told(number) for number in numbers] == [("ok", "", offset) for offset in range(len(sizes))]
     assert not lab.admin.by_hand and not lab.admin.blocked
 
 
-def test_the_record_that_is_too_large_alone_is_refused_and_the_others_are_written() -> None:
+def test_the_halves_of_a_numbered_batch_go_before_what_was_sent_behind_it() -> None:
     lab = Lab()
-    numbers = [lab.produce(size) for size in (150, 400, 150)]
+    first = [lab.produce(10, "all")]  # a leader that has not heard of a producer takes any first sequence
+    lab.run(1)
+    first += [lab.produce(size, "all") for size in (10, 10, 10, 10, 10, 150, 150, 150)]  # five leave, three gather
+    lab.run_until_sent(3)
+    behind = [lab.produce(50, "all") for _ in range(4)]
+    lab.run(3)
+    assert [lab.told(number) for number in [*first, *behind]] == [("ok", "", offset) for offset in range(13)]
+    said = [row[5].get("error") for row in lab.world.journal.tail if row[3] == "client_error"]
+    assert "OUT_OF_ORDER_SEQUENCE_NUMBER" in said
+
+
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_the_record_that_is_too_large_alone_is_refused_and_the_others_are_written(acks: str) -> None:
+    lab = Lab()
+    numbers = [lab.produce(size, acks) for size in (150, 400, 150)]
     lab.run(3)
     assert [lab.told(number)[:2] for number in numbers] == [("ok", ""), ("fail", "MESSAGE_TOO_LARGE"), ("ok", "")]
     assert [lab.told(number)[2] for number in numbers] == [0, -1, 1]
