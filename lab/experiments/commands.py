@@ -130,10 +130,14 @@ def _figures(counts: Counts) -> str:
 
 
 def _place(place: dict[str, Any]) -> str:
+    where = f"in {place['topic']}-{place['partition']}"
+    if "last_read" in place:
+        return f"{place['reader']} {where} from {place['last_read']} to {place['offset']} ({place['test']})"
+    if "last_acked" in place:
+        return f"{place['process']} {where} from {place['last_acked']} to {place['offset']}"
     value = f"{place['producer']}:{place['number']}" if "producer" in place else repr(place["text"])
-    where = f"{place['topic']}-{place['partition']}"
     offset = f" offset {place['offset']}" if place["offset"] >= 0 else ""
-    return f"{value} in {where}{offset}" + (f" ({place['test']})" if "test" in place else "")
+    return f"{value} {where}{offset}" + (f" ({place['test']})" if "test" in place else "")
 
 
 def _print_verdict(verdict: Verdict) -> None:
