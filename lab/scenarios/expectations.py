@@ -2,7 +2,8 @@
 
 | key | figure |
 |---|---|
-| `receipt.lost`, `receipt.producers.NAME.acked` | of the durability receipt |
+| `receipt.lost`, `receipt.stale`, ... | each number that the durability receipt tells (`lab.checkers.receipt`) |
+| `receipt.producers.NAME.acked` | of one producer |
 | `leader_of.orders-0`, `isr_of.orders-0`, `controller_epoch`, ... | the subjects of conditions, when the load ends |
 | `settled.isr_of.orders-0` | the same after everything has been healed |
 | `unavailability.orders-0` | longest time under load in which nothing was acknowledged there: `"<= 4s"` |
@@ -18,14 +19,15 @@ from typing import Any
 
 from broker_core.kernel.events import REGISTRY
 from lab.checkers.invariants import described
+from lab.checkers.receipt import Receipt
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import RunSpec
 from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target, comparison, split_ok
 from lab.scenarios.times import duration_us
 
-RECEIPT = ("acked", "read", "lost", "duplicated", "reordered")
-RECEIPT_MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstance(figure, int))
+PRODUCER = ("acked", "read", "lost", "duplicated", "reordered", "unseen")
 SETTLED = "settled."
 KINDS = ("receipt", "events", "unavailability", "invariants", "settled", *SUBJECTS)
 _EVENT = re.compile(r"^([a-z_]+)(?:\[(.*)\])?$")
@@ -90,11 +92,11 @@ def event_filter(text: str, place: Place = ()) -> tuple[str, dict[str, str]]:
 def _check_receipt(rest: str, key: str, place: Place, spec: RunSpec) -> None:
     parts = rest.split(".")
     if len(parts) == 1:
-        checks.choice(parts[0], place, (*RECEIPT, *RECEIPT_MORE))
+        checks.choice(parts[0], place, RECEIPT)
     elif len(parts) == 3 and parts[0] == "producers":
         started = [client.name for client in spec.clients if client.kind == "producer"]
         checks.choice(parts[1], place, [*started, "operator"])
-        checks.choice(parts[2], place, RECEIPT)
+        checks.choice(parts[2], place, PRODUCER)
     else:
         raise SpecError(place, f"{key!r}: expected receipt.<figure> or receipt.producers.NAME.<figure>")
 

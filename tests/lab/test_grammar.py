@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lab.checkers.receipt import STEPS, Receipt
+from lab.experiments.findings import Findings
 from lab.scenarios import grammar
 from lab.scenarios.conditions import comparison
 from lab.scenarios.grammar import ScenarioError, parse
@@ -76,6 +78,28 @@ def test_what_is_wrong_is_told_with_file_line_and_key(old: str, new: str, messag
     with pytest.raises(ScenarioError) as error:
         parse(GOOD.replace(old, new, 1), "demo.yaml")
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("figure", [name for name, one in Receipt().to_dict().items() if isinstance(one, int)])
+def test_a_run_can_be_judged_by_each_number_of_the_receipt(figure: str) -> None:
+    key = f"receipt.{figure}"
+    scenario = parse(GOOD.replace("receipt.lost:", f"{key}:"), "demo.yaml")
+    found = Findings()
+    assert not scenario.expect[key].holds(found.value(key)) and found.value(key) == 0
+    if figure in (*STEPS, "stale"):
+        found.receipt.steps["poll_skip" if figure == "stale" else figure] = 1
+    else:
+        setattr(found.receipt.total if figure in found.receipt.total.to_dict() else found.receipt, figure, 1)
+    assert scenario.expect[key].holds(found.value(key))
+
+
+@pytest.mark.parametrize("key", ["receipt.producers", "receipt.places", "receipt.steps", "receipt.Lost", "receipt."])
+def test_what_is_no_number_of_the_receipt_is_refused_with_those_that_are(key: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        parse(GOOD.replace("receipt.lost:", f"{key}:"), "demo.yaml")
+    assert all(name in error.value.reason for name in ("unseen", "stale", "int_poll_skip", "nonmonotonic_send"))
+    with pytest.raises(ScenarioError, match=r"producer-a\.stale: 'stale': expected one of acked, .*, unseen"):
+        parse(GOOD.replace("producer-a.acked", "producer-a.stale"), "demo.yaml")
 
 
 ODD = ["", "- a\n", "12", "steps: 5", "cluster: [1]", "a: &a [*a]", "!!python/object:os.system x", "[" * 5000]
