@@ -47,7 +47,8 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     cluster = spec.cluster
     world = World(spec.seed, spec.epoch_ms, spec.record_level, int(cluster.link_delay_ms * 1000))
     protections = Protections(**cluster.protections)
-    world.operator = LabOperator(spec, protections)
+    operator = world.operator = LabOperator(spec, protections)
+    operator.past.watch(world)
     world.add_node(ZOOKEEPER, storage_factory(ZOOKEEPER), partial(make_zookeeper, cluster.preset))
     for broker in cluster.brokers:
         factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=protections)

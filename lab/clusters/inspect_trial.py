@@ -2,13 +2,13 @@
 
 A branch that begins with a setting which Kafka refuses would begin with a mistake, so the page asks first. The rules
 are those that the command itself meets (`broker_core.metadata.configs`, `broker_core.clients.settings`). A branch
-may begin in the past: with `seq` a client has the settings that it had behind that event, which may differ from
-those of now (`enable.idempotence` taken away since, and acks=1 fits).
+may begin in the past: with `seq` each setting is judged beside those that stood behind that event. They may differ
+from those of now: `enable.idempotence` taken away since, and acks=1 fits; a topic that was created later.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -16,8 +16,10 @@ from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
+from broker_core.metadata.znodes import DEFAULT_ENTITY
 from lab.clusters import checks, inspect_config
 from lab.clusters.checks import SpecError
+from lab.clusters.operator import LabOperator
 from lab.clusters.spec import changed_client
 from lab.clusters.vocabulary import check_command
 
@@ -35,34 +37,47 @@ def trial(world: World, name: str) -> dict[str, Any]:
         if command["do"] == "set_client":
             changed_client(inspect_config.client_as_of(world, command["name"], seq), command["set"], ("set",))
         elif "topic" in command:
-            _topic(world, command["topic"], command["set"])
+            _topic(world, command["topic"], command["set"], seq)
         else:
-            _broker(world, str(command["broker"]), command["set"])
+            _broker(world, command["broker"], command["set"], seq)
     except orjson.JSONDecodeError as error:
         raise CommandError(f"not JSON: {error}", "name") from None
     except SpecError as error:
         raise CommandError(error.reason, checks.shown(error.place)) from None
     except ConfigError as error:
-        raise CommandError(str(error), f"set.{error.name}" if error.name else "set") from None
+        raise CommandError(str(error), f"set.{error.name}" if error.name in command["set"] else "set") from None
     return {"command": command}
 
 
-def _topic(world: World, topic: str, given: dict[str, str | None]) -> None:
-    """With the settings that the topic has already: some of them must fit one another."""
-    try:
-        after = {**inspect_config.overrides(world, topic), **given}
-    except CommandError as error:
-        raise CommandError(error.reason, "topic") from None
-    kept = {key: value for key, value in after.items() if value is not None}
-    check_topic_overrides(kept, inspect_config.running(world, None))
+def _topic(world: World, topic: str, given: dict[str, str | None], seq: int) -> None:
+    """With the settings that the topic had already: some of them must fit one another."""
+    operator = cast(LabOperator, world.operator)
+    if not operator.past.has_topic(topic, seq):
+        raise CommandError(f"there is no topic {topic}", "topic")
+    kept = _altered(operator.past.overrides("topics", topic, seq), given)
+    broker = operator.spec.cluster.brokers[0].id  # any of them may answer
+    check_topic_overrides(kept, _config(operator, broker, seq, operator.past.overrides("brokers", str(broker), seq)))
 
 
-def _broker(world: World, which: str, given: dict[str, str | None]) -> None:
-    """With what this broker was started with; those of another one when it does not run just now."""
-    try:
-        config = inspect_config.running(world, which)
-    except CommandError:
-        config = inspect_config.running(world, None)
-    probe = BrokerConfig(config.static(), config.era)
-    for key, value in given.items():
-        probe.set_dynamic(key, value)
+def _broker(world: World, broker: int, given: dict[str, str | None], seq: int) -> None:
+    """With what this broker was started with, and what had been changed by then."""
+    operator = cast(LabOperator, world.operator)
+    known = [one.id for one in operator.spec.cluster.brokers]
+    if broker not in known:
+        raise CommandError(f"there is no broker {broker}, expected one of {', '.join(map(str, known))}", "broker")
+    _config(operator, broker, seq, _altered(operator.past.overrides("brokers", str(broker), seq), given))
+
+
+def _altered(before: dict[str, str], given: dict[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in {**before, **given}.items() if value is not None}
+
+
+def _config(operator: LabOperator, broker: int, seq: int, own: dict[str, str]) -> BrokerConfig:
+    """A broker with dynamic settings of its own and with those of all brokers; raises ConfigError."""
+    cluster = operator.spec.cluster
+    found = BrokerConfig(next(cluster.broker_settings(one) for one in cluster.brokers if one.id == broker))
+    for key, value in operator.past.overrides("brokers", DEFAULT_ENTITY, seq).items():
+        found.set_dynamic(key, value, all_brokers=True)
+    for key, value in own.items():
+        found.set_dynamic(key, value)
+    return found

@@ -19,6 +19,7 @@ from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
+from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
 from lab.clusters.vocabulary import TARGETS, check_command
@@ -35,6 +36,7 @@ class LabOperator(FaultCommands):
         self.protections = protections  # the one object that all brokers consult
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
         self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
+        self.past = Past()
 
     def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Carry out; what it returns is part of the answer. Raises CommandError."""

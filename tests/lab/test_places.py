@@ -9,6 +9,7 @@ import pytest
 from tests.lab.test_operator import SPEC, Lab
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.world import World
 from lab.clusters.checks import SpecError, shown
 from lab.clusters.inspect_trial import trial
 from lab.clusters.spec import run_from_dict
@@ -175,3 +176,59 @@ def test_a_trial_is_about_the_settings_of_its_moment() -> None:
     assert tried(seq=before).startswith("name: there is no client producer-a")
     assert tried(seq="x").startswith("seq: expected a whole number")
     assert lab.do(do="set_client", name="producer-a", set={"acks": "1"})["ok"]
+
+
+def _said(world: World, **command: Any) -> str:
+    try:
+        trial(world, orjson.dumps({"do": "alter_config", **command}).decode())
+    except CommandError as error:
+        return f"{error.place}: {error.reason}"
+    return ""
+
+
+def test_a_trial_of_a_topics_setting_is_about_its_moment_too() -> None:
+    lab = Lab(run_from_dict(SPEC))
+    lab.run(1)
+    before = lab.world.seq
+    lab.do(do="create_topic", topic="orders", configs={"max.compaction.lag.ms": "1000"})
+    lab.run(1)
+    short = lab.world.seq
+    lab.do(do="alter_config", topic="orders", set={"max.compaction.lag.ms": "100000"})
+    lab.run(1)
+    long = lab.world.seq
+    lab.do(do="delete_topic", topic="orders")
+    lab.run(5)
+    gone = lab.world.seq
+    lab.do(do="create_topic", topic="orders")
+    lab.run(1)
+
+    def tried(**at: int) -> str:
+        return _said(lab.world, topic="orders", set={"min.compaction.lag.ms": "50000"}, **at)
+
+    assert tried(seq=before) == tried(seq=gone) == "topic: there is no topic orders"
+    assert tried(seq=short).startswith("set.min.compaction.lag.ms: conflict topic config")
+    assert tried(seq=long) == tried() == ""
+    assert _said(lab.world, topic="orders", set={"min.compaction.lag.ms": "5", "max.compaction.lag.ms": None}, seq=short) == ""
+    assert _said(lab.world, topic="orders", set={"max.compaction.lag.ms": "7"}, seq=long) == ""
+
+
+def test_a_trial_of_a_brokers_setting_is_about_its_moment_too() -> None:
+    lab = Lab(run_from_dict(SPEC))
+    lab.do(do="create_topic", topic="orders")
+    lab.run(1)
+    before = lab.world.seq
+    lab.do(do="alter_config", broker=2, set={"log.cleaner.dedupe.buffer.size": "2000000"})
+    lab.run(1)
+    short = lab.world.seq
+    lab.do(do="alter_config", broker=2, set={"log.cleaner.dedupe.buffer.size": "20000000"})
+    lab.run(1)
+    lab.do(do="power_loss", broker=2)
+    lab.run(1)
+
+    def tried(**more: int) -> str:
+        return _said(lab.world, **{"broker": 2, **more}, set={"log.cleaner.threads": "2"})
+
+    assert tried(seq=before) == tried() == tried(seq=short, broker=1) == "", "also of one that does not run now"
+    assert tried(seq=short) == "set: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+    assert tried(broker=9) == "broker: there is no broker 9, expected one of 1, 2, 3"
+    assert _said(lab.world, broker=2, set={"log.dirs": "x"}, seq=before).startswith("set.log.dirs: Cannot update")
