@@ -1,7 +1,8 @@
 """The state of a lab as viewers get it first; from then on the browser keeps it up to date by events.
 
 Leaders, ISRs and registrations are what stands in the coordination tree (the truth of the cluster, not
-what a single broker believes); log ends and high watermarks are those of each broker's own replica.
+what a single broker believes); log ends and high watermarks are those of each broker's own replica, of a broker that
+does not run those on its disks.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import json
 from dataclasses import fields
 from typing import Any
 
-from broker_core.kernel.node import Node
+from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
 from broker_core.metadata import znodes
 from broker_core.zookeeper.server import ZooKeeperServer
 from lab.clusters import presets
 from lab.clusters.spec import RunSpec
+from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
 from lab.faults.disks import rules
 
@@ -135,7 +137,7 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         "cluster": _cluster(world, spec),
         "time": {"t_us": world.now_us, "speed": 1.0, "paused": False, "epoch_ms": world.epoch_ms},
         "brokers": _brokers(world, spec),
-        "topics": _topics(world),
+        "topics": _topics(world, spec),
         "groups": _groups(world),
         "clients": _clients(world),
         "connections": _connections(world),
@@ -175,19 +177,28 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _topics(world: World) -> dict[str, Any]:
-    nodes = tree(world)
+def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for topic, partitions in topics(world).items():
-        config = nodes.get(znodes.config_path("topics", topic))
-        configs = znodes.decode_config(config.data) if config is not None and config.data else {}
-        found[topic] = {"internal": topic.startswith("__"), "configs": configs, "partitions": {}}
+    there = topics(world)
+    configs = {topic: _configs(world, topic) for topic in there}
+    logs = _logs(world) | _stopped(world, spec, configs)
+    for topic, partitions in there.items():
+        found[topic] = {"internal": topic.startswith("__"), "configs": configs[topic], "partitions": {}}
         for number, state in partitions.items():
-            logs = {str(broker): marks for broker, marks in log_marks(world, topic, number).items()}
-            min_isr = _min_isr(world, state, configs)
-            found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": logs}
-    add_tails(found, _logs(world))
+            marks = {str(broker): one for broker, one in log_marks(world, topic, number).items()}
+            for broker, _ in brokers(world):
+                on_disk = logs.get((topic, number, str(broker)))
+                if isinstance(on_disk, DiskLog):
+                    marks[str(broker)] = {"leo": on_disk.leo, "hw": on_disk.hw, "start": on_disk.start}
+            min_isr = _min_isr(world, state, configs[topic])
+            found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": marks}
+    add_tails(found, logs)
     return found
+
+
+def _configs(world: World, topic: str) -> dict[str, str]:
+    config = tree(world).get(znodes.config_path("topics", topic))
+    return znodes.decode_config(config.data) if config is not None and config.data else {}
 
 
 def _logs(world: World) -> dict[tuple[str, int, str], Any]:
@@ -195,6 +206,19 @@ def _logs(world: World) -> dict[tuple[str, int, str], Any]:
         (topic, partition, str(broker)): replica.log
         for broker, node in brokers(world) for (topic, partition), replica in partitions_of(node).items()
     }  # fmt: skip
+
+
+def _stopped(world: World, spec: RunSpec, configs: dict[str, dict[str, str]]) -> dict[tuple[str, int, str], Any]:
+    """Logs of the brokers that do not run, as their disks hold them."""
+    compacted = [topic for topic, given in configs.items() if "compact" in given.get("cleanup.policy", "")]
+    found: dict[tuple[str, int, str], Any] = {}
+    described = {broker.id: broker for broker in spec.cluster.brokers}
+    for broker, node in brokers(world):
+        if node.state == STOPPED and broker in described:
+            directories = log_dirs(spec.cluster.broker_settings(described[broker]))
+            for (topic, number), log in stopped_logs(node, directories, compacted).items():
+                found[topic, number, str(broker)] = log
+    return found
 
 
 def _min_isr(world: World, state: dict[str, Any], configs: dict[str, str]) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from broker_core.log.partition_log import PartitionLog
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import HEADER_SIZE, iterate_batches, read_header
+from lab.clusters.stopped import DiskLog
 
 BATCHES = 9
 REPLICAS = 60
@@ -20,8 +21,8 @@ SMALL_BYTES = 64 * 1024
 Line = list[int]
 
 
-def add_tails(topics: dict[str, Any], logs: dict[tuple[str, int, str], PartitionLog]) -> None:
-    """Into the marks of a snapshot's topics; `logs`: those of the running brokers by (topic, partition, broker)."""
+def add_tails(topics: dict[str, Any], logs: dict[tuple[str, int, str], PartitionLog | DiskLog]) -> None:
+    """Into the marks of a snapshot's topics; `logs`: those of the brokers by (topic, partition, broker)."""
     left = REPLICAS
     for topic, found in topics.items():
         if found["internal"]:
@@ -33,8 +34,10 @@ def add_tails(topics: dict[str, Any], logs: dict[tuple[str, int, str], Partition
                     left -= 1
 
 
-def tail_of(log: PartitionLog) -> list[Line]:
+def tail_of(log: PartitionLog | DiskLog) -> list[Line]:
     """The last batches of the active segment, as far as their places are remembered."""
+    if isinstance(log, DiskLog):
+        return [_line(header) for header in log.headers[-BATCHES:]]
     segment = log.segments[-1]
     ends = segment.tail.ends
     try:

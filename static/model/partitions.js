@@ -40,9 +40,29 @@ function changeIsr(draft, params) {
   if (params.leader_epoch !== undefined) found.leader_epoch = Math.max(found.leader_epoch, params.leader_epoch);
 }
 
+/**
+ * The log ends at `leo`: nothing behind it is there, nor committed. The high watermark stays what it was otherwise: a
+ * process that starts reads it from its checkpoint, and neither a leader nor a follower begins with another one.
+ */
+function endAt(log, leo, start = log.start) {
+  Object.assign(log, { leo, start, hw: Math.max(start, Math.min(log.hw, leo)) });
+  if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
+}
+
 function setEnd(draft, params, { node }) {
   const log = logOf(draft, params, node);
-  if (log && params.leo !== undefined) log.leo = params.leo;
+  if (log && params.leo !== undefined) endAt(log, params.leo);
+}
+
+/**
+ * The batches of an append. A follower that catches up takes several of the leader's at once, and the event names the
+ * checksum of the last one alone: those that the leader is known to have there are told one by one.
+ */
+function batchesOf({ leader, logs }, { base_offset: base, last_offset: last, crc = null, bytes = 0 }, node) {
+  const theirs = brokerOf(node) === String(leader) ? [] : logs[leader]?.tail ?? [];
+  const inside = theirs.filter(([from, to]) => from >= base && to <= last);
+  const end = inside[inside.length - 1];
+  return crc !== null && end?.[1] === last && end[2] === crc ? inside : [[base, last, crc, bytes]];
 }
 
 function configure(draft, { resource, name, key, value }) {
@@ -99,16 +119,14 @@ export const partitions = {
   truncated(draft, params, { node }) {
     const log = logOf(draft, params, node);
     if (!log) return;
-    log.leo = params.after;
-    log.hw = Math.min(log.hw, params.after);
-    if (log.tail) log.tail = log.tail.filter(([, last]) => last < params.after);
+    endAt(log, params.after, Math.min(log.start, params.after));
   },
   log_appended(draft, params, { node }) {
     const log = logOf(draft, params, node);
     if (!log) return;
     log.leo = params.last_offset + 1;
-    const batch = [params.base_offset, params.last_offset, params.crc ?? null, params.bytes ?? 0];
-    log.tail = [...(log.tail ?? []).slice(1 - TAIL), batch];
+    const batches = batchesOf(partitionOf(draft, params), params, node);
+    log.tail = [...(log.tail ?? []), ...batches].slice(-TAIL);
   },
   high_watermark(draft, params, { node }) {
     const log = logOf(draft, params, node);
@@ -116,14 +134,11 @@ export const partitions = {
   },
   log_loaded(draft, params, { node }) {
     const log = logOf(draft, params, node);
-    if (log) Object.assign(log, { leo: params.end, start: params.start, hw: Math.min(log.hw, params.end) });
+    if (log) endAt(log, params.end, params.start);
   },
   log_recovered(draft, params, { node }) {
     const log = logOf(draft, params, node);
-    if (!log) return;
-    log.leo = params.end ?? log.leo;
-    log.hw = Math.min(log.hw, log.leo);
-    if (log.tail) log.tail = log.tail.filter(([, last]) => last < log.leo);
+    if (log) endAt(log, params.end ?? log.leo);
   },
   // Not an event of the journal: while events are summed up, the ends and marks of all replicas that moved.
   marks(draft, params) {

@@ -150,3 +150,27 @@ test("a batch that another replica has and the leader has not is not on the lead
   const wider = reduce(elected, [event("log_appended", "broker-2", { topic: "orders", partition: 0, base_offset: 1, last_offset: 4, bytes: 99, crc: 12 })]);
   assert.deepEqual(absent(wider), [[1, false], [1, true], [0, false]]);
 });
+
+test("a broker that starts again has the high watermark that it has read, and no batch behind its end", () => {
+  const log = { leo: 9, hw: 7, start: 2, tail: [[5, 6, 1, 80], [7, 8, 2, 80]] };
+  const stopped = reduce(cluster, [snapshotEvent(9, 9, { ...cluster, topics: { orders: { ...cluster.topics.orders, partitions: { 0: { ...orders(cluster), logs: { 3: log } } } } } })]);
+  const at = (...events) => orders(reduce(freeze(stopped), events)).logs[3];
+  const where = { topic: "orders", partition: 0 };
+  assert.deepEqual(at(event("log_loaded", "broker-3", { ...where, start: 2, end: 9, clean: true })), log);
+  assert.deepEqual(at(event("log_loaded", "broker-3", { ...where, start: 2, end: 7, clean: false })), { leo: 7, hw: 7, start: 2, tail: [[5, 6, 1, 80]] });
+  assert.deepEqual(at(event("log_loaded", "broker-3", { ...where, start: 8, end: 8, clean: false })), { leo: 8, hw: 8, start: 8, tail: [[5, 6, 1, 80]] });
+  for (const code of ["became_leader", "became_follower"]) {
+    assert.deepEqual(at(event(code, "broker-3", { ...where, leo: 9, leader_epoch: 4 })), log);
+    assert.equal(at(event(code, "broker-3", { ...where, leo: 5, leader_epoch: 4 })).hw, 5);
+  }
+});
+
+test("what a follower takes of its leader at once are the leader's batches, and none of them is missing there", () => {
+  const append = (id, base, last, crc) => event("log_appended", `broker-${id}`, { topic: "orders", partition: 0, base_offset: base, last_offset: last, bytes: 71, crc });
+  const written = [append(1, 0, 0, 10), append(1, 1, 2, 11), append(1, 3, 3, 12)];
+  const state = reduce(cluster, [...written, append(2, 0, 3, 12)]);
+  assert.deepEqual(orders(state).logs[2].tail, orders(state).logs[1].tail);
+  assert.deepEqual(ledger(orders(state)).map(({ base, absent, differs }) => [base, absent, differs]), [[3, false, false], [1, false, false], [0, false, false]]);
+  const other = reduce(cluster, [...written, append(2, 0, 3, 99)]);
+  assert.deepEqual(orders(other).logs[2].tail, [[0, 3, 99, 71]]);
+});

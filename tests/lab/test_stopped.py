@@ -1,0 +1,200 @@
+"""Snapshots of stopped brokers, and that the page's reducers come to the same logs as the snapshots."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.journal import Row
+from broker_core.kernel.world import World
+from lab.clusters.build import build_world
+from lab.clusters.observe import log_marks, observe
+from lab.clusters.spec import RunSpec, run_from_dict
+
+S = 1_000_000
+REDUCE_JS = Path(__file__).parents[2] / "static" / "model" / "reduce.js"
+SCRIPT = """
+import { readFileSync } from "node:fs";
+const { eventOf, reduce } = await import(process.argv[1]);
+const { state, rows } = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(reduce(state, rows.map((row) => eventOf(row, 0))).topics));
+"""
+SPEC: dict[str, Any] = {
+    "cluster": {"brokers": [{"id": 1}, {"id": 2}, {"id": 3}], "preset": "teaching"},
+    "seed": 7,
+    "clients": [{"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 100, "settings": {"acks": "all"}}],
+}
+
+
+class Lab:
+    """A cluster with a topic and a producer, and what its journal says from a moment on."""
+
+    def __init__(self, **configs: str) -> None:
+        self.spec: RunSpec = run_from_dict(SPEC)
+        self.world: World = build_world(self.spec)
+        self.rows: list[list[Any]] = []
+        self.world.journal.watchers.append(self._heard)
+        self.run(1)
+        self.do(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs=configs)
+        self.do(do="start_client", name="producer-a")
+        self.run(3)
+
+    def _heard(self, row: Row) -> None:
+        seq, t, node, code, cause, params = row
+        self.rows.append([seq, t, code, node, cause, params])
+
+    def run(self, seconds: float) -> None:
+        self.world.run_until(self.world.now_us + int(seconds * S))
+
+    def do(self, **command: Any) -> None:
+        item = Command(command)
+        self.world.inject(item)
+        self.world.run_due()
+        assert item.result and item.result["ok"], item.result
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(json.dumps(observe(self.world, self.spec)))
+        return found
+
+
+    def reduced(self, node: str, state: dict[str, Any]) -> dict[str, Any]:
+        """The topics of `state` after what has happened since, as the page has them."""
+        given = json.dumps({"state": state, "rows": self.rows})
+        call = [node, "--input-type=module", "-e", SCRIPT, REDUCE_JS.as_uri()]
+        done = subprocess.run(call, input=given, capture_output=True, text=True, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def loaded(self) -> list[tuple[int, int]]:
+        """(end, start) of each time that the topic's log was loaded."""
+        found = [row[5] for row in self.rows if row[2] == "log_loaded" and row[5]["topic"] == "orders"]
+        return [(one["end"], one["start"]) for one in found]
+
+    def settle(self) -> None:
+        """Nobody writes any more, and the high watermarks are on the disks."""
+        self.do(do="stop_client", name="producer-a")
+        self.run(7)
+
+
+def logs(topics: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """(partition, broker) -> log end, high watermark, start."""
+    return {
+        (number, broker): (log["leo"], log["hw"], log["start"])
+        for number, partition in topics["orders"]["partitions"].items() for broker, log in partition["logs"].items()
+    }  # fmt: skip
+
+
+def batches(topics: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    """(partition, broker) -> the last batches."""
+    return {
+        (number, broker): log["tail"][-5:]
+        for number, partition in topics["orders"]["partitions"].items() for broker, log in partition["logs"].items()
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_stopped_broker_keeps_its_logs_in_the_snapshot(how: str) -> None:
+    lab = Lab()
+    lab.settle()
+    before = lab.state()["topics"]
+    lab.do(do=how, broker=2)
+    lab.run(5)
+    state = lab.state()
+    assert state["brokers"]["2"]["state"] == "stopped"
+    assert logs(state["topics"]) == logs(before) and batches(state["topics"]) == batches(before)
+    assert logs(before)["0", "2"][0] > 10 and logs(before)["0", "2"][0] == logs(before)["0", "2"][1]
+    assert set(log_marks(lab.world, "orders", 0)) == {1, 3}  # who asks for running replicas gets those alone
+
+
+def test_of_a_crash_under_load_the_snapshot_tells_what_the_next_start_reads() -> None:
+    lab = Lab()
+    lab.do(do="kill", broker=2)
+    end, mark, start = logs(lab.state()["topics"])["0", "2"]
+    assert 0 == start <= mark < end
+    lab.rows.clear()
+    lab.do(do="restart", broker=2)
+    while not lab.loaded():
+        lab.world.run_until(lab.world.now_us + 1)
+    assert lab.loaded() == [(end, start)]
+    assert log_marks(lab.world, "orders", 0).get(2, {"hw": mark})["hw"] >= mark
+
+
+def test_after_a_power_loss_the_snapshot_tells_what_is_left() -> None:
+    lab = Lab(**{"flush.messages": "10"})
+    before = logs(lab.state()["topics"])
+    lab.do(do="power_loss", broker=2)
+    left = logs(lab.state()["topics"])
+    assert 0 < left["0", "2"][0] < before["0", "2"][0]
+    assert left["0", "2"][1] <= left["0", "2"][0]
+    assert left["0", "1"][0] >= before["0", "1"][0]
+
+
+def test_a_torn_power_loss_is_told_as_recovery_finds_it() -> None:
+    lab = Lab(**{"segment.bytes": "4096"})
+    lab.do(do="power_loss", broker=2, torn=True)
+    end, mark, start = logs(lab.state()["topics"])["0", "2"]
+    assert start <= mark <= end
+    lab.rows.clear()
+    lab.do(do="restart", broker=2)
+    lab.run(8)  # it waits for its old session to end
+    assert lab.loaded() == [(end, start)]
+
+
+def test_looking_at_stopped_brokers_changes_nothing() -> None:
+    seen, unseen = Lab(), Lab()
+    for lab in (seen, unseen):
+        lab.do(do="disk_read_error", broker=2, times=1)
+        lab.do(do="kill", broker=2)
+        if lab is seen:
+            disk = lab.state()["brokers"]["2"]["disk"]
+            assert [rule["kind"] for rule in disk] == ["read_error"] and lab.state()["brokers"]["2"]["disk"] == disk
+        lab.do(do="restart", broker=2)
+        lab.run(8)
+    assert seen.rows == unseen.rows
+
+
+@pytest.mark.parametrize("how", ["kill", "stop", "power_loss"])
+def test_the_page_comes_to_the_logs_of_the_snapshot_over_a_stop_and_a_restart(
+    how: str, require_program: Callable[[str], str]
+) -> None:
+    node = require_program("node")
+    lab = Lab()
+    lab.settle()
+    first = lab.state()
+    lab.rows.clear()
+    lab.do(do=how, broker=2)
+    lab.run(5)
+    stopped = lab.state()
+    if how != "power_loss":  # what a power loss has left is known when the broker loads it
+        assert logs(lab.reduced(node, first)) == logs(stopped["topics"])
+    lab.do(do="start_client", name="producer-a")
+    lab.run(1)
+    lab.do(do="stop_client", name="producer-a")
+    lab.do(do="restart", broker=2)
+    lab.run(8)
+    restarted = lab.state()["topics"]
+    assert logs(restarted)["0", "2"] == logs(restarted)["0", "1"]
+    assert logs(lab.reduced(node, first)) == logs(restarted)
+    assert batches(lab.reduced(node, first)) == batches(restarted)
+
+
+def test_a_page_opened_while_a_broker_is_stopped_has_the_marks_of_its_start(require_program: Callable[[str], str]) -> None:
+    """Right behind the start of the broker, before anything is fetched: what it read from its checkpoint is committed."""
+    lab = Lab()
+    lab.settle()
+    lab.do(do="kill", broker=2)
+    lab.run(5)
+    stopped = lab.state()
+    lab.rows.clear()
+    lab.do(do="restart", broker=2)
+    while not lab.loaded():
+        lab.world.run_until(lab.world.now_us + 1)
+    found = lab.reduced(require_program("node"), stopped)
+    assert logs(found)["0", "2"] == logs(stopped["topics"])["0", "2"] == logs(lab.state()["topics"])["0", "2"]
+    assert logs(found)["0", "2"][1] == logs(found)["0", "2"][0] > 0
