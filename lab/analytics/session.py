@@ -160,7 +160,9 @@ def _send_package(session: SparkSession) -> None:
 def machine_options(java: Java, quick: bool) -> list[str]:
     """Flags of the driver's virtual machine."""
     options = ["-Xlog:disable", "-Dlog4j2.level=ERROR", *ARROW_OPTIONS]
-    options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if quick else ["-XX:+UseParallelGC"]
+    # Quick code has 48 MB by default, full after two replays: then everything is interpreted.
+    quickly = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
+    options += quickly if quick else ["-XX:+UseParallelGC"]
     archive = cache_directory() / f"classes-{_spark_version()}-{java.key}.jsa"
     if java.version >= ARCHIVING_BY_ITSELF:
         return [*options, "-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={archive}"]

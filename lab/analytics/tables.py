@@ -53,7 +53,7 @@ _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `va
 SMALL = 32 * 1024 * 1024
 _PLANNING = {
     "spark.sql.shuffle.partitions": ("4", "1"), "spark.sql.adaptive.enabled": ("true", "false"),
-    "spark.sql.codegen.wholeStage": ("true", "false"),
+    "spark.sql.codegen.wholeStage": ("true", "false"), "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
 }  # fmt: skip
 """Spark's settings for large and for small runs: there a task, a stage, a compiled class cost more than the rows."""
 TRANSITIONS = (
