@@ -15,8 +15,20 @@ until `default.api.timeout.ms` is over.
 
 A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
 waits for `MOVE_ON_MS` only and goes to another one then, as `NetworkClient.leastLoadedNode` would choose it: a
-broker that has answered nothing lately comes last. To ask twice for the same settings does no harm; to ask twice for
-a new topic does, so the controller has the whole `request.timeout.ms`.
+broker that has answered nothing lately comes last.
+
+What only the controller can answer has `request.timeout.ms`, and is sent again then, as `KafkaAdminClient` does with
+every call that was disconnected. Here it need not take so long: after `MOVE_ON_MS` the others are asked who the
+controller is, and when it is another one by now, the old one is given up.
+
+    click      create orders --> broker-1 (no power)
+    + 3 s      who is the controller?  --> broker-2: 1, asked again
+    + 6 s      who is the controller?  --> broker-2: 2       disconnect, create orders --> broker-2
+
+To be sent again makes the answer ambiguous, early or late: the silent broker may have done it. Kafka's client shows
+TOPIC_ALREADY_EXISTS then, and whoever needs to know looks himself (Kafka Streams does, `InternalTopicManager`). In
+the history it is no `fail`, which would say that nothing was done, but `info`: so it is with every refusal behind a
+try that was not answered.
 """
 
 from __future__ import annotations
@@ -47,9 +59,12 @@ MOVE_ON_MS = 3_000
 
 
 class AdminCall:
-    """One admin request and where it goes: a broker id, CONTROLLER or ANY."""
+    """One admin request and where it goes: a broker id, CONTROLLER or ANY.
 
-    __slots__ = ("api", "body", "target", "deadline_us", "what")
+    `dest` is the broker that has it now; `unanswered`: an earlier try may have been carried out, nobody knows.
+    """
+
+    __slots__ = ("api", "body", "target", "deadline_us", "what", "dest", "unanswered", "timer")
 
     def __init__(self, api: int, body: Any, target: int, deadline_us: int, what: dict[str, Any]) -> None:
         self.api = api
@@ -57,6 +72,9 @@ class AdminCall:
         self.target = target
         self.deadline_us = deadline_us
         self.what = what
+        self.dest = ""
+        self.unanswered = False
+        self.timer: Timer | None = None  # until its controller is doubted
 
 
 class AdminMachine:
@@ -73,9 +91,10 @@ class AdminMachine:
         self.bootstrap = bootstrap
         self.settings = parse(AdminSettings, given)
         self.connections = Connections(node, self.settings, self._connection_changed, "/admin")
-        self.metadata = Metadata(node, self.connections, bootstrap, self._try_waiting)
+        self.metadata = Metadata(node, self.connections, bootstrap, self._metadata_updated)
         self.metadata.allow_auto_creation = False
         self.waiting: list[AdminCall] = []
+        self.doubted: dict[AdminCall, None] = {}  # under way to a controller that says nothing
         self.producers: dict[str, Producer] = {}
         self.blocked: list[tuple[Producer, dict[str, Any], int, int]] = []
         self._patience: Timer | None = None  # until the first of them is dropped
@@ -151,8 +170,18 @@ class AdminMachine:
             self.waiting.append(call)
             self.metadata.request_update()
         else:
+            call.dest = dest
             patience_ms = min(MOVE_ON_MS, self.settings.request_timeout_ms) if call.target == ANY else None
+            if call.target == CONTROLLER:
+                call.timer = self.node.after(MOVE_ON_MS * 1000, self._doubt, call)
             self.connections.call(dest, call.api, call.body, self._answered, (dest, call), patience_ms)
+
+    def _doubt(self, call: AdminCall) -> None:
+        """The controller says nothing: another broker may know of a new one."""
+        call.timer = None
+        self.doubted[call] = None
+        self.connections.quiet.add(call.dest)
+        self.metadata.request_update()
 
     def _target(self, call: AdminCall) -> str | None:
         if call.target == ANY:
@@ -174,10 +203,15 @@ class AdminMachine:
 
     def _answered(self, context: tuple[str, AdminCall], response: Any) -> None:
         dest, call = context
+        self.doubted.pop(call, None)
+        if call.timer is not None:
+            call.timer.cancel()
         if response is None:
+            call.unanswered = True
             self.silent[dest] = self.node.now_us()
             self.connections.failed(dest)
-            self.metadata.request_update()
+            if call.target != CONTROLLER or node_name(self.metadata.controller) == dest:
+                self.metadata.request_update()
             self._retry(call)
             return
         self.silent.pop(dest, None)
@@ -189,7 +223,7 @@ class AdminMachine:
         elif self._may_pass(call, error):
             self._retry(call)
         else:
-            self._end(call, "fail", error.name, message)
+            self._end(call, "info" if call.unanswered else "fail", error.name, message)
 
     def _may_pass(self, call: AdminCall, error: ErrorCode) -> bool:
         """Whether another try may end differently."""
@@ -199,7 +233,8 @@ class AdminMachine:
         return error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT)
 
     def _retry(self, call: AdminCall) -> None:
-        self.metadata.controller = -1
+        if node_name(self.metadata.controller) == call.dest:
+            self.metadata.controller = -1
         self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
 
     def _end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
@@ -213,6 +248,16 @@ class AdminMachine:
         self.results[number] = result
         if len(self.results) > RESULTS:
             del self.results[next(iter(self.results))]
+
+    def _metadata_updated(self) -> None:
+        """A controller that says nothing is given up as soon as there is another one; until then the question stays."""
+        controller = self.metadata.controller
+        for call in list(self.doubted):
+            if call in self.doubted and controller >= 0 and node_name(controller) != call.dest:
+                self.connections.drop(call.dest)
+        if self.doubted:
+            self.metadata.request_update()
+        self._try_waiting()
 
     def _try_waiting(self) -> None:
         waiting, self.waiting = self.waiting, []

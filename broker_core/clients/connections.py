@@ -67,6 +67,7 @@ class Connections:
         self.connection = f"{node.name}/{node.incarnation}{purpose}"
         self.rpc = RpcClient(node, self.connection, settings.client_id or node.name)
         self.peers: dict[str, _Peer] = {}
+        self.quiet: set[str] = set()  # owe an answer for long: the last to be asked what any broker can answer
 
     def is_ready(self, dest: str) -> bool:
         """Whether a request can be sent now; if not, a connection is tried as soon as it may be."""
@@ -107,6 +108,8 @@ class Connections:
         return min(order, key=lambda name: self._load(name, now))
 
     def _load(self, name: str, now: int) -> tuple[int, int]:
+        if name in self.quiet:
+            return (3, 0)
         peer = self.peers.get(name)
         if peer is None or (peer.state == DISCONNECTED and peer.blocked_until_us <= now):
             return (1, 0)
@@ -153,10 +156,13 @@ class Connections:
         peer.state = DISCONNECTED
         peer.failures += 1
         peer.blocked_until_us = self.node.now_us() + wait
+        self._give_up_waiting(peer)
+        self.changed(peer.name, False)
+
+    def _give_up_waiting(self, peer: _Peer) -> None:
         waiting, peer.waiting = peer.waiting, []
         for _, _, _, done, context in waiting:
             done(context, None)
-        self.changed(peer.name, False)
 
     def failed(self, dest: str) -> None:
         """A call to `dest` got no answer: its connection is given up (the caller got None)."""
@@ -164,8 +170,16 @@ class Connections:
         if peer is not None and peer.state == READY:
             self._closed(peer)
 
+    def drop(self, dest: str) -> None:
+        """Disconnect: what is in flight to `dest` or waits for its connection fails at once."""
+        peer = self.peers.get(dest)
+        if peer is not None and peer.state == DISCONNECTED:
+            self._give_up_waiting(peer)
+        self.peer_down(dest)
+
     def receive(self, source: str, response: Response) -> bool:
         """A response; False when nothing waits for it."""
+        self.quiet.discard(source)
         return response.connection == self.connection and self.rpc.receive(source, response)
 
     def peer_down(self, name: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from broker_core.clients.admin import MOVE_ON_MS, AdminMachine
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
+from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 
@@ -133,3 +134,69 @@ def test_the_last_broker_is_found_whichever_two_are_dead_and_a_dead_one_is_asked
     lab.do(do="power_loss", broker=3)
     asked = lab.do(do="alter_config", topic="orders", set={"retention.ms": "2000"})
     assert changed_after(lab, asked) < 25
+
+
+def controller_of(lab: Lab) -> int:
+    found = observe.controller_id(lab.world)
+    assert found is not None
+    return found
+
+
+def answered_after(lab: Lab, number: int) -> float:
+    """Seconds until a command was answered, however."""
+    begin = lab.world.now_us
+    while number not in lab.admin.results and lab.world.now_us < begin + 100 * S:
+        lab.run(0.1)
+    return (lab.world.now_us - begin) / S
+
+
+CALLS: list[dict[str, Any]] = [
+    {"do": "create_topic", "topic": "carts", "partitions": 1, "replication_factor": 2},
+    {"do": "add_partitions", "topic": "kept", "partitions": 2},
+    {"do": "delete_topic", "topic": "kept"},
+]
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_click_behind_the_power_loss_of_the_controller_is_answered_when_there_is_a_new_one(call: dict[str, Any], seed: int) -> None:
+    lab = Lab(seed)
+    dead = controller_of(lab)
+    lab.do(do="create_topic", topic="kept", assignment=[[one for one in (1, 2, 3) if one != dead]])
+    lab.run(1)
+    lab.do(do="power_loss", broker=dead)
+    begin = lab.world.now_us
+    first, second = lab.do(**call), lab.do(do="create_topic", topic="bills", partitions=1, replication_factor=2)
+    while observe.controller_id(lab.world) in (None, dead):
+        lab.run(0.1)
+    elected = (lab.world.now_us - begin) / S
+    waits = max(answered_after(lab, number) for number in (first, second))
+    assert elected < 15 and waits < 5, "not the whole request.timeout.ms of 30 s"
+    assert [lab.told(number)[0] for number in (first, second)] == ["ok", "ok"]
+    assert not lab.admin.doubted and lab.admin.metadata.controller != dead
+
+
+def test_a_slow_controller_is_waited_for_while_it_is_the_controller() -> None:
+    lab = Lab()
+    slow = f"broker-{controller_of(lab)}"
+    lab.do(do="delay_link", between=["operator", slow], delay_ms=5000)
+    number = lab.do(do="create_topic", topic="carts", partitions=1, replication_factor=2)
+    assert 9 < answered_after(lab, number) < 13
+    assert lab.told(number) == ("ok", "", -1) and not lab.admin.doubted
+    asked = [row for row in lab.world.operations.rows if row.get("topic") == "carts" and row["op"] == "admin"]
+    assert [row["kind"] for row in asked] == ["invoke", "ok"]
+
+
+def test_what_a_silent_controller_has_done_is_neither_success_nor_failure() -> None:
+    lab = Lab()
+    create = {"do": "create_topic", "topic": "carts", "partitions": 1, "replication_factor": 2}
+    number = lab.do(**create)
+    while "carts" not in observe.topics(lab.world):
+        lab.run(0.0005)
+    assert number not in lab.admin.results
+    lab.do(do="power_loss", broker=controller_of(lab))
+    answered_after(lab, number)
+    assert lab.told(number) == ("info", "TOPIC_ALREADY_EXISTS", -1)
+    asked = lab.do(**create)
+    answered_after(lab, asked)
+    assert lab.told(asked) == ("fail", "TOPIC_ALREADY_EXISTS", -1), "this one alone has done nothing for sure"
