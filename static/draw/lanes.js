@@ -1,10 +1,11 @@
 /** Paints a sketch: lanes, arrows, marks; remembers where things are, for clicks. */
 import { brokerOf } from "../model/names.js";
 
-const LEFT = 116;
+const LEFT = 126;
 const RIGHT = 14;
 const TOP = 16;
 const BOTTOM = 22;
+const VEIL = 0.62; // over what is still to come
 const CROWD = 160; // arrows, from which on the everyday ones are only shaded
 const EVERYDAY = new Set(["Fetch", "Produce", "Heartbeat", "Metadata", "OffsetCommit", "ApiVersions", ""]);
 
@@ -15,8 +16,8 @@ export class Lanes {
     this.hits = [];
   }
 
-  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label. */
-  paint(sketch, { width, height, palette, names, selected }) {
+  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future begins. */
+  paint(sketch, { width, height, palette, names, selected, later = "" }) {
     const ratio = globalThis.devicePixelRatio || 1;
     const { canvas, context } = this;
     const [w, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -26,7 +27,7 @@ export class Lanes {
     const gap = (height - TOP - BOTTOM) / Math.max(1, sketch.lanes.length - 1 || 1);
     const y = (lane) => TOP + (sketch.lanes.length === 1 ? (height - TOP - BOTTOM) / 2 : lane * gap);
     const x = (share) => LEFT + share * (width - LEFT - RIGHT);
-    const frame = { x, y, width, height, palette, names, selected };
+    const frame = { x, y, width, height, palette, names, selected, later };
     this.hits = [];
     this.#ticks(sketch, frame);
     this.#lanes(sketch, frame);
@@ -35,13 +36,24 @@ export class Lanes {
     context.rect(LEFT - 6, 0, width - LEFT + 6, height);
     context.clip();
     const labels = [...this.#arrows(sketch, frame), ...this.#marks(sketch, frame)];
+    this.#veil(sketch, frame);
     this.#labels(labels, frame);
     context.restore();
     this.#cursor(sketch, frame);
   }
 
+  /** What has not happened yet at the moment that is looked at is dimmed, its labels alone stay readable. */
+  #veil({ cursor, known }, { x, height, palette }) {
+    if (!(known > cursor)) return;
+    const { context } = this;
+    context.globalAlpha = VEIL;
+    context.fillStyle = palette.ground;
+    context.fillRect(x(cursor), 0, x(known) - x(cursor) + RIGHT, height - 17);
+    context.globalAlpha = 1;
+  }
+
   /** The moment that is looked at; the window may end behind it. */
-  #cursor({ cursor }, { x, height, palette }) {
+  #cursor({ cursor, known }, { x, height, palette, later }) {
     const { context } = this;
     const at = Math.round(x(cursor)) + 0.5;
     context.strokeStyle = palette.accent;
@@ -52,6 +64,18 @@ export class Lanes {
     context.lineTo(at, height - 16);
     context.stroke();
     context.setLineDash([]);
+    const text = `${later} ▸`;
+    context.font = palette.font(11);
+    if (known > cursor && x(known) - at > context.measureText(text).width + 8) this.#label(text, at + 5, 11, palette, palette.accent);
+  }
+
+  #label(text, left, base, palette, color) {
+    const { context } = this;
+    context.lineWidth = 3;
+    context.strokeStyle = palette.ground;
+    context.strokeText(text, left, base);
+    context.fillStyle = color;
+    context.fillText(text, left, base);
   }
 
   #ticks({ ticks }, { x, height, palette }) {
@@ -128,7 +152,7 @@ export class Lanes {
       context.globalAlpha = shaded ? 0.5 : 1;
       this.#head(ax, ay, bx, by, shaded ? 5 : 8);
       context.globalAlpha = 1;
-      if (arrow.label && !shaded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4]);
+      if (arrow.label && !shaded) labels.push([arrow.label, (ax + bx) / 2 + 5, (ay + by) / 2 + 4, false, arrow.ahead]);
     }
     return labels;
   }
@@ -144,22 +168,18 @@ export class Lanes {
     context.fill();
   }
 
-  /** Labels that do not cover one another: those of marks first, then in their order. */
+  /** Labels that do not cover one another: those of marks first, then in their order. Each is [text, x, y, of a mark?, ahead?]. */
   #labels(labels, { palette, width: edge }) {
     const { context } = this;
     context.font = palette.font(11);
     context.lineJoin = "round";
     const taken = [];
-    for (const [text, wanted, base] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
+    for (const [text, wanted, base, , ahead] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
       const width = context.measureText(text).width;
       const left = Math.min(wanted, edge - width - 2);
       if (taken.some((box) => left < box.right && left + width > box.left && Math.abs(base - box.base) < 14)) continue;
       taken.push({ left: left - 3, right: left + width + 3, base });
-      context.lineWidth = 3;
-      context.strokeStyle = palette.ground;
-      context.strokeText(text, left, base);
-      context.fillStyle = palette.ink;
-      context.fillText(text, left, base);
+      this.#label(text, left, base, palette, ahead ? palette.soft : palette.ink);
     }
   }
 
@@ -175,9 +195,9 @@ export class Lanes {
       used.add(slot);
       this.#mark(many && mark.kind === "hw" ? "tick" : mark.kind, at, lane, palette, mark.position === selected);
       this.hits.push({ x: at, y: lane, position: mark.position, near: true });
-      if (mark.label && !(many && mark.kind === "hw")) labels.push([mark.label, at + 8, lane - 8]);
+      if (mark.label && !(many && mark.kind === "hw")) labels.push([mark.label, at + 8, lane - 8, true, mark.ahead]);
     }
-    return labels.map((label) => [...label, true]);
+    return labels;
   }
 
   #mark(kind, x, y, palette, chosen) {

@@ -4,6 +4,9 @@
  * Time axis: x is virtual time in a window that ends at the viewed moment. Order axis: x counts
  * events, so that what happens in one instant (links without delay!) can be told apart.
  *
+ * Rewound (`rewound`), the last quarter of the window is what is known to come: it stands behind the cursor, and its
+ * arrows and marks are `ahead`. Near the live edge there is less of it, at the edge nothing.
+ *
  * `still` (reduced motion): what is drawn keeps its place. The window ends at the next quarter of its span and the
  * moment moves in it; the order begins where it began until it is full.
  *
@@ -14,6 +17,7 @@ import { byNumber, kindOf } from "../model/names.js";
 
 const LOOK_BACK = 3000;
 const ORDER_ROOM = 64;
+const AHEAD = 0.25; // of the window, for what is known to come
 
 const MARKS = {
   process_ended: ["death", () => ""], process_started: ["start", () => ""], process_paused: ["pause", () => ""], process_resumed: ["start", () => ""],
@@ -55,30 +59,46 @@ function collect(history, position, from, wanted) {
   return found.reverse();
 }
 
+/** Events from `position` on up to the time `to`, oldest first, as far as they are known; at most `most` of them. */
+function collectAhead(history, position, to, wanted, most) {
+  const found = [];
+  const stop = Math.min(history.end, position + LOOK_BACK / 2);
+  for (let at = Math.max(position, history.begin); at < stop && found.length < most; at += 1) {
+    const event = history.at(at);
+    if (event.t > to) break;
+    if (wanted(event)) found.push({ event, position: at, ahead: true });
+  }
+  return found;
+}
+
 const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received" || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
 
 /** The end of a window that moves in quarters of its span. */
 export const windowEnd = (time, span) => (Math.floor((4 * time) / span) + 1) * (span / 4);
 
 /** The newest entries that there is room for; those from the position `start` on while they fit. */
-function orderOf(entries, start) {
+function orderOf(entries, start, room) {
   const kept = start === null ? [] : entries.filter(({ position }) => position >= start);
-  if (kept.length && kept.length <= ORDER_ROOM && entries[0].position <= start) return kept;
-  return entries.slice(start === null ? -ORDER_ROOM : -ORDER_ROOM * 0.75);
+  if (kept.length && kept.length <= room && entries[0].position <= start) return kept;
+  return entries.slice(start === null ? -room : Math.round(-room * 0.75));
 }
 
-/** {lanes, arrows, marks, dead, from, to, ticks, cursor, start}: everything with x between 0 and 1. */
-export function sketch(history, state, { position, time, span, axis, chosen, still = false, start = null }) {
+/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, start}: everything with x between 0 and 1; `known`: up to where anything is known. */
+export function sketch(history, state, { position, time, span, axis, chosen, still = false, start = null, rewound = false }) {
   const order = axis === "order";
-  const end = still && !order ? windowEnd(time, span) : time;
-  let entries = collect(history, position, order ? -1 : end - span, shown);
-  if (order) entries = orderOf(entries, still ? start ?? Infinity : null);
+  const edge = rewound ? Math.max(time, history.timeAt(history.end)) : time;
+  const end = still && !order ? windowEnd(time, span) : Math.min(time + span * AHEAD, edge);
+  const coming = rewound ? collectAhead(history, position, order ? Infinity : end, shown, order ? ORDER_ROOM * AHEAD : LOOK_BACK) : [];
+  let past = collect(history, position, order ? -1 : end - span, shown);
+  if (order) past = orderOf(past, still ? start ?? Infinity : null, ORDER_ROOM - coming.length);
+  const entries = [...past, ...coming];
   const from = order ? entries[0]?.event.t ?? time : end - span;
   const lanes = laneNames(state, entries.map(({ event }) => event));
   const place = (entry, index) => (order ? (index + 0.5) / (ORDER_ROOM + 1) : (entry.event.t - from) / span);
   const xs = entries.map(place);
   const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
-    cursor: order ? entries.length / (ORDER_ROOM + 1) : (time - from) / span, start: entries[0]?.position ?? null };
+    cursor: order ? past.length / (ORDER_ROOM + 1) : (time - from) / span,
+    known: order ? entries.length / (ORDER_ROOM + 1) : Math.min(1, (edge - from) / span), start: entries[0]?.position ?? null };
   const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
   const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();
@@ -89,11 +109,11 @@ export function sketch(history, state, { position, time, span, axis, chosen, sti
   });
   entries.forEach((entry, index) => {
     const arrow = arrowOf(entry, index, { xs, arrivals, lanes, step: order ? 0.8 / (ORDER_ROOM + 1) : 0 });
-    if (arrow) found.arrows.push(arrow);
+    if (arrow) found.arrows.push(entry.ahead ? { ...arrow, ahead: true } : arrow);
     const mark = markOf(entry, xs[index], lanes, of);
-    if (mark) found.marks.push(mark);
+    if (mark) found.marks.push(entry.ahead ? { ...mark, ahead: true } : mark);
   });
-  found.dead = silences(entries, xs, lanes, state, found.cursor);
+  found.dead = silences(entries, xs, lanes, state, found.known);
   return found;
 }
 
@@ -133,7 +153,7 @@ function markOf({ event, position }, x, lanes, { chosen, leader }) {
 }
 
 /** Stretches in which a process was stopped or paused: [{lane, x1, x2, kind}]. */
-function silences(entries, xs, lanes, state, cursor) {
+function silences(entries, xs, lanes, state, end) {
   return lanes.flatMap((name, lane) => {
     const found = [];
     let since = null;
@@ -146,9 +166,9 @@ function silences(entries, xs, lanes, state, cursor) {
         since = null;
       }
     });
-    if (since !== null) found.push({ lane, x1: since, x2: cursor, kind });
+    if (since !== null) found.push({ lane, x1: since, x2: end, kind });
     const broker = state.brokers[/^broker-(\d+)$/.exec(name)?.[1]];
-    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: cursor, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
+    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: end, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
     return found;
   });
 }

@@ -139,9 +139,9 @@ export class Screen {
     const { width, height } = this.sizes["lanes-box"];
     if (width < 50) return;
     const { clock } = app;
-    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, start: this.sketch?.start ?? null });
+    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, start: this.sketch?.start ?? null, rewound: !clock.live });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
-    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected });
+    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later") });
   }
 
   #moment() {
@@ -228,7 +228,8 @@ export class Screen {
     if (!drawn) return;
     const { lanes, arrows, marks, from, to } = drawn;
     const text = app.words.t(arrows.length || marks.length ? "lanes.text" : "lanes.empty", { n: lanes.length, from: seconds(from), to: seconds(to), arrows: arrows.length, marks: marks.length });
-    patch($("lanes-summary"), [`${text} ${app.words.t("lanes.keys")}`]);
+    const ahead = [...arrows, ...marks].filter((one) => one.ahead).length;
+    patch($("lanes-summary"), [text, ahead > 0 && ` ${app.words.t("lanes.ahead", { n: ahead })}`, ` ${app.words.t("lanes.keys")}`]);
   }
 
   /** The time lines as a slider: where it stands, in words. */

@@ -51,9 +51,15 @@ export function storyFilter(view) {
   return segments("story", words.t("story.filter"), [["main", words.t("story.main")], ["all", words.t("story.all")]], view.storyAll ? "all" : "main", (value) => view.setStoryAll(value === "all"));
 }
 
+/** Why there is no story: nothing has happened, or nothing of note since this page has looked. */
+function nothing({ history, desk, words }) {
+  if (desk.past.complete || history.end - history.begin < 2) return words.t("story.empty");
+  return words.t("story.quiet", { t: seconds(history.at(history.begin).t) });
+}
+
 /** The newest items first, up to the viewed moment. */
 export function storyList(view) {
   const items = view.story.before(view.clock.viewed, SHOWN, view.storyAll);
-  if (!items.length) return [h("li", { key: "empty", class: "empty" }, view.words.t("story.empty"))];
+  if (!items.length) return [h("li", { key: "empty", class: "empty" }, nothing(view))];
   return items.map((item, index) => entry(view, item, index));
 }

@@ -56,6 +56,26 @@ test("the order axis tells events of one instant apart", () => {
   assert.equal(new Set(marks.map((mark) => mark.x)).size, 4);
 });
 
+test("a rewound view knows what comes: behind the cursor, in the last quarter, and no more than is known", () => {
+  const history = new History();
+  history.append(Array.from({ length: 40 }, (_, n) => ({ seq: n + 1, t: n * 1000, code: n === 25 ? "process_ended" : "process_paused", node: "broker-1", cause: 0, params: {} })));
+  const look = (more) => sketch(history, state, { position: 21, time: 20_000, span: 20_000, axis: "time", chosen: null, ...more });
+  const rewound = look({ rewound: true });
+  assert.deepEqual([rewound.cursor, rewound.known, rewound.from, rewound.to], [0.75, 1, 5_000, 20_000]);
+  const coming = rewound.marks.filter(({ ahead }) => ahead);
+  assert.deepEqual(coming.map(({ position }) => position), [21, 22, 23, 24, 25]);
+  assert.ok(coming.every(({ x }) => x > rewound.cursor && x <= 1));
+  assert.equal(coming.at(-1).kind, "death");
+  assert.ok(rewound.marks.filter(({ ahead }) => !ahead).every(({ x }) => x <= rewound.cursor));
+  const live = look({});
+  assert.deepEqual([live.cursor, live.known, live.marks.some(({ ahead }) => ahead)], [1, 1, false]);
+  const near = look({ position: 39, time: 38_000, rewound: true });
+  assert.deepEqual([near.known, near.cursor, near.marks.filter(({ ahead }) => ahead).length], [1, 0.95, 1]);
+  const order = look({ axis: "order", rewound: true });
+  assert.deepEqual([order.marks.filter(({ ahead }) => !ahead).length, order.marks.filter(({ ahead }) => ahead).length], [21, 16]);
+  assert.ok(order.marks.every(({ x, ahead }) => (ahead ? x > order.cursor : x < order.cursor)));
+});
+
 test("ticks are round and few", () => {
   assert.deepEqual(ticksOf(0, 10_000_000, 10_000_000).map((tick) => tick.text), ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]);
   assert.ok(ticksOf(3, 60_000_003, 60_000_000).length <= 9);
