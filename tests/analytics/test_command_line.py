@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
+import psutil
 import pytest
 
 from lab.analytics import places
@@ -43,6 +47,50 @@ def test_an_interrupted_sweep_says_nothing_and_leaves_nothing(tmp_path):
     assert done.communicate(timeout=PATIENCE_S) == ("", "")
     assert done.returncode == 130
     assert not list(tmp_path.glob("brokerlab-*"))
+
+
+def below(started: subprocess.Popen[str], words: str, directory: Path) -> psutil.Process:
+    """A process that the command has started whose command line holds these words, once the sweep is at work."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        assert started.poll() is None and time.monotonic() < until
+        found = []
+        for one in psutil.Process(started.pid).children(recursive=True):
+            with suppress(psutil.Error):
+                found += [one] if words in " ".join(one.cmdline()) else []
+        if found and list(directory.glob("brokerlab-sweep-*/brokerlab-run-*")):
+            return found[-1]
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_java_that_is_killed_ends_the_command_with_what_came_or_one_line(tmp_path):
+    done = brokerlab("sweep", "acks-all", "--seeds", "1..500", TMPDIR=str(tmp_path))
+    below(done, "SparkSubmit", tmp_path).kill()
+    shown, told = done.communicate(timeout=PATIENCE_S)
+    assert done.returncode == 1 and "Traceback" not in told
+    assert "not carried out" in shown or (told.startswith("brokerlab: ") and told.count("\n") == 1), (shown, told)
+
+
+@pytest.mark.slow
+def test_a_python_process_that_is_killed_costs_its_task_at_most(tmp_path):
+    done = brokerlab("sweep", "acks-all", "--seeds", "1..12", "--json", TMPDIR=str(tmp_path))
+    below(done, "pyspark.daemon", tmp_path).kill()
+    shown, told = done.communicate(timeout=PATIENCE_S)
+    (cell,) = json.loads(shown)["cells"]
+    assert (cell["runs"] + cell["failed"], "Traceback" in told) == (12, False)
+    assert done.returncode == (1 if cell["failed"] else 0)
+
+
+@pytest.mark.parametrize("between", [",", ", "])
+def test_a_source_reads_directories_that_are_separated_by_commas(spark, short_runs, between):
+    names = ["acks-0", "acks-all"]
+    path = between.join(str(short_runs / name) for name in names)
+    for source, options in (("segments", {"level": "batches"}), ("journal", {}), ("journal", {"what": "operations"})):
+        read = spark.read.format(f"brokerlab.{source}").options(**options)
+        counts = {row["run"]: row["count"] for row in read.load(path).groupBy("run").count().collect()}
+        alone = {name: read.load(str(short_runs / name)).count() for name in names}
+        assert counts == alone and all(alone.values())
 
 
 def test_paths_are_a_json_list_or_names_between_commas():
