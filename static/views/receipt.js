@@ -1,10 +1,13 @@
-/** The receipt: what was acknowledged, read, lost, doubled, out of order; and where. */
+/** The receipt: what was acknowledged, read, lost, doubled, out of order; and where. What else is odd is folded beneath. */
 import { count, seconds } from "../i18n/format.js";
 import { h } from "./patch.js";
 import { replayButton } from "./spark/buttons.js";
 
 const SHOWN = 40;
-const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn", nonmonotonic_send: "warn", stale: "warn" };
+const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn" };
+
+/** Counted from another side than the five figures, often the same records once more: never to be added to them. */
+const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
 
 /** Five figures of a receipt, or of one of its producers. In a run that goes on, what nobody has read yet is told apart from what is lost. Pure. */
 export function figures(found, finished = found.finished) {
@@ -26,13 +29,36 @@ export function placesOf(found) {
     for (const place of places) all.push({ ...place, kind: name === "lost" && !found.finished && place.test === "unseen" ? "unseen" : name });
   }
   for (const place of outsideOf(found).places) all.push({ ...place, kind: "lost", outside: true });
-  const order = ["lost", "duplicated", "reordered", "inconsistent", "failed_read", "nonmonotonic_send", "stale", "unseen"];
+  const order = ["lost", "duplicated", "reordered", ...FURTHER, "unseen"];
   return all.sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 }
 
 export function receiptTable(found, words) {
   return h("dl", { class: "receipt" }, figures(found).map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
     h("dt", {}, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, count(n)))));
+}
+
+/** What else was found: [{kind, n, key}]; `key` names the sentence that says what it means, beside a loss another one. Pure. */
+export function furtherOf(found) {
+  const lost = found.inconsistent <= Object.fromEntries(figures(found)).lost;
+  return FURTHER.filter((kind) => found[kind] > 0).map((kind) => ({ kind, n: found[kind], key: kind === "inconsistent" && lost ? "receipt.further.inconsistent_lost" : `receipt.further.${kind}` }));
+}
+
+/** The further findings, folded: each with a sentence, and where `placed` draws one, with its places. */
+export function further(found, words, placed = null) {
+  const rows = furtherOf(found);
+  if (!rows.length) return null;
+  const places = placed ? placesOf(found) : [];
+  return h("details", { key: "further", class: "further" },
+    h("summary", {}, words.t("receipt.further", { what: rows.map(({ kind, n }) => `${words.t(`receipt.one.${kind}`)} ${count(n)}`).join(" · ") })),
+    rows.map(({ kind, n, key }) => {
+      const mine = places.filter((one) => one.kind === kind);
+      return h("section", { key: kind, "data-further": kind, "data-count": n },
+        h("h4", {}, words.t(`receipt.one.${kind}`), " ", h("span", { class: "number" }, count(n))),
+        h("p", { class: "hint" }, words.t(key)),
+        mine.length > 0 && h("ol", { class: "places" }, mine.slice(0, SHOWN).map(placed)),
+        mine.length > SHOWN && h("p", { class: "hint" }, words.t("receipt.more", { n: n - SHOWN })));
+    }));
 }
 
 /** {tone, sign, key, n} of the verdict, over the lab's own clients and those from outside. Pure. */
@@ -110,7 +136,7 @@ function producers(found, words) {
 export function receiptPanel(view) {
   const { words, desk } = view;
   const { found, error, loading, seenT } = desk.receipts;
-  const places = found ? placesOf(found).filter((one) => one.kind !== "unseen") : [];
+  const places = found ? placesOf(found).filter((one) => one.kind !== "unseen" && !FURTHER.includes(one.kind)) : [];
   return [
     h("p", { key: "of", class: "hint" }, words.t("receipt.of", { run: desk.run ?? "" }), " ", found && !found.finished ? words.t("receipt.until", { t: seconds(seenT) }) : ""),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
@@ -128,5 +154,6 @@ export function receiptPanel(view) {
     places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),
     places.length > 0 && h("ol", { key: "places", class: "places" }, places.slice(0, SHOWN).map((one, index) => place(view, one, index))),
     places.length > SHOWN && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: places.length - SHOWN })),
+    found && further(found, words, (one, index) => place(view, one, index)),
   ];
 }

@@ -2,7 +2,7 @@
 import { seconds } from "../i18n/format.js";
 import { judged } from "../model/judgement.js";
 import { h } from "./patch.js";
-import { receiptTable, verdict } from "./receipt.js";
+import { further, receiptTable, verdict } from "./receipt.js";
 import { working } from "./runs.js";
 import { replayButton, sweepButton } from "./spark/buttons.js";
 
@@ -101,10 +101,10 @@ function unmet(facts, words) {
   return h("ul", { class: "hint", "data-unmet": lines.length }, lines.map((text) => h("li", { key: text }, `▲ ${judged(text, words)}`)));
 }
 
-/** The verdict and the five figures of a run that has ended. */
+/** The verdict and the five figures of a run that has ended; what else is odd, folded. */
 function ending(ended, words) {
   const receipt = { ...ended.facts.receipt, finished: true };
-  return [verdict(receipt, words), receiptTable(receipt, words), unmet(ended.facts, words)];
+  return [verdict(receipt, words), receiptTable(receipt, words), further(receipt, words), unmet(ended.facts, words)];
 }
 
 function guess(result, words) {

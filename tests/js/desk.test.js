@@ -8,7 +8,7 @@ import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
 import { Tour } from "../../static/model/tour.js";
 import { firstLost, lossOf } from "../../static/model/causes.js";
-import { figures, judgement, placesOf } from "../../static/views/receipt.js";
+import { figures, furtherOf, judgement, placesOf } from "../../static/views/receipt.js";
 import { firstSentence, sourceName } from "../../static/views/scenarios.js";
 
 const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
@@ -281,4 +281,13 @@ test("where to read more is named in the reader's language, KIPs and settings as
   assert.equal(sourceName("Kafka documentation, Topic Configs: retention.ms, segment.ms", words), "Kafka 문서, 토픽 설정: retention.ms, segment.ms");
   assert.equal(sourceName("KIP-101", words), "KIP-101");
   assert.equal(sourceName("A book, 1.2 Chapter", words), "A book, 1.2 Chapter");
+});
+
+test("further findings are told beside the figures, and values beside a loss as the loss from the other side", () => {
+  const found = { acked: 90, read: 40, lost: 50, unseen: 0, duplicated: 0, reordered: 0, inconsistent: 50, failed_read: 0, stale: 2, nonmonotonic_send: 1, finished: true };
+  assert.deepEqual(furtherOf(found).map(({ kind, n }) => [kind, n]), [["inconsistent", 50], ["nonmonotonic_send", 1], ["stale", 2]]);
+  assert.equal(furtherOf(found)[0].key, "receipt.further.inconsistent_lost");
+  for (const lost of [0, 49]) assert.equal(furtherOf({ ...found, lost })[0].key, "receipt.further.inconsistent");
+  assert.equal(furtherOf({ ...found, lost: 3, unseen: 3, finished: false })[0].key, "receipt.further.inconsistent");
+  assert.deepEqual(furtherOf({ ...found, inconsistent: 0, stale: 0, nonmonotonic_send: 0 }), []);
 });

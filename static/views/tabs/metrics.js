@@ -8,7 +8,9 @@ const ROWS = 60;
 
 const shown = (value) => (value === null ? "–" : Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(2));
 
-function delta(value) {
+/** A value that was not there before, or is gone, has no difference. */
+function delta({ before, after, delta: value }) {
+  if (before === null || after === null) return "–";
   const sign = value > 0 ? "▲ +" : "▼ −";
   return `${sign}${shown(Math.abs(value))}`;
 }
@@ -21,7 +23,7 @@ function row(one, meaning, words) {
     h("tr", { key: `${one.name}@${one.broker}:name`, class: `metric-name${wrong ? " offline" : ""}`, title: one.name },
       h("th", { scope: "rowgroup", colspan: 4 }, h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text))),
     h("tr", { key: `${one.name}@${one.broker}`, class: `metric-row${wrong ? " offline" : ""}` },
-      cell(badge(one.broker, "in")), cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one.delta)}`, "number")),
+      cell(badge(one.broker, "in")), cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one)}`, "number")),
   ];
 }
 
