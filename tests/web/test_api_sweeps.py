@@ -61,6 +61,17 @@ def test_a_text_that_is_no_scenario_is_refused_with_its_line(
     assert (answer.json["file"], answer.json["line"]) == ("scenario.yaml", line)
 
 
+def test_what_is_not_there_says_so(rest: Caller) -> None:
+    for path in ("sweeps/0", "sweeps/0/runs", "sweeps/0/report"):
+        refused(rest.get(path), 404, "sweep", "no sweep 0")
+    refused(rest.delete("sweeps/0"), 404, "sweep", "no sweep 0")
+    refused(rest.post("sweeps/0/runs", {"cell": "all", "seed": 1}), 404, "sweep", "no sweep 0")
+    refused(rest.get("runs/0001/rolling"), 404, "rolling", "nobody follows run 0001")
+    refused(rest.delete("runs/0001/rolling"), 409, "rolling", "nobody follows run 0001")
+    refused(rest.post("runs/0777/rolling"), 409, "run", "run 0777 is not open")
+    assert rest.get("sweeps").json == {"sweeps": []}
+
+
 @pytest.mark.slow
 def test_a_scenario_that_came_as_text_is_swept_like_one_of_the_lab(
     rest: Caller, require_module: Callable[[str], None]
@@ -73,17 +84,6 @@ def test_a_scenario_that_came_as_text_is_swept_like_one_of_the_lab(
     assert (found["state"], found["done"], found["bad"]) == ("done", 2, 0), found
     losing, safe = found["cells"]
     assert losing["lost"] > 0 and safe["lost"] == 0
-
-
-def test_what_is_not_there_says_so(rest: Caller) -> None:
-    for path in ("sweeps/0", "sweeps/0/runs", "sweeps/0/report"):
-        refused(rest.get(path), 404, "sweep", "no sweep 0")
-    refused(rest.delete("sweeps/0"), 404, "sweep", "no sweep 0")
-    refused(rest.post("sweeps/0/runs", {"cell": "all", "seed": 1}), 404, "sweep", "no sweep 0")
-    refused(rest.get("runs/0001/rolling"), 404, "rolling", "nobody follows run 0001")
-    refused(rest.delete("runs/0001/rolling"), 409, "rolling", "nobody follows run 0001")
-    refused(rest.post("runs/0777/rolling"), 409, "run", "run 0777 is not open")
-    assert rest.get("sweeps").json == {"sweeps": []}
 
 
 @pytest.mark.slow
