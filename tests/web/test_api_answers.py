@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import jsonschema_rs
 import pytest
-from tests.web.live_rest import Rest, produced, rest
+from tests.conftest import PATIENCE_S
+from tests.web.live_rest import Rest, ended, produced, rest
 
 __all__ = ["rest"]
 
@@ -94,7 +96,74 @@ def test_past_message_and_runs_have_their_shape(rest: Rest, described: dict[str,
     conforms(described, "labs/{lab}", rest.get("labs/lab"))
     conforms(described, "labs/{lab}/runs", rest.get("labs/lab/runs"))
     conforms(described, "labs/{lab}/snapshot", rest.get("labs/lab/snapshot"))
-    conforms(described, "labs/{lab}/topics/{topic}/records", rest.get("labs/lab/topics/orders/records?fields=true"))
+
+
+RECORDS = "labs/{lab}/topics/{topic}/records"
+
+
+def test_records_of_every_kind_have_their_shape(rest: Rest, described: dict[str, Any], shown: str) -> None:
+    """Keyed, null and long ones, compressed and plain batches, with and without fields; of a broker that is down."""
+    for command in (
+        {"do": "create_topic", "topic": "odd", "partitions": 1},
+        {"do": "produce", "topic": "odd", "value": "x" * 70_000},
+        {"do": "produce", "topic": "odd", "key": "k", "value": ""},
+        {"do": "start_client", "name": "producer-odd", "kind": "producer", "topic": "odd", "rate": 50, "settings": {"compression.type": "gzip"}},
+    ):
+        conforms(described, "labs/{lab}/commands", rest.post("labs/lab/commands", command), method="post")
+    deadline = time.monotonic() + PATIENCE_S
+    while len(rest.get("labs/lab/topics/odd/records").json["batches"]) < 4 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for query in ("fields=true", "limit=2", "fields=true&offset=2"):
+        page = conforms(described, RECORDS, rest.get(f"labs/lab/topics/odd/records?{query}"))
+        assert page["batches"] and page["records"]
+    first = rest.get("labs/lab/topics/odd/records").json["records"][0]["value"]
+    assert first["cut"] and first["size"] == 70_000
+    fork = rest.post("labs/lab/forks", {"commands": [{"do": "kill", "broker": 2}, {"do": "random_halves"}]})
+    results = conforms(described, "labs/{lab}/forks", fork, 201, "post")["results"]
+    assert results[0]["node"] == "broker-2" and len(results[1]["halves"]) == 2
+    down = conforms(described, RECORDS, rest.get(f"labs/lab/topics/odd/records?replica=2&run={fork.json['run']}"))
+    assert (down["running"], down["high_watermark"], down["log_end_offset"]) == (False, None, None) and down["records"]
+    for command in ({"do": "time", "speed": "pause"}, [{"do": "heal_link", "between": [1, 3]}, {"do": "stop_all_faults"}]):
+        answer = rest.post(f"labs/lab/commands?run={fork.json['run']}", command)
+        conforms(described, "labs/{lab}/commands", answer, method="post")
+    rest.delete(f"labs/lab/runs/{fork.json['run']}")
+
+
+def test_receipts_jobs_and_lists_have_their_shape(rest: Rest, described: dict[str, Any], shown: str) -> None:
+    lost = ended(rest, rest.post("scenarios/acks-1/run", {}).json["id"])
+    assert errors(described, schema_of(described, "jobs/{job}"), lost) == [] and lost["result"]["receipt"]["lost"] > 0
+    document = {"duration": "1ms", "clients": [{"name": "producer-a", "kind": "producer", "topic": "none"}]}
+    failed = ended(rest, rest.post("scenarios/run", {"document": document}).json["id"])
+    assert errors(described, schema_of(described, "jobs/{job}"), failed) == []
+    conforms(described, "runs/{run}/verify", rest.get(f"runs/{lost['run']}/verify"))
+    jobs = conforms(described, "jobs", rest.get("jobs"))["jobs"]
+    assert {one["kind"] for one in jobs} == {"scenario", "verify"}
+    of_scenario = conforms(described, "runs/{run}/receipt", rest.get(f"runs/{lost['run']}/receipt"))
+    assert of_scenario["places"]["lost"] and of_scenario["passed"] is True
+    live = conforms(described, "runs/{run}/receipt", rest.get(f"runs/{shown}/receipt"))
+    assert live["outside"]["batches"] == 0 and live["producers"]
+    (rest.lab.data / "runs" / "0777").mkdir()
+    (rest.lab.data / "runs" / "0777" / "run.json").write_text("{")
+    listed = conforms(described, "runs", rest.get("runs"))["items"]
+    assert {"error", "receipt", "kind"} <= {key for one in listed for key in one}
+    conforms(described, "labs/{lab}/runs", rest.get("labs/lab/runs"))
+    opened = conforms(described, "labs/{lab}/runs/{run}/open", rest.post(f"labs/lab/runs/{lost['run']}/open", {}), 201, "post")
+    rest.delete(f"labs/lab/runs/{opened['run']}")
+
+
+@pytest.mark.parametrize("path", ["labs", "scenarios", "settings", "events-registry", "commands"])
+def test_lists_that_can_be_looked_up_have_their_shape(rest: Rest, described: dict[str, Any], path: str) -> None:
+    (items,) = [value for value in conforms(described, path, rest.get(path)).values() if isinstance(value, list)]
+    assert items
+
+
+def test_scenarios_have_their_shape(rest: Rest, described: dict[str, Any]) -> None:
+    one = conforms(described, "scenarios/{name}", rest.get("scenarios/acks-1"))
+    body = {"document": one["document"]}
+    conforms(described, "scenarios/validate", rest.post("scenarios/validate", body), method="post")
+    conforms(described, "scenarios/validate", rest.post("scenarios/validate", {"document": {}}), method="post")
+    link = conforms(described, "scenarios/link", rest.post("scenarios/link", body), method="post")
+    conforms(described, "scenarios/link/read", rest.post("scenarios/link/read", {"link": link["link"]}), method="post")
 
 
 def test_a_key_that_nobody_has_described_is_found(rest: Rest, described: dict[str, Any], shown: str) -> None:
@@ -106,6 +175,27 @@ def test_a_key_that_nobody_has_described_is_found(rest: Rest, described: dict[st
         other = copy.deepcopy(answer)
         change(other["found"])
         assert errors(described, schema, other)
+
+
+def test_no_answer_but_those_of_spark_has_an_object_of_unknown_keys_in_it(described: dict[str, Any]) -> None:
+    """Problems have keys of their kind (RFC 9457), run.json those of its run; all others are closed."""
+    def reached(schema: Any, found: set[str]) -> set[str]:
+        if isinstance(schema, dict):
+            name = str(schema.get("$ref", "")).rpartition("/")[2]
+            if name and name not in found:
+                found.add(name)
+                reached(described["components"]["schemas"][name], found)
+        for one in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+            reached(one, found)
+        return found
+
+    names: set[str] = set()
+    for methods in described["paths"].values():
+        for one in methods.values():
+            if one["tags"] != ["spark"]:
+                reached([content for status, content in one["responses"].items() if status < "300"], names)
+    free = {name for name in names if described["components"]["schemas"][name].get("additionalProperties") is True}
+    assert free == {"RunFacts"} and {"RecordView", "Receipt", "ScenarioResult", "RunListed"} <= names
 
 
 def test_no_operation_that_looks_answers_with_an_object_of_unknown_keys(described: dict[str, Any]) -> None:

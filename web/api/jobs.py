@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
-from web.api import schemas
+from web.api import answers_runs, schemas
 from web.api.asking import answer
 from web.api.models import ENDED, Job
 from web.api.problems import Problem
@@ -18,7 +18,7 @@ router = Router(tags=["jobs"])
 Problems = schemas.Problem
 
 
-@router.get("/jobs", response={200: schemas.JobsPage, 422: Problems}, summary="Background work, newest first")
+@router.get("/jobs", response={200: answers_runs.JobsPage, 422: Problems}, summary="Background work, newest first")
 async def jobs(
     request: HttpRequest, limit: Annotated[int, Field(ge=1, le=500)] = 50,
     offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
@@ -28,7 +28,7 @@ async def jobs(
     return answer({"jobs": [job.view() for job in rows], "total": total})
 
 
-@router.get("/jobs/{job}", response={200: schemas.JobView, 404: Problems, 422: Problems}, summary="A job")
+@router.get("/jobs/{job}", response={200: answers_runs.JobView, 404: Problems, 422: Problems}, summary="A job")
 async def job(request: HttpRequest, job: str, wait: Annotated[float, Field(ge=0, le=30)] = 0) -> HttpResponse:
     """`wait`: answer when it has ended, after so many seconds at the latest. Of a scenario that is done, `run`
     names its directory, and `result` has the five figures of the receipt and whether expectations were met."""
@@ -37,7 +37,8 @@ async def job(request: HttpRequest, job: str, wait: Annotated[float, Field(ge=0,
 
 
 @router.delete(
-    "/jobs/{job}", response={200: schemas.JobView, **dict.fromkeys((403, 404, 409), Problems)}, summary="Cancel a job"
+    "/jobs/{job}", response={200: answers_runs.JobView, **dict.fromkeys((403, 404, 409), Problems)},
+    summary="Cancel a job",
 )
 async def cancel(request: HttpRequest, job: str) -> HttpResponse:
     """Its process is ended; what it has written stays."""

@@ -19,7 +19,7 @@ from broker_core.kernel.events import REGISTRY
 from lab.clusters.checks import Place, shown
 from lab.clusters.vocabulary import check_command
 from lab.experiments.directory import JOURNAL
-from web.api import answers, journal_file, records, schemas
+from web.api import answers, answers_runs, journal_file, records, schemas
 from web.api.asking import answer, asked, branch_of, flushed, hosted, lab_named, raw, run_directory
 from web.api.journal_file import Page
 from web.api.problems import Problem
@@ -145,8 +145,8 @@ async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: 
 # -- commanding -----------------------------------------------------------------------------
 @router.post(
     "/labs/{lab}/commands",
-    response={200: schemas.Obeyed, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 503, 504), Problems)},
-    summary="Do one command, or a list of them in order",
+    response={200: answers_runs.Obeyed, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 503, 504), Problems)},
+    summary="Do one command, or a list of them in order", by_alias=True,
 )
 async def commands(
     request: HttpRequest, lab: str, command: Annotated[schemas.Commands, Body(...)], run: str | None = None,
@@ -204,7 +204,7 @@ async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Of
 @router.post(
     "/labs/{lab}/forks",
     response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
-    summary="Go on from any moment with other settings",
+    summary="Go on from any moment with other settings", by_alias=True,
 )
 async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpResponse:
     """A new branch, paused right behind event `seq` (or at `t_us`) of an open run; the old one stays. The
@@ -234,7 +234,7 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpRespon
 @router.post(
     "/labs/{lab}/runs/{run}/open",
     response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
-    summary="Open a finished run",
+    summary="Open a finished run", by_alias=True,
 )
 async def open_run(request: HttpRequest, lab: str, run: str) -> HttpResponse:
     """It is executed again to its end and paused there; from then on it is a branch that can be forked."""
@@ -260,7 +260,7 @@ async def close(request: HttpRequest, lab: str, run: str) -> HttpResponse:
 # -- records --------------------------------------------------------------------------------
 @router.get(
     "/labs/{lab}/topics/{topic}/records",
-    response={200: schemas.RecordsPage, **dict.fromkeys((404, 409, 416, 422, 501, 503, 504), Problems)},
+    response={200: answers_runs.RecordsPage, **dict.fromkeys((404, 409, 416, 422, 501, 503, 504), Problems)},
     summary="Records of a partition, as any replica has them",
 )
 async def topic_records(

@@ -15,13 +15,16 @@ from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from lab.clusters.inspect_config import korean
 from lab.clusters.vocabulary import KINDS
-from web.api import schemas
+from web.api import answers_runs, schemas
 from web.api.asking import answer
 
 router = Router(tags=["reference"])
 
 
-@router.get("/settings", response={200: schemas.Page, 422: schemas.Problem}, summary="Settings of brokers and topics")
+@router.get(
+    "/settings", response={200: answers_runs.SettingsPage, 422: schemas.Problem},
+    summary="Settings of brokers and topics",
+)
 async def settings(
     request: HttpRequest, name: str = "", of: Literal["broker", "topic"] | None = None,
     limit: Annotated[int, Field(ge=1, le=1000)] = 1000, offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
@@ -51,7 +54,7 @@ def _setting(of: str, setting: Setting) -> dict[str, Any]:
     return {**found, "broker_settings": [name for name, _ in SYNONYMS.get(setting.name, ())]}
 
 
-@router.get("/events-registry", response=schemas.Page, summary="Codes of the journal's events")
+@router.get("/events-registry", response=answers_runs.EventsRegistry, summary="Codes of the journal's events")
 async def events_registry(request: HttpRequest) -> HttpResponse:
     """Level, parameters with their meaning, and the one-line rendering: `{name}` stands for a parameter."""
     rows = [
@@ -61,7 +64,7 @@ async def events_registry(request: HttpRequest) -> HttpResponse:
     return answer({"items": rows, "total": len(rows)})
 
 
-@router.get("/commands", response=schemas.Page, summary="The vocabulary of commands")
+@router.get("/commands", response=answers_runs.CommandsPage, summary="The vocabulary of commands")
 async def commands(request: HttpRequest) -> HttpResponse:
     """For each `do`: the keys that it takes, those that must be there, and those of which there is exactly one."""
     rows: list[dict[str, Any]] = [

@@ -16,7 +16,7 @@ from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, 
 from lab.experiments.forks import fork_of
 from lab.live import OPENED
 from lab.scenarios.export import export
-from web.api import answers, schemas
+from web.api import answers, answers_runs, schemas
 from web.api.asking import answer, flushed, raw, run_directory, runs_directory
 from web.api.journal_file import place_behind, whole_lines
 from web.api.models import DONE, ENDED, FAILED
@@ -58,7 +58,10 @@ def variant_title(facts: dict[str, Any]) -> dict[str, str]:
     return (own.get(facts.get("variant")) or {}).get("title") or {}
 
 
-@router.get("/runs", response={200: schemas.Page, **dict.fromkeys((422, 501, 503), Problems)}, summary="Runs on disk")
+@router.get(
+    "/runs", response={200: answers_runs.RunsPage, **dict.fromkeys((422, 501, 503), Problems)},
+    summary="Runs on disk",
+)
 async def runs(
     request: HttpRequest, limit: Annotated[int, Field(ge=1, le=500)] = 50,
     offset: Annotated[int, Field(ge=0, le=1 << 62)] = 0,
@@ -79,7 +82,7 @@ async def run(request: HttpRequest, run: str) -> HttpResponse:
 
 @router.get(
     "/runs/{run}/receipt",
-    response={200: schemas.Receipt, **dict.fromkeys((404, 409, 501, 503, 504), Problems)},
+    response={200: answers_runs.Receipt, **dict.fromkeys((404, 409, 501, 503, 504), Problems)},
     summary="What was acknowledged, read, lost, duplicated, reordered",
 )
 async def receipt(request: HttpRequest, run: str) -> HttpResponse:
@@ -119,7 +122,7 @@ def _as_it_was(run: str, path: Path, facts: dict[str, Any]) -> dict[str, Any] | 
 
 @router.post(
     "/runs/{run}/fork",
-    response={202: schemas.JobView, **dict.fromkeys((403, 404, 409, 422, 429, 501, 503), Problems)},
+    response={202: answers_runs.JobView, **dict.fromkeys((403, 404, 409, 422, 429, 501, 503), Problems)},
     summary="The other course of a scenario's run",
 )
 async def fork(request: HttpRequest, run: str) -> HttpResponse:
@@ -206,7 +209,7 @@ async def scenario(request: HttpRequest, run: str) -> HttpResponse:
 
 @router.get(
     "/runs/{run}/verify",
-    response={200: schemas.Verdict, 202: schemas.JobView,
+    response={200: answers_runs.Verdict, 202: answers_runs.JobView,
               **dict.fromkeys((404, 409, 422, 429, 501, 503, 504), Problems)},
     summary="Execute a run again and compare its journal byte for byte",
 )  # fmt: skip

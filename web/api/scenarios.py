@@ -13,7 +13,7 @@ from lab.scenarios import grammar, links
 from lab.scenarios.export import to_yaml
 from lab.scenarios.grammar import Scenario
 from lab.scenarios.links import LinkError
-from web.api import schemas
+from web.api import answers_runs, schemas
 from web.api.asking import answer, runs_directory
 from web.api.problems import Problem
 from web.api.work import jobs
@@ -62,7 +62,7 @@ def checked(given: schemas.Document, name: str = "scenario") -> Scenario:
         raise Problem(422, "nested too deeply", "document") from None
 
 
-@router.get("/scenarios", response=schemas.Scenarios, summary="Scenarios that come with the lab")
+@router.get("/scenarios", response=answers_runs.Scenarios, summary="Scenarios that come with the lab")
 async def scenarios(request: HttpRequest) -> HttpResponse:
     """Each with its title and text in English and Korean, and what it teaches."""
     found = await asyncio.to_thread(lambda: [described(shipped(name)) for name in grammar.names()])
@@ -78,7 +78,7 @@ async def validate(request: HttpRequest, document: schemas.Document) -> HttpResp
     return answer({"valid": True, "scenario": found.name, **described(found), "document": found.document})
 
 
-@router.post("/scenarios/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario of one's own")
+@router.post("/scenarios/run", response={202: answers_runs.JobView, **REFUSALS}, summary="Run a scenario of one's own")
 async def run_document(request: HttpRequest, document: schemas.RunDocument) -> HttpResponse:
     """As a job, in a process of its own."""
     found = in_variant(await asyncio.to_thread(checked, document), document.variant)
@@ -129,7 +129,7 @@ async def scenario(request: HttpRequest, name: str) -> HttpResponse:
     return answer({**described(found), "document": found.document, "yaml": text})
 
 
-@router.post("/scenarios/{name}/run", response={202: schemas.JobView, **REFUSALS}, summary="Run a scenario")
+@router.post("/scenarios/{name}/run", response={202: answers_runs.JobView, **REFUSALS}, summary="Run a scenario")
 async def run(request: HttpRequest, name: str, options: schemas.RunOptions) -> HttpResponse:
     """As a job, in a process of its own, exactly as `./brokerlab run NAME --variant VARIANT` does it: with the
     same seed its journal is the same, byte for byte. Ask `/api/jobs/{id}?wait=30` until it is done."""

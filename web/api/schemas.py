@@ -7,6 +7,10 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from web.api.answers import BranchFacts
+from web.api.answers_bytes import Closed
+from web.api.answers_runs import Obeyed, RunListed, ScenarioFacts
+
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
 Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
 Seed = Annotated[int, Field(ge=0, le=(1 << 62))]
@@ -67,13 +71,6 @@ Commands = Annotated[
 ]
 
 
-class Obeyed(Thing):
-    """What the world says to a command."""
-
-    ok: Literal[True]
-    seq: int | None = None
-
-
 class Fork(BaseModel):
     """Where a branch begins: behind event `seq`, or at `t_us`; without both, at this moment."""
 
@@ -128,21 +125,6 @@ class RunDocument(Document, RunOptions):
     """A scenario of one's own and how it is run."""
 
 
-class LabView(Thing):
-    """A lab in short."""
-
-    id: str
-    run: str
-    epoch: int
-    seq: int
-
-
-class Labs(Schema):
-    """The labs that this process knows: its own."""
-
-    labs: list[LabView]
-
-
 class Snapshot(Schema):
     """The state between two events, in the shape that the page's reducers keep."""
 
@@ -159,46 +141,6 @@ class Events(Schema):
     events: list[list[Any]]
     next: int
     more: bool
-
-
-class Branch(Thing):
-    """An open run."""
-
-    run: str
-    epoch: int
-    seq: int
-
-
-class Runs(Schema):
-    """Open branches, and one page of all runs on disk, newest first."""
-
-    open: list[Branch]
-    runs: list[Thing]
-    total: int
-
-
-class RecordsPage(Thing):
-    """Records from `offset` on; the next page begins at `next`."""
-
-    topic: str
-    partition: int
-    replica: int
-    batches: list[Thing]
-    records: list[Thing]
-    next: int
-    more: bool
-
-
-class Receipt(Thing):
-    """acked, read, lost, duplicated, reordered, and where."""
-
-    run: str
-    finished: bool
-    acked: int
-    read: int
-    lost: int
-    duplicated: int
-    reordered: int
 
 
 class Outage(Schema):
@@ -233,66 +175,53 @@ class Comparison(Schema):
     parting: Parting
 
 
-class Verdict(Schema):
-    """Whether a run's journal came out byte for byte."""
+class LabView(Closed):
+    """A lab in short: its clock; of one with a world of its own also where its brokers listen, and its open runs."""
 
-    same: bool
-    events: int
-    reason: str
-    line: int
-    recorded: str
-    executed: str
-
-
-class ScenarioView(Thing):
-    """A scenario that comes with the lab."""
-
-    name: str
-    title: dict[str, str]
-    text: dict[str, str]
+    id: str
+    run: str
+    epoch: int
+    seq: int
+    t: int
+    speed: float | None = None
+    paused: bool | None = None
+    seed: int | None = None
+    preset: str | None = None
+    controller: str | None = None
+    bootstrap: str | None = None
+    open: list[str] | None = None
 
 
-class Scenarios(Schema):
-    """All of them."""
+class Labs(Closed):
+    """The labs that this process knows: its own."""
 
-    scenarios: list[ScenarioView]
+    labs: list[LabView]
 
 
-class Valid(Thing):
+class Branch(BranchFacts):
+    """An open run; of a fork also what its commands have answered."""
+
+    results: list[Obeyed] | None = None
+
+
+class Runs(Closed):
+    """Open branches, and one page of all runs on disk, newest first."""
+
+    open: list[BranchFacts]
+    runs: list[RunListed]
+    total: int
+
+
+class ScenarioView(ScenarioFacts):
+    """A scenario with its document and its text."""
+
+    document: dict[str, Any]
+    yaml: str
+
+
+class Valid(ScenarioFacts):
     """What a checked scenario is."""
 
     valid: Literal[True]
     scenario: str
-
-
-class JobView(Schema):
-    """Background work. `state`: queued, running, done, failed, cancelled or interrupted."""
-
-    id: str
-    kind: str
-    name: str
-    lab: str
-    seed: int | None
-    live: bool
-    run: str | None
-    state: str
-    phase: str
-    progress: float
-    result: Thing | None
-    error: Thing | None
-    created: str
-    changed: str
-
-
-class JobsPage(Schema):
-    """Newest first."""
-
-    jobs: list[JobView]
-    total: int
-
-
-class Page(Schema):
-    """One page of a long list."""
-
-    items: list[Thing]
-    total: int
+    document: dict[str, Any]

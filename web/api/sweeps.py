@@ -13,7 +13,7 @@ from ninja import Router
 from pydantic import Field
 
 from lab.scenarios.grammar import Scenario
-from web.api import schemas, spark_schemas
+from web.api import answers_runs, schemas, spark_schemas
 from web.api.asking import answer, runs_directory
 from web.api.models import DONE, ENDED
 from web.api.problems import Problem
@@ -199,7 +199,7 @@ def _worst_first(row: dict[str, Any]) -> tuple[bool, int, int, int, float, int]:
 
 @router.post(
     "/sweeps/{sweep}/runs",
-    response={202: schemas.JobView, **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503), Problems)},
+    response={202: answers_runs.JobView, **dict.fromkeys((400, 403, 404, 413, 415, 422, 429, 501, 503), Problems)},
     summary="Execute one run of a sweep again, to look at it",
 )
 async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun) -> HttpResponse:
