@@ -101,7 +101,8 @@ export class Dots {
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
-    Object.assign(this, { width: scene.width, taken: this.#names(scene), labels: [], curves: new Map() });
+    const cards = [Math.min(...scene.brokers.map(({ x }) => x)), Math.max(...scene.brokers.map(({ x, w }) => x + w))];
+    Object.assign(this, { width: scene.width, cards, taken: this.#names(scene), labels: [], curves: new Map() });
     traffic.expire(wall);
     for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
     for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
@@ -217,12 +218,21 @@ export class Dots {
     return wide;
   }
 
+  /** The left end of a label in the middle over `at`, moved to the side where it would cover a broker's card. */
+  #offCards(at, wide) {
+    const left = at.x - wide / 2;
+    const [first, last] = this.cards;
+    if (at.x <= first + 3) return Math.min(left, first - wide - 4);
+    return at.x >= last - 3 ? Math.max(left, last + 4) : left;
+  }
+
   /** Where a label beside `at` stands: {left, right, y}. */
   #place(at, flight, text) {
     const fromBroker = brokerOf(flight.from);
     const wide = this.#width(text);
     const beside = at.x > this.width / 2 ? at.x + 9 : at.x - wide - 9; // outside the cards
-    const left = Math.max(2, Math.min(this.width - wide - 3, fromBroker ? beside : at.x - wide / 2));
+    const free = fromBroker ? beside : this.#offCards(at, wide);
+    const left = Math.max(2, Math.min(this.width - wide - 3, free));
     return { left, right: left + wide, y: fromBroker ? at.y : at.y - 6 };
   }
 

@@ -16,8 +16,8 @@ export class Lanes {
     this.hits = [];
   }
 
-  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future begins. */
-  paint(sketch, { width, height, palette, names, selected, later = "" }) {
+  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future begins, `thinned` where messages are left out. */
+  paint(sketch, { width, height, palette, names, selected, later = "", thinned = "" }) {
     const ratio = globalThis.devicePixelRatio || 1;
     const { canvas, context } = this;
     const [w, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -27,7 +27,7 @@ export class Lanes {
     const gap = (height - TOP - BOTTOM) / Math.max(1, sketch.lanes.length - 1 || 1);
     const y = (lane) => TOP + (sketch.lanes.length === 1 ? (height - TOP - BOTTOM) / 2 : lane * gap);
     const x = (share) => LEFT + share * (width - LEFT - RIGHT);
-    const frame = { x, y, width, height, palette, names, selected, later };
+    const frame = { x, y, width, height, palette, names, selected, later, thinned };
     this.hits = [];
     this.#ticks(sketch, frame);
     this.#lanes(sketch, frame);
@@ -40,6 +40,15 @@ export class Lanes {
     this.#labels(labels, frame);
     context.restore();
     this.#cursor(sketch, frame);
+    this.#thinned(sketch, frame);
+  }
+
+  /** Up to where there were more messages than are drawn. */
+  #thinned({ thinned: share }, { x, palette, thinned }) {
+    const { context } = this;
+    context.font = palette.font(11);
+    const left = x(share) - context.measureText(thinned).width - 6;
+    if (share > 0 && left > LEFT) this.#label(thinned, left, 11, palette, palette.soft);
   }
 
   /** What has not happened yet at the moment that is looked at is dimmed, its labels alone stay readable. */

@@ -15,7 +15,8 @@
  */
 import { byNumber, kindOf } from "../model/names.js";
 
-const LOOK_BACK = 3000;
+const LOOK_BACK = 3000; // events whose messages are drawn; of those before only marks, up to
+const MARKS_BACK = 24_000;
 const ORDER_ROOM = 64;
 const AHEAD = 0.25; // of the window, for what is known to come
 
@@ -47,26 +48,34 @@ const laneOf = (lanes, node) => {
   return index >= 0 ? index : /^\d+$/.test(String(node)) ? lanes.indexOf("outside") : -1;
 };
 
-/** Events of the window that ends before `position`, oldest first, with their positions. */
-function collect(history, position, from, wanted) {
+/** Events of the window that ends before `position`, oldest first, with their positions; far back only those with a mark. */
+function collect(history, position, from) {
   const found = [];
-  const stop = Math.max(history.begin, position - LOOK_BACK);
+  const thin = position - LOOK_BACK;
+  const stop = Math.max(history.begin, position - MARKS_BACK);
   for (let at = position - 1; at >= stop; at -= 1) {
     const event = history.at(at);
     if (event.t < from) break;
-    if (wanted(event)) found.push({ event, position: at });
+    if (at >= thin ? shown(event) : event.code in MARKS) found.push({ event, position: at });
   }
   return found.reverse();
 }
 
+/** The time from which on messages are drawn, when there are more in the window than are drawn. */
+function thinnedTo(history, position, from) {
+  const first = position - LOOK_BACK;
+  const last = history.at(first - 1);
+  return last && last.t >= from ? last.t : null;
+}
+
 /** Events from `position` on up to the time `to`, oldest first, as far as they are known; at most `most` of them. */
-function collectAhead(history, position, to, wanted, most) {
+function collectAhead(history, position, to, most) {
   const found = [];
   const stop = Math.min(history.end, position + LOOK_BACK / 2);
   for (let at = Math.max(position, history.begin); at < stop && found.length < most; at += 1) {
     const event = history.at(at);
     if (event.t > to) break;
-    if (wanted(event)) found.push({ event, position: at, ahead: true });
+    if (shown(event)) found.push({ event, position: at, ahead: true });
   }
   return found;
 }
@@ -83,13 +92,14 @@ function orderOf(entries, start, room) {
   return entries.slice(start === null ? -room : Math.round(-room * 0.75));
 }
 
-/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, start}: everything with x between 0 and 1; `known`: up to where anything is known. */
+/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, start}: everything with x between 0 and 1; `known`: up to where anything is known, `thinned`: up to where messages are left out. */
 export function sketch(history, state, { position, time, span, axis, chosen, still = false, start = null, rewound = false }) {
   const order = axis === "order";
   const edge = rewound ? Math.max(time, history.timeAt(history.end)) : time;
   const end = still && !order ? windowEnd(time, span) : Math.min(time + span * AHEAD, edge);
-  const coming = rewound ? collectAhead(history, position, order ? Infinity : end, shown, order ? ORDER_ROOM * AHEAD : LOOK_BACK) : [];
-  let past = collect(history, position, order ? -1 : end - span, shown);
+  const coming = rewound ? collectAhead(history, position, order ? Infinity : end, order ? ORDER_ROOM * AHEAD : LOOK_BACK) : [];
+  const thinned = order ? null : thinnedTo(history, position, end - span);
+  let past = collect(history, position, order ? -1 : end - span);
   if (order) past = orderOf(past, still ? start ?? Infinity : null, ORDER_ROOM - coming.length);
   const entries = [...past, ...coming];
   const from = order ? entries[0]?.event.t ?? time : end - span;
@@ -98,7 +108,8 @@ export function sketch(history, state, { position, time, span, axis, chosen, sti
   const xs = entries.map(place);
   const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
     cursor: order ? past.length / (ORDER_ROOM + 1) : (time - from) / span,
-    known: order ? entries.length / (ORDER_ROOM + 1) : Math.min(1, (edge - from) / span), start: entries[0]?.position ?? null };
+    known: order ? entries.length / (ORDER_ROOM + 1) : Math.min(1, (edge - from) / span), start: entries[0]?.position ?? null,
+    thinned: thinned === null ? 0 : (thinned - from) / span };
   const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
   const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();

@@ -4,6 +4,7 @@ import { h } from "./patch.js";
 import { replayButton } from "./spark/buttons.js";
 
 const SHOWN = 40;
+const FEW = 6;
 const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn" };
 
 /** Counted from another side than the five figures, often the same records once more: never to be added to them. */
@@ -56,8 +57,8 @@ export function further(found, words, placed = null) {
       return h("section", { key: kind, "data-further": kind, "data-count": n },
         h("h4", {}, words.t(`receipt.one.${kind}`), " ", h("span", { class: "number" }, count(n))),
         h("p", { class: "hint" }, words.t(key)),
-        mine.length > 0 && h("ol", { class: "places" }, mine.slice(0, SHOWN).map(placed)),
-        mine.length > SHOWN && h("p", { class: "hint" }, words.t("receipt.more", { n: n - SHOWN })));
+        mine.length > 0 && h("ol", { class: "places" }, mine.slice(0, FEW).map(placed)),
+        mine.length > FEW && h("p", { class: "hint" }, words.t("receipt.more", { n: n - FEW })));
     }));
 }
 
@@ -91,14 +92,14 @@ function outsiders(found, words) {
     h("p", { class: "hint" }, words.t("receipt.outsiders.note"), !complete && ` ▲ ${words.t("receipt.outsiders.incomplete")}`));
 }
 
-function place(view, one, index) {
+function place(view, one, index, named = true) {
   const { words, desk } = view;
   const name = `${one.topic}-${one.partition}`;
   const before = one.last_read ?? one.last_acked;
   const who = before !== undefined ? `${one.reader ?? one.process}: ${before} → ${one.offset}` : one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
-      h("b", { class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " ", h("code", {}, words.t("receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));
+      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t("receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));
 }
 
 const WHY = { log_appended: "chain.why.written", truncated: "chain.why.cut" };
@@ -143,6 +144,7 @@ export function receiptPanel(view) {
     !found && !error && h("p", { key: "wait", class: "empty", role: "status" }, words.t("receipt.loading")),
     found && verdict(found, words),
     found && receiptTable(found, words),
+    found && further(found, words, (one, index) => place(view, one, index, false)),
     found && outsiders(found, words),
     found && producers(found, words),
     h("div", { key: "acts", class: "run-acts" },
@@ -154,6 +156,5 @@ export function receiptPanel(view) {
     places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),
     places.length > 0 && h("ol", { key: "places", class: "places" }, places.slice(0, SHOWN).map((one, index) => place(view, one, index))),
     places.length > SHOWN && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: places.length - SHOWN })),
-    found && further(found, words, (one, index) => place(view, one, index)),
   ];
 }

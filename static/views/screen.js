@@ -141,7 +141,7 @@ export class Screen {
     const { clock } = app;
     this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, start: this.sketch?.start ?? null, rewound: !clock.live });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
-    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later") });
+    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later"), thinned: app.words.t("lanes.thinned") });
   }
 
   #moment() {

@@ -76,6 +76,16 @@ test("a rewound view knows what comes: behind the cursor, in the last quarter, a
   assert.ok(order.marks.every(({ x, ahead }) => (ahead ? x > order.cursor : x < order.cursor)));
 });
 
+test("of a busy window the newest messages are drawn, and every death in it", () => {
+  const history = new History();
+  history.append(Array.from({ length: 9000 }, (_, n) => ({ seq: n + 1, t: n * 10, code: n === 100 ? "process_ended" : "watch_fired", node: "broker-1", cause: 0, params: { owner: "broker-2", path: "/" } })));
+  const look = (span) => sketch(history, state, { position: history.end, time: 90_000, span, axis: "time", chosen: null });
+  const busy = look(90_000);
+  assert.deepEqual([busy.arrows.length, busy.marks.map(({ kind }) => kind)], [3000, ["death"]]);
+  assert.ok(Math.abs(busy.thinned - 2 / 3) < 0.001 && busy.arrows.every(({ x1 }) => x1 >= busy.thinned));
+  assert.equal(look(10_000).thinned, 0);
+});
+
 test("ticks are round and few", () => {
   assert.deepEqual(ticksOf(0, 10_000_000, 10_000_000).map((tick) => tick.text), ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]);
   assert.ok(ticksOf(3, 60_000_003, 60_000_000).length <= 9);
