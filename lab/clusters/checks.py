@@ -100,6 +100,8 @@ def choice(value: Any, place: Place, words: Iterable[str]) -> str:
     """One of a few words."""
     names = list(words)
     if value not in names:
+        if not names:
+            raise SpecError(place, f"{value!r}: nothing of this kind is described")
         raise SpecError(place, f"{value!r}: {expected(str(value), names)}")
     return str(value)
 

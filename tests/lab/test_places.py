@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
+from tests.lab.test_grammar import GOOD
 from tests.lab.test_operator import SPEC, Lab
+from tests.lab.test_scenarios_receipt import LESSON
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from lab.clusters.checks import SpecError, shown
 from lab.clusters.inspect_trial import trial
 from lab.clusters.spec import run_from_dict
+from lab.clusters.vocabulary import KINDS, check_command
 from lab.outcomes import place_of
 from lab.scenarios import grammar, links
 from lab.scenarios.grammar import ScenarioError
+from lab.scenarios.reading import read
 
 # (what is set of the producer, the key that is wrong): the same in a command, a trial, YAML and a link
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -232,3 +238,47 @@ def test_a_trial_of_a_brokers_setting_is_about_its_moment_too() -> None:
     assert tried(seq=short) == "set: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
     assert tried(broker=9) == "broker: there is no broker 9, expected one of 1, 2, 3"
     assert _said(lab.world, broker=2, set={"log.dirs": "x"}, seq=before).startswith("set.log.dirs: Cannot update")
+
+
+def keys_of(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The place of each key of a document."""
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in children:
+        if isinstance(value, dict):
+            yield (*place, key)
+        yield from keys_of(inner, (*place, key))
+
+
+@pytest.mark.parametrize("source", [GOOD, LESSON, *((grammar.HOME / f"{name}.yaml").read_text() for name in grammar.names())])
+def test_a_key_that_is_missing_is_named_at_the_mapping_that_it_misses_from(source: str) -> None:
+    _, document = read(source, "x.yaml")
+    refused = 0
+    for place in keys_of(document):
+        other = copy.deepcopy(document)
+        inner: Any = other
+        for part in place[:-1]:
+            inner = inner[part]
+        del inner[place[-1]]
+        try:
+            grammar.from_dict(other)
+        except SpecError as error:
+            refused += 1
+            needed = place[-1] if place[-1] != "check" else "do"  # a step without a condition is one with a command
+            if error.place == place[:-1] and not error.reason.startswith("expected at least one"):
+                assert needed in error.reason, place
+            assert not error.reason.endswith("expected one of "), error.reason
+    assert refused > 1
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_key_that_a_command_needs_is_named_when_it_is_missing(name: str) -> None:
+    kind = KINDS[name]
+    for key in kind.required:
+        given = {other: 1 for other in kind.required if other != key}
+        with pytest.raises(SpecError) as error:
+            check_command({"do": name, **given}, ("steps", 3))
+        assert (error.value.place, error.value.reason) == (("steps", 3), f"key {key!r} is missing")
+    if kind.one_of:
+        with pytest.raises(SpecError) as error:
+            check_command({"do": name, **{key: "x" for key in kind.required}}, ("steps", 3))
+        assert error.value.place == ("steps", 3) and all(key in error.value.reason for key in kind.one_of)
