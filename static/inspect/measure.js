@@ -22,7 +22,7 @@ const KEPT = 4;
 
 const PER_PARTITION = /,(?:topic|partition|group)=/;
 
-/** Rows {name, broker, before, after, delta}: what differs in two snapshots; per-partition values only with `all`. */
+/** Rows {name, broker, before, after, delta}: what differs in two snapshots; per-partition values only with `all`. The zeros that a new process begins with are none. */
 export function difference(before, after, all = false) {
   const rows = [];
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
@@ -30,7 +30,7 @@ export function difference(before, after, all = false) {
     const [old, now] = [before[name] ?? {}, after[name] ?? {}];
     for (const broker of [...new Set([...Object.keys(old), ...Object.keys(now)])].sort((a, b) => a - b)) {
       const row = { name, broker, before: old[broker] ?? null, after: now[broker] ?? null };
-      if (row.before !== row.after) rows.push({ ...row, delta: (row.after ?? 0) - (row.before ?? 0) });
+      if (row.before !== row.after && !(row.before === null && row.after === 0)) rows.push({ ...row, delta: (row.after ?? 0) - (row.before ?? 0) });
     }
   }
   return rows;

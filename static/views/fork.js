@@ -11,6 +11,8 @@ import { receiptTable, verdict } from "./receipt.js";
 import { variantOf } from "./scenarios.js";
 import { sentence } from "./story.js";
 
+const SHORTEST_US = 1000; // an outage that would be told as 0.000 s is none
+
 function row(view, name, label, options) {
   const { words, desk } = view;
   const all = [["", words.t("fork.keep")], ...options];
@@ -152,7 +154,8 @@ function receiptOf(receipt, run, facts, words) {
 
 // -- how long nobody could write, and where they part ------------------------------------------
 /** The longest outage of a run, as a bar beside that of the other. */
-function outageOf({ run, outage }, longest, words) {
+function outageOf({ run, outage: found }, longest, words) {
+  const outage = found && found.until_us - found.from_us >= SHORTEST_US ? found : null;
   const long = outage ? outage.until_us - outage.from_us : 0;
   const told = { run, s: seconds(long), partition: outage?.partition, from: seconds(outage?.from_us ?? 0), until: seconds(outage?.until_us ?? 0) };
   return h("div", { key: run, class: "outage", "data-outage-of": run }, h("h3", {}, words.t("compare.outage")),

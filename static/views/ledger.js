@@ -9,15 +9,22 @@ import { h } from "./patch.js";
 /** How far a replica is behind the leader; one that has more than the leader is ahead. */
 const behind = (n, words) => (n < 0 ? `⊘ ${words.t("ledger.ahead", { n: -n })}` : count(n));
 
-function replicas({ chosenPartition: partition, words }) {
+/** What a replica is, as a sign and a word; one whose broker does not run shows what its disk holds. */
+function roleOf(partition, id, state) {
+  if (state.brokers[id]?.state === "stopped") return ["×", "look.replica.down"];
+  if (partition.leader === id) return ["★", "stage.legend.leader"];
+  return partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
+}
+
+function replicas({ chosenPartition: partition, words, state }) {
   const ahead = leaderLog(partition)?.leo ?? 0;
   return h("table", { key: "replicas", class: "partitions small" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.replica")), h("th", { scope: "col" }, words.t("ledger.state")), h("th", { scope: "col", class: "number" }, words.t("table.hw")),
       h("th", { scope: "col", class: "number" }, words.t("table.leo")), h("th", { scope: "col", class: "number" }, words.t("ledger.behind")))),
     h("tbody", {}, partition.replicas.map((id) => {
       const log = partition.logs[id];
-      const role = partition.leader === id ? ["★", "stage.legend.leader"] : partition.isr.includes(id) ? ["·", "stage.legend.isr"] : ["▽", "stage.legend.out"];
-      return h("tr", { key: id }, h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")), h("td", { class: partition.isr.includes(id) ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
+      const role = roleOf(partition, id, state);
+      return h("tr", { key: id }, h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")), h("td", { class: partition.isr.includes(id) && role[0] !== "×" ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
         h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"), h("td", { class: `number${log && log.leo > ahead ? " absent" : ""}` }, log ? behind(ahead - log.leo, words) : "–"));
     })));
 }

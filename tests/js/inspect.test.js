@@ -50,6 +50,7 @@ test("metrics before and after: what differs, by broker, without partitions unle
   const rows = difference({ [name]: { 1: 0, 2: 0 }, [log]: { 1: 5 } }, { [name]: { 2: 4 }, [log]: { 1: 6 } });
   assert.deepEqual(rows, [{ name, broker: "1", before: 0, after: null, delta: 0 }, { name, broker: "2", before: 0, after: 4, delta: 4 }]);
   assert.equal(difference({ [log]: { 1: 5 } }, { [log]: { 1: 6 } }, true).length, 1);
+  assert.deepEqual(difference({}, { [name]: { 1: 0, 2: 7 } }).map(({ broker }) => broker), ["2"]);
   assert.equal(shortName("kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce"), "TotalTimeMs, Produce");
   assert.equal(registryKey("kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce"), "kafka.network:type=RequestMetrics,name=TotalTimeMs");
   assert.ok(isFault({ do: "kill" }) && !isFault({ do: "time" }));
