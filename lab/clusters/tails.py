@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.log.offset_index import ENTRY, ENTRY_SIZE
 from broker_core.log.partition_log import PartitionLog
+from broker_core.log.segment import LogSegment
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import HEADER_SIZE, iterate_batches, read_header
 from lab.clusters.stopped import DiskLog
@@ -41,13 +43,25 @@ def tail_of(log: PartitionLog | DiskLog) -> list[Line]:
     segment = log.segments[-1]
     ends = segment.tail.ends
     try:
-        if not ends and segment.log.size <= SMALL_BYTES:  # just loaded: nothing has been appended yet
-            whole = segment.log.peek(0, segment.log.size)
-            return [_line(batch.header) for batch in iterate_batches(whole)][-BATCHES:]
+        if not ends:  # just loaded: nothing has been appended yet
+            place = _near_end(segment)
+            rest = segment.log.peek(place, segment.log.size - place)
+            return [_line(batch.header) for batch in iterate_batches(rest)][-BATCHES:]
         places = [segment.tail.start, *ends[:-1]][-BATCHES:]
         return [_line(read_header(segment.log.peek(place, HEADER_SIZE))) for place in places]
     except RecordsError:  # damaged: the page shows what it has seen itself
         return []
+
+
+def _near_end(segment: LogSegment) -> int:
+    """A place before the last batches: that of an index entry, or the beginning of a small file."""
+    size, index = segment.log.size, segment.index.file
+    entries = min(index.size // ENTRY_SIZE, BATCHES + 1)
+    if size <= SMALL_BYTES or not entries:
+        return 0 if size <= SMALL_BYTES else size
+    noted = index.peek(index.size - entries * ENTRY_SIZE, entries * ENTRY_SIZE)
+    places = [place for _, place in ENTRY.iter_unpack(noted)]
+    return next((place for place in places if size - place <= SMALL_BYTES), places[-1])
 
 
 def _line(header: Any) -> Line:

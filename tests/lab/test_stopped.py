@@ -16,6 +16,7 @@ from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.observe import log_marks, observe
 from lab.clusters.spec import RunSpec, run_from_dict
+from lab.clusters.tails import BATCHES, SMALL_BYTES
 
 S = 1_000_000
 REDUCE_JS = Path(__file__).parents[2] / "static" / "model" / "reduce.js"
@@ -198,3 +199,18 @@ def test_a_page_opened_while_a_broker_is_stopped_has_the_marks_of_its_start(requ
     found = lab.reduced(require_program("node"), stopped)
     assert logs(found)["0", "2"] == logs(stopped["topics"])["0", "2"] == logs(lab.state()["topics"])["0", "2"]
     assert logs(found)["0", "2"][1] == logs(found)["0", "2"][0] > 0
+
+
+def test_a_large_log_that_was_just_loaded_has_its_last_batches() -> None:
+    lab = Lab()
+    lab.run(6)
+    lab.settle()
+    before = lab.state()["topics"]
+    size = lab.world.nodes["broker-2"].storage.open("data/orders-0/00000000000000000000.log").size
+    assert size > 2 * SMALL_BYTES and len(before["orders"]["partitions"]["0"]["logs"]["2"]["tail"]) == BATCHES
+    lab.do(do="stop", broker=2)
+    lab.run(5)
+    assert batches(lab.state()["topics"]) == batches(before)
+    lab.do(do="restart", broker=2)
+    lab.run(5)
+    assert batches(lab.state()["topics"]) == batches(before)
