@@ -43,6 +43,7 @@ from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.apis import Mode
 from broker_core.wire.rpc import Request, Response, RpcClient
+from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper.client import ZkClient
 from broker_core.zookeeper.protocol import Create
 
@@ -251,9 +252,9 @@ class Broker:
         """Whether a control request was meant for an earlier registration of this broker."""
         return 0 <= broker_epoch < self.registration.broker_epoch
 
-    def auto_create_topic(self, topic: str) -> None:
-        """Somebody asks for a topic that does not exist."""
-        self.topic_creation.create(topic)
+    def auto_create_topic(self, topic: str) -> ErrorCode:
+        """Somebody asks for a topic that does not exist; what he is told."""
+        return self.topic_creation.create(topic)
 
     @property
     def cluster_id(self) -> str | None:

@@ -5,15 +5,25 @@
 | __consumer_offsets | offsets.topic.num.partitions [50] | offsets.topic.replication.factor [3] |
 | any other | num.partitions [1] | default.replication.factor [1] |
 
-One request per topic is under way at a time; when it fails, the next asker starts another.
+One request per topic is under way at a time; when it fails, the next asker starts another. A topic that
+the controller would refuse, by what this broker knows, is not asked for: who wanted it is told why
+(`AutoTopicCreationManager.createTopicsInZk`).
+
+| the topic | error |
+|---|---|
+| needs more replicas than there are live brokers | INVALID_REPLICATION_FACTOR |
+| differs from another only in "." and "_" | INVALID_TOPIC_EXCEPTION |
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
+from broker_core.metadata.assignment import check_counts
+from broker_core.metadata.errors import RequestError
+from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, validate_new
 from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
@@ -28,13 +38,20 @@ class TopicCreation:
         self.broker = broker
         self.under_way: dict[str, None] = {}
 
-    def create(self, topic: str) -> None:
-        """Ask the controller for the topic, unless it has been asked already."""
+    def create(self, topic: str) -> ErrorCode:
+        """Ask the controller for the topic, unless it has been asked already; what the asker is told."""
         if topic in self.under_way:
-            return
+            return ErrorCode.LEADER_NOT_AVAILABLE
+        described = self._described(topic)
+        try:
+            validate_new(topic, self.broker.cache.topics)
+            check_counts(described.num_partitions, described.replication_factor, len(self.broker.cache.racks()))
+        except RequestError as error:
+            return error.code
         self.under_way[topic] = None
-        request = m.CreateTopicsRequest(topics=[self._described(topic)], timeout=TIMEOUT_MS)
+        request = m.CreateTopicsRequest(topics=[described], timeout=TIMEOUT_MS)
         self.broker.link.create_topics(request, self._answered, topic)
+        return ErrorCode.LEADER_NOT_AVAILABLE
 
     def _described(self, topic: str) -> Any:
         config = self.broker.config

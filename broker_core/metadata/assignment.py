@@ -39,7 +39,7 @@ def assign_replicas(
 
     Raises RequestError for counts that cannot be met, and when only some brokers have a rack.
     """
-    _check_counts(partitions, replication_factor, len(brokers))
+    check_counts(partitions, replication_factor, len(brokers))
     ids = sorted(brokers)
     shift = start_index
     if start_index < 0:
@@ -64,7 +64,8 @@ def rack_alternated(racks: dict[int, str]) -> list[int]:
     return [members[turn] for turn in range(longest) for members in by_rack.values() if turn < len(members)]
 
 
-def _check_counts(partitions: int, replication_factor: int, brokers: int) -> None:
+def check_counts(partitions: int, replication_factor: int, brokers: int) -> None:
+    """Raises RequestError for counts that these many brokers cannot meet."""
     if partitions <= 0:
         raise RequestError(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
     if replication_factor <= 0:

@@ -1,7 +1,7 @@
 """Metadata (3) and DescribeCluster (60): any broker answers, from what it believes.
 
 A topic that is asked for and does not exist is created when `auto.create.topics.enable` and the
-request allow it; the asker gets LEADER_NOT_AVAILABLE and asks again.
+request allow it; the asker gets LEADER_NOT_AVAILABLE and asks again, or hears why it cannot be.
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ def _named(broker: Broker, name: str, version: int, request: Any, auto: bool) ->
     if problem_with(name) is not None:
         return _failed(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if auto:
-        broker.auto_create_topic(name)
-        return _failed(name, ErrorCode.LEADER_NOT_AVAILABLE)
+        return _failed(name, broker.auto_create_topic(name))
     return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
