@@ -150,7 +150,7 @@ class ConfigStore:
         before = config.dynamic(all_brokers=everybody)
         for key in [*values, *[key for key in before if key not in values]]:
             try:
-                config.set_dynamic(key, values.get(key), all_brokers=everybody)
+                config.set_dynamic(key, values.get(key), all_brokers=everybody, running=self._loaded is None)
             except ConfigError as error:
                 self._refused(BROKERS, name, error)
         self._broker_settings_changed()

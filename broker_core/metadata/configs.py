@@ -185,10 +185,17 @@ class BrokerConfig(Mapping[str, Any]):
                 return -1 if value < 0 else int(value)
         raise ConfigError(f"{stem} is not set in any unit", stem)
 
-    def set_dynamic(self, name: str, text: str | None, *, all_brokers: bool = False) -> None:
+    def copy(self) -> BrokerConfig:
+        """The same settings, to try a change on."""
+        other = BrokerConfig(self._static, self.era)
+        other._dynamic, other._dynamic_default = dict(self._dynamic), dict(self._dynamic_default)
+        return other
+
+    def set_dynamic(self, name: str, text: str | None, *, all_brokers: bool = False, running: bool = True) -> None:
         """Change a setting while the broker runs; None takes the change back.
 
-        ConfigError when the setting cannot change, cannot change for all brokers at once, or does not fit.
+        ConfigError when the setting cannot change, cannot change for all brokers at once, does not fit, or is
+        too large a step for a running broker. One that is starting takes what it finds.
         """
         texts = self._dynamic_default if all_brokers else self._dynamic
         if is_unknown(name):
@@ -200,12 +207,12 @@ class BrokerConfig(Mapping[str, Any]):
         if all_brokers and setting.mode is UpdateMode.PER_BROKER:
             problem = "Cannot update these configs at default cluster level, broker id must be specified"
             raise ConfigError(f"{problem}: Set({name})", name)
-        if text is not None:
-            configs_rules.check_thread_count(name, self[name], setting.parse(text, self.era))
-        before = dict(texts)
+        before, value = dict(texts), self[name]
         _put(texts, name, text)
         self._values.clear()
         try:
+            if running:
+                configs_rules.check_thread_count(name, value, self[name])
             configs_rules.check_broker(self)
         except ConfigError:
             texts.clear()

@@ -77,13 +77,17 @@ def check_thread_count(name: str, before: Any, after: Any) -> None:
     """A running broker at most doubles or halves a number of threads in one step (`DynamicThreadPool`)."""
     if name not in _THREAD_COUNTS or after == before:
         return
-    stem = f"Dynamic thread count update validation failed for {name}={after}"
     if after <= 0:
-        raise ConfigError(f"{stem}, value should be at least 1", name)
-    if after < before / 2:
-        raise ConfigError(f"{stem}, value should be at least half the current value {before}", name)
-    if after > before * 2:
-        raise ConfigError(f"{stem}, value should not be greater than double the current value {before}", name)
+        problem = "be at least 1"
+    elif after < before / 2:
+        problem = f"be at least half the current value {before}"
+    elif after > before * 2:
+        problem = f"not be greater than double the current value {before}"
+    else:
+        return
+    reason = f"Dynamic thread count update validation failed for {name}={after}, value should {problem}"
+    cause = f"org.apache.kafka.common.config.ConfigException: {reason}"
+    raise ConfigError(f"Invalid value {cause} for configuration Invalid dynamic configuration", name)
 
 
 def check_topic(values: dict[str, Any], tiered: bool) -> None:

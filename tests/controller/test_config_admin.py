@@ -16,9 +16,10 @@ I = m.IncrementalAlterConfigsRequest  # noqa: E741
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-def alter(cluster: Cluster, kind: int, name: str, *changes: tuple[str, int, str | None], only: bool = False) -> Any:
+def alter(cluster: Cluster, kind: int, name: str, *changes: tuple[str, int, str | None], only: bool = False,
+          config: BrokerConfig | None = None) -> Any:
     broker = cluster.controller
-    admin = ConfigAdmin(broker.node, broker.zk, broker.cache, BrokerConfig({}), broker.id)
+    admin = ConfigAdmin(broker.node, broker.zk, broker.cache, config or BrokerConfig({}), broker.id)
     configs = [I.AlterableConfig(name=key, config_operation=what, value=value) for key, what, value in changes]
     resource = I.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
     answer = cluster.ask(admin.incremental_alter_configs, I(resources=[resource], validate_only=only))
@@ -77,3 +78,16 @@ def test_brokers_have_settings_of_their_own_and_common_ones() -> None:
     assert alter(cluster, 4, "", ("log.retention.ms", SET, "5000")).error_code == ErrorCode.NONE
     assert settings_of(cluster, "brokers", "<default>") == {"log.retention.ms": "5000"}
     assert alter(cluster, 4, "1", ("broker.id", SET, "7")).error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_threads_that_have_grown_in_steps_are_no_obstacle_to_other_changes() -> None:
+    cluster, config = Cluster(), BrokerConfig({})
+    name = str(cluster.controller.id)
+    for count in ("16", "32"):
+        assert alter(cluster, 4, name, ("num.io.threads", SET, count), config=config).error_code == ErrorCode.NONE
+        config.set_dynamic("num.io.threads", count)
+    other = alter(cluster, 4, name, ("log.cleaner.backoff.ms", SET, "16000"), config=config)
+    assert other.error_code == ErrorCode.NONE
+    assert settings_of(cluster, "brokers", name) == {"num.io.threads": "32", "log.cleaner.backoff.ms": "16000"}
+    back = alter(cluster, 4, name, ("num.io.threads", DELETE, None), config=config)
+    assert back.error_code == ErrorCode.INVALID_REQUEST and "at least half the current value 32" in back.error_message

@@ -123,6 +123,22 @@ def test_a_running_broker_refuses_what_kafka_refuses(name, value, message):
         BrokerConfig().set_dynamic(name, value)
 
 
+def test_threads_grow_step_by_step_from_what_they_are_now():
+    config = BrokerConfig()
+    for count in ("16", "32"):
+        config.set_dynamic("num.io.threads", count)
+    with pytest.raises(ConfigError, match="at least half the current value 32"):
+        config.set_dynamic("num.io.threads", None)
+    config.set_dynamic("num.io.threads", "90", all_brokers=True)
+    assert config["num.io.threads"] == 32
+
+
+def test_a_starting_broker_takes_the_threads_it_finds():
+    config = BrokerConfig()
+    config.set_dynamic("num.io.threads", "32", running=False)
+    assert config.copy()["num.io.threads"] == 32
+
+
 def test_settings_of_one_broker_cannot_be_set_for_all_at_once():
     with pytest.raises(ConfigError, match="at default cluster level"):
         BrokerConfig().set_dynamic("ssl.keystore.location", "keys", all_brokers=True)

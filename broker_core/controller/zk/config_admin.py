@@ -159,9 +159,9 @@ class ConfigAdmin:
             if resource.resource_type == TOPIC:
                 check_topic_overrides(after, self.config)
             else:
-                probe = BrokerConfig(self.config.static(), self.config.era)
-                for name, value in after.items():
-                    probe.set_dynamic(name, value, all_brokers=not resource.resource_name)
+                probe, everybody = self.config.copy(), not resource.resource_name
+                for name in dict.fromkeys([*after, *probe.dynamic(all_brokers=everybody)]):
+                    probe.set_dynamic(name, after.get(name), all_brokers=everybody)
         except ConfigError as error:
             if error.message.startswith("Unknown topic config name"):
                 raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
