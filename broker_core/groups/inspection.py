@@ -13,6 +13,8 @@ from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
 CLASSIC = "classic"
+GROUP_OPERATIONS = sum(1 << bit for bit in (3, 6, 8))
+"""READ, DELETE, DESCRIBE: without an authorizer everybody may do all that a group knows (KIP-430)."""
 NOT_FOUND_VERSION = 6
 """From this version on DescribeGroups says GROUP_ID_NOT_FOUND (KIP-1043); before, the group was shown as Dead."""
 
@@ -45,7 +47,12 @@ class InspectionHandler:
 
     def describe_groups(self, request: m.DescribeGroupsRequest, api_version: int) -> m.DescribeGroupsResponse:
         """State and members of each group asked for."""
-        return m.DescribeGroupsResponse(groups=[self.describe(group_id, api_version) for group_id in request.groups])
+        groups = [self.describe(group_id, api_version) for group_id in request.groups]
+        if request.include_authorized_operations:
+            for group in groups:
+                if group.error_code == ErrorCode.NONE:
+                    group.authorized_operations = GROUP_OPERATIONS
+        return m.DescribeGroupsResponse(groups=groups)
 
     def describe(self, group_id: str, api_version: int) -> m.DescribeGroupsResponse.DescribedGroup:
         """One group; metadata and assignments are shown while it is Stable."""

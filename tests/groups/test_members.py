@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode as E
@@ -224,3 +226,16 @@ def test_the_id_of_a_static_member_begins_with_its_instance_even_with_one_withou
     answer = lab.join(instance="")
     lab.run(4000)
     assert answer.members[0].group_instance_id == "" and answer.member_id.startswith("-")
+
+
+@pytest.mark.parametrize(("version", "nobodys"), [(3, 0b101001000), (5, 0b101001000), (6, -(1 << 31))])
+def test_what_may_be_done_with_a_group_is_told_when_asked(lab: Any, version: int, nobodys: int) -> None:
+    lab.stable_group()
+
+    def told(asked: bool) -> list[int]:
+        request = m.DescribeGroupsRequest(groups=["g", "nobody"], include_authorized_operations=asked)
+        groups = lab.send(ApiKey.DESCRIBE_GROUPS, version, request).groups
+        return [group.authorized_operations for group in groups]
+
+    assert told(True) == [0b101001000, nobodys]
+    assert told(False) == [-(1 << 31)] * 2
