@@ -38,6 +38,13 @@ function title(step, replay, words) {
 
 const tone = ({ query, count: rows }) => (rows && BAD.has(query) ? "bad" : rows && WARN.has(query) ? "warn" : "");
 
+/** Values at one offset are mostly the lost records from the other side: a sentence says so, as on the receipt. */
+function beside(answer, answers, words) {
+  const lost = answers.find(({ query }) => query === "lost")?.count ?? 0;
+  if (answer.query !== "inconsistent" || !answer.count || answer.count > lost) return null;
+  return h("p", { class: "hint", "data-beside": "lost" }, words.t("receipt.further.inconsistent_lost"));
+}
+
 function contents(view) {
   const { words, desk } = view;
   const { replay } = desk.spark;
@@ -67,6 +74,7 @@ function answerView(view) {
   return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
     h("h3", { id: "answer-title" }, told(answer.title, words)),
     h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
+    beside(answer, replay.answers, words),
     draw && draw(answer, words, goTo),
     answer.rows.length > 0 && h("h4", {}, words.t("spark.rows", { n: answer.count })),
     answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row) !== null),
