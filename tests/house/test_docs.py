@@ -68,6 +68,40 @@ def anchors(page: Path) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles]
 
 
+NOT_OURS = ("shared/oracle/oracle.py",)  # beside the checkout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_that_a_page_names_are_there(page):
+    ours = [name(path) for path in files(".py", ".js", ".yaml", ".txt", ".json", ".md", ".html", ".css")]
+    spoken = re.findall(r"`([\w-]+(?:/[\w.-]+)+\.(?:py|js|yaml|txt|md|html|css))`", page.read_text())
+    missing = [one for one in spoken if one not in NOT_OURS and not any(f"/{path}".endswith(f"/{one}") for path in ours)]
+    assert not missing, f"no such file: {', '.join(missing)}"
+
+
+def test_commands_that_a_page_shows_are_commands():
+    shown = subprocess.run([sys.executable, "-P", "-m", "lab.cli", "--help"], cwd=CHECKOUT, check=True, text=True,
+                           env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True).stdout
+    known = set(re.findall(r"^    ([a-z][\w-]*)", shown, flags=re.MULTILINE))
+    spoken = {word for page in PAGES for word in re.findall(r"\./brokerlab ([a-z][\w-]*)", page.read_text())}
+    assert spoken <= known, f"no such command: {', '.join(spoken - known)}"
+    rows = re.findall(r"^\| (`.*?) \|", (CHECKOUT / "README.md").read_text(), flags=re.MULTILINE)
+    assert {word for row in rows for word in re.findall(r"`([a-z][\w-]*)", row)} == known
+
+
+def test_every_page_can_be_reached_from_the_first_one():
+    reached, ahead = set(), [CHECKOUT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text())
+        ahead += [(page.parent / link).resolve() for link in links if ":" not in link]
+    lonely = [name(page) for page in PAGES if "docs" in page.relative_to(CHECKOUT).parts and page not in reached]
+    assert not lonely, f"no link leads to {', '.join(lonely)}"
+
+
 def test_the_tour_has_a_chapter_for_each_package():
     index = (CHECKOUT / "docs" / "tour" / "README.md").read_text()
     places = [path.relative_to(CHECKOUT).parts for path in product()]

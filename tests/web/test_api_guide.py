@@ -1,4 +1,4 @@
-"""The scripts of docs/rest.md do what is written there, as they stand."""
+"""The scripts of docs/rest.md do what is written there, as they stand; its table has every operation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ import pytest
 from tests.conftest import CHECKOUT, StartedLab
 from tests.web.rest import Caller
 
+from web.api.api import api
+
+TABLE = (CHECKOUT / "docs" / "rest.md").read_text().split("## What there is", 1)[1].split("\n\n", 2)[1]
+HOLES = {"labs/lab": "labs/{lab}", "runs/RUN": "runs/{run}", "topics/TOPIC": "topics/{topic}", "scenarios/NAME": "scenarios/{name}",
+         "jobs/ID": "jobs/{job}", "replays/ID": "replays/{replay}", "sweeps/ID": "sweeps/{sweep}"}  # fmt: skip
 SCRIPTS = re.findall(r"```python\n(.*?)```", (CHECKOUT / "docs" / "rest.md").read_text(), re.DOTALL)
 
 
@@ -22,6 +27,33 @@ def run_script(lab: StartedLab, text: str, place: Path) -> list[str]:
     done = subprocess.run([sys.executable, str(place)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def told() -> set[str]:
+    """`GET labs/{lab}` for each operation in the table of the guide. A method holds until the next one of its row;
+    those without an address wait for the next one that has one."""
+    found: set[str] = set()
+    for row in TABLE.splitlines()[2:]:
+        methods: list[str] = []
+        waiting: list[str] = []
+        for spoken in re.findall(r"`([^`]+)`", row.split(" | ")[0]):
+            method, _, address = spoken.rpartition(" ")
+            if address.isupper():
+                waiting.append(address)
+                continue
+            if method:
+                methods, waiting = [*waiting, method], []
+            path = address.split("?")[0]
+            for short, whole in HOLES.items():
+                path = path.replace(short, whole)
+            found |= {f"{one} {path}" for one in methods}
+    return found
+
+
+def test_the_table_of_the_guide_has_every_operation_and_no_other() -> None:
+    described = api.get_openapi_schema()["paths"]
+    operations = {f"{method.upper()} {path.removeprefix('/api/')}" for path, methods in described.items() for method in methods}
+    assert told() == operations
 
 
 @pytest.mark.slow
