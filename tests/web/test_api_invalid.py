@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from django.test import RequestFactory
 from pydantic_core.core_schema import ErrorType
-from tests.web.live_rest import Rest, rest
+from tests.web.live_rest import Rest, refused, rest
 
 from web.api.invalid import CODES, described
 from web.messages import LANGUAGES, words_of
@@ -56,6 +56,26 @@ def test_place_code_words_and_what_is_taken(
     korean = rest.call(method, path, content, Accept_Language="ko").json
     assert (korean["place"], korean["code"], korean["errors"][0]["expected"]) == (place, code, expected)
     assert re.search("[가-힣]", korean["detail"]) and not re.search(r"\b(expected|found|missing|unknown|number)\b", korean["detail"])
+
+
+MISSING: list[tuple[str, Any, str | None, str]] = [
+    ("labs/lab/commands", {"do": "create_topic"}, None, "key 'topic' is missing"),
+    ("labs/lab/commands", [{"do": "set_client", "name": "x"}], "[0]", "key 'set' is missing"),
+    ("labs/lab/commands", [{"do": "kill"}], "[0]", "exactly one of broker, node, leader_of, follower_of, controller, found 0"),
+    ("labs/lab/forks", {"commands": [{"do": "produce", "topic": "x"}]}, "commands[0]", "key 'value' is missing"),
+    ("scenarios/validate", {"document": {"topics": [{}]}}, "topics[0]", "key 'name' is missing"),
+    ("scenarios/validate", {"yaml": "steps:\n  - {at: 5s}\n"}, "steps[0]", "key 'do' is missing"),
+]
+
+
+@pytest.mark.parametrize(("path", "content", "place", "words"), MISSING)
+def test_a_key_that_is_missing_is_named_at_what_it_misses_from(
+    rest: Rest, path: str, content: Any, place: str | None, words: str
+) -> None:
+    found = refused(rest.post(path, content), 422, place, words)
+    korean = rest.call("POST", path, content, Accept_Language="ko").json
+    assert (korean.get("place"), korean.get("line")) == (place, found.get("line"))
+    assert all(key in korean["detail"] for key in re.findall(r"'(\w+)'", words)) and re.search("[가-힣]", korean["detail"])
 
 
 def test_all_that_is_wrong_is_listed(rest: Rest) -> None:
