@@ -189,3 +189,30 @@ def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_
     page.wait("lab.clock.live")
     page.page.click('[data-segment="acks:1"]')
     page.see('[data-segment="acks:1"].on')
+
+
+def test_the_time_lines_show_what_is_known_to_come_behind_the_cursor(seen: LabPage) -> None:
+    rewind(seen)
+    seen.wait("document.getElementById('lanes-summary').innerText.includes('come after the moment')")
+    seen.page.keyboard.press("l")
+    seen.wait("!document.getElementById('lanes-summary').innerText.includes('come after the moment')")
+
+
+def test_a_page_opened_after_a_crash_has_the_logs_of_the_stopped_broker(seen: LabPage, visit: Open) -> None:
+    seen.page.keyboard.press("l")
+    seen.command(do="stop_client", name="producer-orders")
+    log = "(({ leo, hw, start }) => ({ leo, hw, start }))(lab.history.live.topics.orders.partitions[0].logs[2])"
+    seen.wait("new Set(Object.values(lab.history.live.topics.orders.partitions[0].logs).map(({ leo, hw }) => `${leo} ${hw}`)).size === 1")
+    seen.page.wait_for_timeout(6000)  # the checkpoint of the high watermark is written every five seconds
+    seen.command(do="kill", broker=2)
+    seen.wait("lab.app.state.brokers[2].state === 'stopped'")
+    late = visit()
+    late.wait("lab.app.state.brokers[2].state === 'stopped'")
+    assert late.value(log) == seen.value(log) and late.value(log)["hw"] == late.value(log)["leo"] > 40
+    late.wait("document.querySelector('#ledger-body').innerText.includes('not running')")
+    late.command(do="restart", broker=2)
+    for page in (seen, late):
+        page.wait("lab.history.live.topics.orders.partitions[0].isr.length === 3")
+    assert late.value(log) == seen.value(log)
+    assert late.value("document.querySelectorAll('#scene .absent').length") == 0
+    late.leave()
