@@ -183,6 +183,7 @@ class LiveLab(LiveFront):
         start = files.keep_start([self.data / name for name in self.spec.node_names()])
         for name in self.spec.node_names():
             self._storages[name] = DiskStorage(self.data / name, caches)
+        self.spec.life = int(files.path.name)
         world = build_world(self.spec, self._storage)
         files.attach(world)
         files.describe(kind="live", spec=self.spec.to_dict(), seed=self.spec.seed, start=start)

@@ -24,8 +24,12 @@ Run = list[Any]  # [first offset, producer or None, first number or text, count]
 
 
 def label(node: Node) -> str:
-    """The producer's name in its values: other ones in each life of the process, for numbers start again."""
-    return node.name if node.incarnation == 1 else f"{node.name}~{node.incarnation}"
+    """The producer's name in its values: another one in each life of the process and of the world, for numbers
+    start again, and what was written before may still be read."""
+    life, incarnation = node.world.life, node.incarnation
+    if life > 1:
+        return f"{node.name}~{life}.{incarnation}"
+    return node.name if incarnation == 1 else f"{node.name}~{incarnation}"
 
 
 def producer_of(value_label: str) -> str:
@@ -56,7 +60,7 @@ def _row(node: Node, kind: str, batch: Batch, acks: int) -> dict[str, Any]:
     row: dict[str, Any] = {
         "t": world.now_us, "seq": world.seq, "process": node.name, "kind": kind, "op": "send",
         "id": batch.operation, "topic": queue.topic, "partition": queue.partition, "acks": acks,
-        "label": node.name if node.incarnation == 1 else label(node), "values": batch.numbers,
+        "label": node.name if node.incarnation == 1 == world.life else label(node), "values": batch.numbers,
     }  # fmt: skip
     if batch.texts:
         row["texts"] = batch.texts

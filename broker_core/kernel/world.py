@@ -57,6 +57,7 @@ class World(EventQueue):
         self.network = Network(self, link_delay_us)
         self.operations = OperationLog()
         self.operator: Operator | None = None
+        self.life = 1  # how often a world has been started on the same disks, with this one
         self.output: Output | None = None
         self.connections: dict[int, str] = {}
 

@@ -8,7 +8,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 | word | exact test |
 |---|---|
 | acked | values of `ok` sends |
-| read | different values that reads returned |
+| read | different values of this run's sends that reads returned |
 | lost | acked, never read: `lost-write` when its last index is not above the bound, else `unseen` |
 | duplicated | places of a value beyond its first: where it was read, or only acked |
 | reordered | read in a partition behind a later number of the same label |
@@ -89,6 +89,18 @@ class History:
         return self.read.groupBy(*_VALUE).count().withColumnRenamed("count", "copies")
 
     @cached_property
+    def _labels(self) -> DataFrame:
+        """The labels of each run's own sends."""
+        return self.tables._keep(self.tables._fields.where("op = 'send'").selectExpr(
+            "run", "coalesce(p.label, process) as label").distinct())
+
+    def _own(self, values: DataFrame) -> DataFrame:
+        """Those that the run sent: a log may hold what was written before, or by outside clients."""
+        texts = self.sends.where("label = ''").select(*_VALUE).distinct()
+        return values.where("label <> ''").join(self._labels, ["run", "label"], "left_semi").unionByName(
+            values.where("label = ''").join(texts, _VALUE, "left_semi"))
+
+    @cached_property
     def bounds(self) -> DataFrame:
         """Of each partition the largest first offset of a value that was read."""
         places = self.read.select(*_PLACE, "label", "number").selectExpr("*", "1 as was_read").unionByName(
@@ -113,7 +125,8 @@ class History:
             *_PLACE, "label", "number", "1 as late", "struct(`min(position)` as position, offset as index) as seen")
         every = self.read.selectExpr(*_PLACE, "label", "number", "0 as late", "seen").unionByName(only)
         order = "row_number() over (partition by run, label, number order by late, seen) as nth"
-        return every.selectExpr("*", order).where("nth > 1").select(*_VALUE, "topic", "partition", "offset")
+        more = every.selectExpr("*", order).where("nth > 1").select(*_VALUE, "topic", "partition", "offset")
+        return self._own(more)
 
     @cached_property
     def reordered(self) -> DataFrame:
@@ -123,8 +136,8 @@ class History:
             f"row_number() over (partition by {_TP}, label, number order by offset) as copy").where("copy = 1")
         behind = (f"max(n) over (partition by {_TP}, label order by offset"
                   " rows between unbounded preceding and 1 preceding)")
-        return numbers.selectExpr("*", f"{behind} as behind").where("n < behind").select(
-            *_VALUE, "topic", "partition", "offset", "behind")
+        return self._own(numbers.selectExpr("*", f"{behind} as behind").where("n < behind").select(
+            *_VALUE, "topic", "partition", "offset", "behind"))
 
     @cached_property
     def inconsistent(self) -> DataFrame:
@@ -197,7 +210,7 @@ class History:
     def counts(self) -> DataFrame:
         """The figures of the receipt, one row a run and producer; `operator` wrote by hand."""
         owner = "if(label = '', 'operator', substring_index(label, '~', 1)) as producer"
-        parts = [(self.acked, "acked"), (self.values_read, "read"), (self.lost, "lost"),
+        parts = [(self.acked, "acked"), (self._own(self.values_read), "read"), (self.lost, "lost"),
                  (self.duplicated, "duplicated"), (self.reordered, "reordered")]
         rows = None
         for frame, name in parts:

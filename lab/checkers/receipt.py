@@ -6,7 +6,7 @@ by `receipt_history`, where values, offsets and indexes of the version order are
 | figure | exact test |
 |---|---|
 | acked | values of `ok` sends (with acks=0: the producer's own word) |
-| read | different values that the reads returned |
+| read | different values of this run's sends that the reads returned |
 | lost | acked and never read: *lost write* at or below the bound, *unseen* above it |
 | duplicated | places of a value beyond its first: other offsets at which it was read or acked |
 | reordered | values read behind a later one of the same producer in the same partition |
@@ -146,7 +146,7 @@ def _owner(value: Value) -> str:
 def _count_acked(receipt: Receipt, history: History) -> None:
     for value in history.acked:
         receipt.of(_owner(value)).acked += 1
-    for value in history.places:
+    for value in filter(history.own, history.places):
         receipt.of(_owner(value)).read += 1
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
@@ -195,7 +195,8 @@ def _count_duplicates(receipt: Receipt, history: History) -> None:
             read = history.places.get(value) or (first.setdefault(value, place),)
             if value[0] and place not in read:
                 more.setdefault(value, {})[place] = None
-    for value in {**{one: None for one, places in history.places.items() if len(places) > 1}, **more}:
+    often = {value: None for value, places in history.places.items() if len(places) > 1 and history.own(value)}
+    for value in {**often, **more}:
         found = [*history.places.get(value, (first.get(value),)), *more.get(value, ())][1:]
         receipt.of(_owner(value)).duplicated += len(found)
         for place in found:
@@ -209,7 +210,7 @@ def _count_reordered(receipt: Receipt, history: History) -> None:
         for offset in sorted(log.read):
             value = log.read[offset]
             label, number = value
-            if not label or value in seen:
+            if not label or value in seen or not history.own(value):
                 continue
             seen[value] = None
             if number < latest.get(label, -1):

@@ -84,6 +84,7 @@ class History:
 
     def __init__(self) -> None:
         self.logs: dict[Partition, Log] = {}
+        self.labels: dict[str, None] = {}  # of this run's producers
         self.acked: dict[Value, tuple[Partition, int]] = {}  # the last offset, -1 when the producer knows none
         self.failed: dict[Value, None] = {}
         self.unknown: dict[Value, None] = {}
@@ -106,6 +107,8 @@ class History:
     def take(self, row: Mapping[str, Any]) -> None:
         """One operation."""
         op, kind = row["op"], row["kind"]
+        if op == "send":
+            self.labels[row.get("label", row["process"])] = None
         if op == "send" and kind != "invoke":
             self._send(row, kind)
         elif op == "poll" and kind == "ok":
@@ -119,6 +122,12 @@ class History:
         for kind, partition, text, offset in sorted(self._texts, key=lambda one: one[0] != "ok"):
             copy = copies[partition, text] = copies.get((partition, text), -1) + 1
             self._settle(kind, _copy(text, copy), partition, offset)
+
+    def own(self, value: Value) -> bool:
+        """Whether this run sent it: a log may hold what was written before, or by outside clients."""
+        if value[0]:
+            return value[0] in self.labels
+        return value in self.acked or value in self.unknown or value in self.failed
 
     # -- sends ------------------------------------------------------------------------------
     def _send(self, row: Mapping[str, Any], kind: str) -> None:

@@ -46,6 +46,7 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     """
     cluster = spec.cluster
     world = World(spec.seed, spec.epoch_ms, spec.record_level, int(cluster.link_delay_ms * 1000))
+    world.life = spec.life
     protections = Protections(**cluster.protections)
     operator = world.operator = LabOperator(spec, protections)
     operator.past.watch(world)

@@ -132,6 +132,7 @@ class RunSpec:
     seed: int = 1
     record_level: str = "messages"
     epoch_ms: int = EPOCH_MS
+    life: int = 1  # how often a world has been started on these disks, with this one
     topics: list[TopicSpec] = field(default_factory=list)
     clients: list[ClientSpec] = field(default_factory=list)
 
@@ -177,6 +178,8 @@ def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
         run.record_level = choice(data["record_level"], (*place, "record_level"), LEVEL_NAMES)
     if "epoch_ms" in data:
         run.epoch_ms = integer(data["epoch_ms"], (*place, "epoch_ms"), 0)
+    if "life" in data:
+        run.life = integer(data["life"], (*place, "life"), 1)
     for index, one in enumerate(items(data.get("topics"), (*place, "topics"))):
         run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster.brokers))
     for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab.branch import Branch, BranchError
+from lab.checkers.receipt import receipt_of
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
@@ -120,6 +121,30 @@ def test_the_live_run_is_executed_again_after_a_restart_on_its_own_disks(lab: Li
     for run in ("0001", "0002"):
         verdict = verify(lab.data / "runs" / run)
         assert verdict.same, verdict
+
+
+def test_values_that_a_lab_wrote_in_an_earlier_life_do_not_count_in_the_next_one(tmp_path: Path) -> None:
+    spec = {"cluster": {"preset": "teaching", "port": free_ports(3)}, "seed": 3}
+    load = {"kind": "producer", "topic": "orders", "rate": 500, "count": 100}
+    for life in (1, 2):
+        lab = LiveLab(run_from_dict(spec), tmp_path / "data")
+        lab.start()
+        try:
+            if life == 1:
+                done(lab.main, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
+            wait_for_leader(lab.main, "orders", end=100 * (life - 1))
+            done(lab.main, {"do": "start_client", "name": "producer-orders", **load})
+            settings = {"auto.offset.reset": "earliest", "group.id": f"readers-{life}"}
+            reader = {"kind": "consumer", "topic": "orders", "settings": settings}
+            done(lab.main, {"do": "start_client", "name": "consumer-orders", **reader})
+            wait_for_leader(lab.main, "orders", end=100 * life)
+            deadline = time.monotonic() + PATIENCE_S
+            while (found := receipt_of(lab.main.files.path))["read"] < 100 and time.monotonic() < deadline:
+                lab.main.ask(lab.main.files.flush, lab.main.world).result(PATIENCE_S)
+        finally:
+            lab.stop()
+        assert [found[name] for name in ("acked", "read", "lost", "duplicated", "reordered")] == [100, 100, 0, 0, 0]
+        assert verify(lab.data / "runs" / f"000{life}").same
 
 
 def test_runs_that_were_only_opened_make_room_for_others_and_those_that_went_on_stay(lab: LiveLab) -> None:
