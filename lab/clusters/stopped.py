@@ -9,8 +9,8 @@
 A broker writes its high watermarks down every `replica.high.watermark.checkpoint.interval.ms` (5 s) and when it is shut
 down: after a crash the one on disk is that of the last writing, a little lower than the one it had in memory.
 
-Nothing is written or cut here, and faults of the disks are neither met nor used up. The disks of a stopped broker do
-not change, so each stop is read once.
+Nothing is written or cut here, and faults of the disks are neither met nor used up. The disks of a stopped broker
+change by a fault only, which says `forget`; so each stop is read once.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ def stopped_logs(node: Node, log_dirs: list[str], compacted: Container[str] = ()
             found = {place: log for one in log_dirs for place, log in _directory(node.storage, one, compacted)}
         known = _known[node] = (node.incarnation, found)
     return known[1]
+
+
+def forget(node: Node) -> None:
+    """What lies on its disks is another thing now."""
+    _known.pop(node, None)
 
 
 def _directory(storage: Storage, log_dir: str, compacted: Container[str]) -> Iterator[tuple[Place, DiskLog]]:

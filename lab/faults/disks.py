@@ -11,6 +11,7 @@ from broker_core.kernel.storage import File
 from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.log.scan import find_batch
 from broker_core.log.segment import LOG
+from lab.clusters import stopped
 
 KINDS = {
     "disk_full": "full", "disk_write_error": "write_error", "disk_read_error": "read_error", "lost_fsync": "lost_fsync",
@@ -58,6 +59,7 @@ def wipe(node: Node) -> None:
     clear(node)
     for name in node.storage.list(""):
         node.storage.delete(name)
+    stopped.forget(node)
 
 
 def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) -> dict[str, Any]:
@@ -68,6 +70,7 @@ def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) ->
     file, position, size = found
     at = position + BATCH_FIELDS[field] if field != "records" else position + (HEADER_SIZE + size) // 2
     flip(file, at)
+    stopped.forget(node)
     return {"file": file.path, "position": at}
 
 

@@ -147,6 +147,17 @@ def test_a_torn_power_loss_is_told_as_recovery_finds_it() -> None:
     assert lab.loaded() == [(end, start)]
 
 
+def test_what_happens_to_the_disks_of_a_stopped_broker_is_seen() -> None:
+    lab = Lab()
+    lab.do(do="kill", broker=1)
+    marks = lab.state()["topics"]["orders"]["partitions"]["0"]["logs"]["1"]
+    lab.do(do="bit_flip", broker=1, topic="orders", partition=0, offset=0)
+    cut = lab.state()["topics"]["orders"]["partitions"]["0"]["logs"]["1"]
+    assert (marks["leo"] > 0, cut["leo"]) == (True, 0)
+    lab.do(do="wipe", broker=1)
+    assert "1" not in lab.state()["topics"]["orders"]["partitions"]["0"]["logs"]
+
+
 def test_looking_at_stopped_brokers_changes_nothing() -> None:
     seen, unseen = Lab(), Lab()
     for lab in (seen, unseen):
