@@ -48,6 +48,7 @@ export const FILTERS = {
   brokers: (value, words) => list(value).map((id) => `${words["noun.broker"]} ${id}`).join(", ") || words["noun.nobody"],
   set: (value) => `{${list(value).join(", ")}}`,
   list: (value) => list(value).join(", "),
+  awaited: (value, words) => list(value).map((key) => String(key).replace(/^session (?=\d+$)/, `${words["noun.fetch_session"]} `)).join(", "),
   count,
   ms: millis,
   us: (value) => millis(Number(value) / 1000),

@@ -20,6 +20,7 @@ from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.wire.apis import ApiKey, api_name
 from broker_core.wire.errors import ErrorCode
+from broker_core.zookeeper import protocol
 from lab.checkers.invariants import described
 from lab.clusters.spec import PROTECTIONS
 from lab.clusters.vocabulary import KINDS
@@ -34,6 +35,8 @@ JOURNAL = "journal.jsonl"
 # Words on the Korean page that are names: of settings, events, commands, requests, errors, metrics, things of the lab.
 WORDS = NAMES | {
     *BROKER_SETTINGS, *TOPIC_SETTINGS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
+    *(name for name, one in vars(protocol).items() if getattr(one, "__module__", "") == protocol.__name__),  # messages of the tree
+    protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",

@@ -91,6 +91,11 @@ test("disks say why they matter by their first fault, and something else when th
   assert.match(texts[0], /정상/);
 });
 
+test("what a parked request waits for has words: partitions, groups, fetch sessions", () => {
+  const say = (keys) => ko.say({ code: "purgatory_parked", node: "broker-1", params: { operation: "Fetch", keys, timeout_ms: 200 } });
+  assert.match(say(["session 1461227226", "orders-0"]), /Fetch 세션 1461227226, orders-0/);
+});
+
 test("a refused command is told in the reader's language where its reason is known", () => {
   const say = (reason) => ko.say({ code: "command_refused", node: "world", params: { command: { do: "pause", broker: 2 }, reason } });
   assert.match(say("broker-2 is paused already"), /브로커 2/);
