@@ -89,17 +89,23 @@ def test_with_reduced_motion_arrows_stand_and_the_window_moves_in_steps(first: L
     seen = visit(reduced_motion="reduce")
     seen.wait("lab.screen.dots.traffic.crowds.size > 0")
     assert seen.value("lab.screen.dots.flights.length") == 0
-    found = seen.value(
-        """new Promise((done) => {
-            const ends = new Set(), { dots, lanes } = lab.screen, clear = dots.context.clearRect.bind(dots.context);
-            let drawn = 0;
-            dots.context.clearRect = (...box) => { drawn += 1; clear(...box); };
-            const watch = setInterval(() => ends.add(lab.screen.sketch.from), 50);
-            setTimeout(() => { clearInterval(watch); done({ drawn, ends: ends.size }); }, 2000);
-        })"""
+    seen.value(
+        """(() => {
+            const { dots, lanes } = lab.screen, clear = dots.context.clearRect.bind(dots.context), paint = lanes.paint.bind(lanes);
+            const found = lab.steps = { gaps: [], ends: new Set(), paints: 0 };
+            let last = dots.painted;
+            dots.context.clearRect = (...box) => {
+                if (dots.clean) found.gaps.push(dots.painted - last); // else: something was taken away, which is seen at once
+                last = dots.painted;
+                clear(...box);
+            };
+            lanes.paint = (sketch, ...rest) => { found.paints += 1; found.ends.add(sketch.from + lab.app.span); paint(sketch, ...rest); };
+        })()"""
     )
-    assert 1 <= found["drawn"] <= 6
-    assert found["ends"] <= 2  # a window of ten seconds moves each two and a half
+    seen.wait("lab.steps.gaps.length >= 3 && lab.steps.ends.size >= 3 && lab.steps.paints > lab.steps.ends.size")
+    assert min(seen.value("lab.steps.gaps")) >= 500
+    span, ends = seen.value("lab.app.span"), seen.value("[...lab.steps.ends]")
+    assert {end % (span / 4) for end in ends} == {0}  # it moves in quarters of itself
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
