@@ -59,14 +59,14 @@ class LabPage:
     unanswered: list[str] = field(default_factory=list)
     """URLs that the page has asked for, and that have not come yet."""
 
-    def wait(self, expression: str, seconds: float = PATIENCE_S) -> None:
+    def wait(self, expression: str, seconds: float = 2 * PATIENCE_S) -> None:
         """Until an expression holds in the page."""
         deadline = time.monotonic() + seconds
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, f"did not come true: {expression}"
             self.page.wait_for_timeout(50)
 
-    def see(self, selector: str, seconds: float = PATIENCE_S) -> None:
+    def see(self, selector: str, seconds: float = 2 * PATIENCE_S) -> None:
         self.page.wait_for_selector(selector, timeout=seconds * 1000)
 
     def picture(self, name: str) -> None:

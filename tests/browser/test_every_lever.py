@@ -34,11 +34,11 @@ def now(seen: LabPage) -> int:
     return int(Caller(seen.lab.page).get("labs/lab").json["seq"])
 
 
-def clicked(seen: LabPage, selector: str, holds: str, seconds: float = 30) -> dict[str, Any]:
+def clicked(seen: LabPage, selector: str, holds: str) -> dict[str, Any]:
     """The command of one click, after which something holds in the picture."""
     since = now(seen)
     seen.page.click(selector)
-    seen.wait(holds, seconds)
+    seen.wait(holds)
     (command,) = commands(seen, since)
     return command
 
@@ -61,7 +61,7 @@ def test_a_record_that_nobody_acknowledges_is_not_called_written(seen: LabPage) 
     seen.wait("document.getElementById('produce-result').innerText.startsWith('… 아직 확인 응답이 없습니다')")
     clicked(seen, f'[data-do="restart"][data-broker="{follower}"]', f"lab.app.state.brokers[{follower}].registered")
     clicked(seen, '[data-segment="min-isr:1"]', "lab.app.chosenPartition.min_isr === 1")
-    seen.wait("lab.app.chosenPartition.isr.length === 3", 60)
+    seen.wait("lab.app.chosenPartition.isr.length === 3")
 
 
 def test_clients_start_and_stop_and_linger_is_set(seen: LabPage) -> None:
@@ -98,7 +98,7 @@ def test_a_session_is_ended_by_hand(seen: LabPage) -> None:
     seen.page.click('[data-fault="expire_session"]')
     page = f"labs/lab/events?since={since}&codes=session_expired&wait=30"
     assert Caller(seen.lab.page).get(page).json["events"]
-    seen.wait("lab.app.state.brokers[1].registered && lab.app.chosenPartition.isr.length === 3", 60)
+    seen.wait("lab.app.state.brokers[1].registered && lab.app.chosenPartition.isr.length === 3")
 
 
 def test_keys_change_speed_write_and_follow(seen: LabPage) -> None:
@@ -115,13 +115,13 @@ def test_keys_change_speed_write_and_follow(seen: LabPage) -> None:
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_a_lesson_at_one_key_runs_to_its_end(seen: LabPage, number: int) -> None:
-    seen.wait("lab.app.chosenPartition.isr.length === 3", 60)
+    seen.wait("lab.app.chosenPartition.isr.length === 3")
     seen.page.evaluate("document.activeElement.blur()")
     since = now(seen)
     seen.page.keyboard.press("x")
     seen.page.keyboard.press(str(number))
     seen.wait("lab.app.runner.lesson !== null")
-    seen.wait("lab.app.runner.lesson === null", 90)
+    seen.wait("lab.app.runner.lesson === null")
     assert len(commands(seen, since)) >= 2
     seen.command(do="stop_all_faults")
     for broker in (1, 2, 3):

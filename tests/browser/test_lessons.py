@@ -121,8 +121,8 @@ class Walk:
         page.click("[data-lesson=run]")
         seen.wait("lab.app.desk.lessons.job !== null || lab.app.desk.lessons.result !== null")
         self.read("3-running")
-        seen.see("[data-guess]", 120)
-        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run", 90)
+        seen.see("[data-guess]")
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run")
         facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.facts")
         self.read("4-receipt")
         return facts
@@ -137,15 +137,15 @@ class Walk:
         page, seen = self.seen.page, self.seen
         page.click("[data-lesson=moment]")
         code = facts["scenario"]["moment"]["event"]
-        seen.wait(f"!lab.clock.live && lab.history.at(lab.clock.viewed - 1)?.code === '{code}'", 60)
+        seen.wait(f"!lab.clock.live && lab.history.at(lab.clock.viewed - 1)?.code === '{code}'")
         assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") == facts["moment"]["seq"]
         self.read("6-moment")
 
     def fork(self) -> dict[str, Any]:
         page, seen = self.seen.page, self.seen
         page.click("[data-lesson=fork]")
-        seen.see("[data-other]", 120)
-        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.other.run && !lab.clock.live", 90)
+        seen.see("[data-other]")
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.other.run && !lab.clock.live")
         facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.other.facts")
         assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") <= facts["forked_at_seq"]
         self.read("7-fork")
@@ -154,7 +154,7 @@ class Walk:
     def compare(self, first: dict[str, Any], other: dict[str, Any]) -> None:
         page, seen = self.seen.page, self.seen
         page.click("[data-lesson=compare]")
-        seen.wait("document.querySelectorAll('#compare-dialog [data-receipt-of] .receipt').length === 2", 60)
+        seen.wait("document.querySelectorAll('#compare-dialog [data-receipt-of] .receipt').length === 2")
         self.read("8-comparison")
         sides = [self.figures(side) for side in page.query_selector_all("#compare-dialog [data-receipt-of]")]
         assert sides == [_figures(first), _figures(other)]

@@ -62,4 +62,4 @@ def test_one_key_shrinks_the_isr(seen: LabPage) -> None:
     seen.page.evaluate("document.activeElement.blur()")
     seen.page.keyboard.press("x")
     seen.page.keyboard.press("1")
-    seen.wait("lab.app.chosenPartition.isr.length === 2 && lab.app.runner.lesson === null", 60)
+    seen.wait("lab.app.chosenPartition.isr.length === 2 && lab.app.runner.lesson === null")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import StartedLab
+from tests.conftest import PATIENCE_S, StartedLab
 
 RATE = 1000
 SECONDS = 14
@@ -45,8 +45,8 @@ def leader(page: Any) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def wait(page: Any, condition: Callable[[], bool], limit_s: float = 30) -> None:
-    deadline = time.monotonic() + limit_s
+def wait(page: Any, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         page.wait_for_timeout(50)
@@ -54,7 +54,7 @@ def wait(page: Any, condition: Callable[[], bool], limit_s: float = 30) -> None:
 
 def read_all(kcat: str, bootstrap: str) -> list[str]:
     found = subprocess.run([kcat, "-b", bootstrap, "-t", "orders", "-C", "-e", "-q"], capture_output=True, text=True,
-                           timeout=60, check=True)
+                           timeout=PATIENCE_S, check=True)
     return found.stdout.split()
 
 
@@ -66,7 +66,7 @@ def test_nothing_that_was_acked_is_lost_when_the_leader_is_killed_in_the_browser
     page.goto(lab.page)
     feeder = subprocess.Popen([sys.executable, "-c", FEEDER], stdout=subprocess.PIPE)
     writer = subprocess.Popen([kcat, "-b", lab.bootstrap, "-t", "orders", "-P", "-X", "acks=all",
-                               "-X", "message.timeout.ms=60000"], stdin=feeder.stdout, stderr=subprocess.PIPE, text=True)
+                               "-X", "message.timeout.ms=180000"], stdin=feeder.stdout, stderr=subprocess.PIPE, text=True)
     wait(page, lambda: leader(page)[0] > 0)
     page.wait_for_timeout(3000)
     before = leader(page)
@@ -76,7 +76,7 @@ def test_nothing_that_was_acked_is_lost_when_the_leader_is_killed_in_the_browser
     assert after[0] != before[0]
     story = page.inner_text("body")
     assert str(after[1]) in story
-    _, complaints = writer.communicate(timeout=90)
+    _, complaints = writer.communicate(timeout=3 * PATIENCE_S)
     assert writer.returncode == 0, complaints  # 0: kcat got an ack for every record
     assert "Delivery failed" not in complaints
     page.close()
@@ -91,7 +91,7 @@ def test_what_was_written_is_there_at_the_next_start(
     kcat = require_program("kcat")
     first = run_lab(data=tmp_path / "again")
     subprocess.run([kcat, "-b", first.bootstrap, "-t", "orders", "-P", "-X", "acks=all"], input="one\ntwo\nthree\n",
-                   text=True, check=True, timeout=60)
+                   text=True, check=True, timeout=PATIENCE_S)
     assert first.stop() == 0
     second = run_lab(data=tmp_path / "again")
     assert read_all(kcat, second.bootstrap) == ["one", "two", "three"]

@@ -168,7 +168,7 @@ def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_
         return sum(n for row in told if (row["op"], row["kind"]) == ("send", "ok") and row["t"] <= t for _, n in row["values"])
 
     page = visit(path="#run=0950")
-    page.wait("lab.feed.run.startsWith('0950') && lab.app.desk.live !== null", 60)
+    page.wait("lab.feed.run.startsWith('0950') && lab.app.desk.live !== null")
     page.page.evaluate("lab.app.desk.past.toTime(5000000)")
     name = "producer-orders"
     client = f"lab.app.state.clients['{name}']"

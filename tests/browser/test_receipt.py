@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages
+from tests.conftest import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_records_of_kcat_stand_in_the_receipt_and_in_its_verdict(
 ) -> None:
     text = "".join(f"{number}\n" for number in range(300))
     subprocess.run([require_program("kcat"), "-b", seen.lab.bootstrap, "-t", "orders", "-p", "2", "-P", "-X", "acks=all"],
-                   input=text, text=True, check=True, timeout=60)
+                   input=text, text=True, check=True, timeout=PATIENCE_S)
     open_receipt(seen)
     seen.wait("document.querySelector('[data-outside-figure=acked]')?.innerText === '300'")
     assert seen.page.inner_text("[data-outside-figure=lost]") == "0"
@@ -66,7 +67,7 @@ def lossy(seen: LabPage) -> LabPage:
     seen.wait("lab.app.state.clients['producer-of-many-payments']?.acked > 20")
     seen.page.click("[data-lesson=unclean]")
     seen.wait("lab.app.runner.lesson === 'unclean'")
-    seen.wait("lab.app.runner.lesson === null && lab.app.chosenPartition.unclean", 90)
+    seen.wait("lab.app.runner.lesson === null && lab.app.chosenPartition.unclean")
     seen.wait("document.getElementById('notices').innerText.includes('min.insync.replicas=2')")
     seen.wait("JSON.stringify(lab.app.topic.configs) === JSON.stringify({'min.insync.replicas': '2'})")
     seen.picture("lesson-unclean")
@@ -76,7 +77,7 @@ def lossy(seen: LabPage) -> LabPage:
 def test_a_loss_leads_to_the_unclean_election_and_each_producer_is_counted_as_the_total(lossy: LabPage, visit: Open) -> None:
     open_receipt(lossy)
     lossy.page.click("[data-receipt=read]")
-    lossy.wait("(lab.app.desk.receipts.load(), lab.app.desk.receipts.found?.lost_writes > 0)", 60)
+    lossy.wait("(lab.app.desk.receipts.load(), lab.app.desk.receipts.found?.lost_writes > 0)")
     lossy.wait(r"/How orders-\d offset \d+ was lost/.test(document.getElementById('drawer').innerText)")
     assert "One that may lack records was chosen" in lossy.page.inner_text(".chain")
     counts = lossy.value("""(() => {

@@ -42,8 +42,8 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
         seen.wait("!document.querySelector('[data-guess]')")
         seen.page.click('[data-choice="1"]')
         seen.page.click("[data-lesson=run]")
-        seen.see("[data-guess]", 90)
-        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run", 60)
+        seen.see("[data-guess]")
+        seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run")
         assert seen.page.get_attribute("[data-guess]", "data-guess") == guess
         assert (int(seen.page.inner_text("#drawer [data-figure=lost]").replace(",", "")) > 0) == lost
         assert f"unclean.leader.election.enable={'true' if lost else 'false'}" in seen.page.inner_text("[data-ran]")
@@ -59,8 +59,7 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
     other.see("[data-lesson=run]")
     assert "unclean.leader.election.enable=false" in other.page.inner_text("#drawer [data-own]")
     seen.page.click("[data-panel=runs]")
-    seen.see("[data-open]")
-    assert "unclean.leader.election.enable=false" in seen.page.inner_text("#drawer")
+    seen.wait("document.getElementById('drawer').innerText.includes('unclean.leader.election.enable=false')")
 
 
 def test_a_file_is_opened_and_a_wrong_one_is_refused_with_its_line_in_korean(visit: Open, tmp_path: Path) -> None:

@@ -29,9 +29,10 @@ export class Replay extends Work {
     if (this.running || this.found || !asked) return;
     try {
       const known = (await api("/replays")).replays.find((one) => one.run === asked && [...OPEN, "done"].includes(one.state));
-      if (!known || asked !== this.asked || this.found) return;
-      this.found = await api(home(known));
-      this.run = asked;
+      if (!known) return;
+      const found = await api(home(known));
+      if (asked !== this.asked || this.found || this.running) return; // another one was chosen or begun meanwhile
+      Object.assign(this, { found, run: asked });
       await this.follow(home);
     } catch {
       this.found = null; // a server that knows no replays
