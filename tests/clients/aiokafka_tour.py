@@ -59,7 +59,7 @@ async def groups(admin: AIOKafkaAdminClient) -> None:
               "enable_auto_commit": False, "metadata_max_age_ms": 500}
     first, second = AIOKafkaConsumer(TOPIC, **common), AIOKafkaConsumer(TOPIC, **common)
     await first.start()
-    found = [await asyncio.wait_for(first.getone(), 30) for _ in range(103)]
+    found = [await asyncio.wait_for(first.getone(), 90) for _ in range(103)]
     assert {message.key for message in found} == {f"{c}-{n}".encode() for c in CODECS for n in range(20)} | {None, b"k"}
     assert [list(one.headers) for one in found if one.key == b"gzip-3"] == [[("h", b"1")]]
     await first.commit()

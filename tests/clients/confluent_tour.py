@@ -40,7 +40,7 @@ def topics() -> None:
     result(admin.create_topics([NewTopic(TOPIC, 2, 3, config={"retention.ms": "86400000"}),
                                 NewTopic("confluent-compacted", 1, 3, config={"cleanup.policy": "compact"})]))
     result(admin.create_partitions([NewPartitions(TOPIC, 3)]))
-    wait_for(lambda: len(admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions) == 3)
+    wait_for(lambda: len(admin.list_topics(TOPIC, timeout=60).topics[TOPIC].partitions) == 3)
     resource = ConfigResource(ResourceType.TOPIC, TOPIC)
     assert result(admin.describe_configs([resource]))[0]["retention.ms"].value == "86400000"
     change = ConfigEntry("retention.ms", "7200000", incremental_operation=AlterConfigOpType.SET)
@@ -122,14 +122,14 @@ def offsets() -> None:
     deleted = result(admin.delete_records([TopicPartition(TOPIC, 0, ends[0].offset)]))
     assert deleted[0].low_watermark == ends[0].offset
     consumer = Consumer({**BOOTSTRAP, "group.id": "watermarks"})
-    assert consumer.get_watermark_offsets(parts[0], timeout=10) == (ends[0].offset, ends[0].offset)
-    found = consumer.offsets_for_times([TopicPartition(TOPIC, 1, 1)], timeout=10)
+    assert consumer.get_watermark_offsets(parts[0], timeout=60) == (ends[0].offset, ends[0].offset)
+    found = consumer.offsets_for_times([TopicPartition(TOPIC, 1, 1)], timeout=60)
     assert found[0].offset == 0
     consumer.assign([TopicPartition(TOPIC, 1, OFFSET_BEGINNING)])
     read(consumer, 1)
     consumer.close()
     result(admin.delete_topics([TOPIC, "confluent-compacted"]))
-    wait_for(lambda: TOPIC not in admin.list_topics(timeout=10).topics)
+    wait_for(lambda: TOPIC not in admin.list_topics(timeout=60).topics)
 
 
 def wait_for(condition: Any) -> None:

@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 
 HERE = Path(__file__).parent
 SETTINGS = {
@@ -51,7 +51,7 @@ class Cluster:
         admin.create_topics([NewTopic(topic, partitions, 3)])[topic].result(30)
         self.until(lambda state: whole(state, topic))
 
-    def until(self, condition: Callable[[dict[str, Any]], Any], timeout_s: float = 40) -> dict[str, Any]:
+    def until(self, condition: Callable[[dict[str, Any]], Any], timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         """The state, as soon as it meets the condition."""
         deadline = time.monotonic() + timeout_s
         while not condition(state := self.state()):
@@ -72,7 +72,7 @@ class Cluster:
         parts = [TopicPartition(topic, int(number)) for number in self.state()["topics"][topic]["partitions"]]
         left = 0
         for part in parts:
-            low, high = consumer.get_watermark_offsets(part, timeout=20)
+            low, high = consumer.get_watermark_offsets(part, timeout=PATIENCE_S)
             part.offset = low
             left += high - low
         consumer.assign(parts)
@@ -108,7 +108,7 @@ def cluster(started: Cluster) -> Cluster:
     return started
 
 
-def run(*command: str, given: str | None = None, timeout_s: float = 90, expected: int | None = 0) -> str:
+def run(*command: str, given: str | None = None, timeout_s: float = PATIENCE_S, expected: int | None = 0) -> str:
     """A program's output; it must end with the expected code."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     result = subprocess.run(command, input=given, text=True, capture_output=True, timeout=timeout_s, env=environment)
@@ -132,13 +132,13 @@ class Running:
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
 
-    def wait_for(self, condition: Callable[[list[str]], Any], timeout_s: float = 60) -> None:
+    def wait_for(self, condition: Callable[[list[str]], Any], timeout_s: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition(self.lines):
             assert self.process.poll() is None and time.monotonic() < deadline, self.lines[-20:]
             time.sleep(0.02)
 
-    def end(self, *, signalled: bool = False, timeout_s: float = 90) -> int:
+    def end(self, *, signalled: bool = False, timeout_s: float = PATIENCE_S) -> int:
         """End of its input, or SIGTERM for it and its children; the exit code."""
         if signalled:
             os.killpg(self.process.pid, signal.SIGTERM)

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from lab.cli import bootstrap
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, PATIENCE_S
 
 
 def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(CHECKOUT / "brokerlab"), *arguments], env=os.environ | environment, capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=PATIENCE_S, check=False)
 
 
 def python_of_version(directory: Path, version: str) -> str:

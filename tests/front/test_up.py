@@ -59,7 +59,7 @@ def test_what_was_acked_is_there_after_a_kill_9_and_the_journal_tells_of_the_rec
         consumer = kafka.Consumer({"bootstrap.servers": second.bootstrap, "group.id": "readers",
                                    "auto.offset.reset": "earliest"})
         consumer.subscribe(["orders"])
-        assert len({message.value() for message in consumer.consume(100, timeout=60)}) == 100
+        assert len({message.value() for message in consumer.consume(100, timeout=PATIENCE_S)}) == 100
         consumer.close()
     finally:
         second.stop()
@@ -105,7 +105,7 @@ def test_what_was_written_is_there_at_the_next_start(tmp_path):
         consumer = kafka.Consumer({"bootstrap.servers": second.bootstrap, "group.id": "readers",
                                    "auto.offset.reset": "earliest"})
         consumer.subscribe(["orders"])
-        read = [message.value() for message in consumer.consume(100, timeout=60)]
+        read = [message.value() for message in consumer.consume(100, timeout=PATIENCE_S)]
         consumer.close()
     finally:
         second.stop()

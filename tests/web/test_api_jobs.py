@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, PATIENCE_S
 from tests.web.live_rest import Rest, ended, produced, refused, rest
 
 from lab.scenarios import grammar
@@ -44,7 +44,7 @@ def test_a_scenario_by_rest_leaves_the_journal_that_run_leaves(rest: Rest, tmp_p
                                 str(tmp_path / "out")], env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, stdout=subprocess.PIPE)
     job = ended(rest, started.json["id"])
     assert (job["state"], job["progress"], job["error"]) == ("done", 1.0, None), job
-    printed = json.loads(by_hand.communicate(timeout=60)[0])
+    printed = json.loads(by_hand.communicate(timeout=PATIENCE_S)[0])
     assert job["result"]["receipt"] == printed["receipt"]
     assert printed["receipt"]["lost"] > 0
     path = rest.lab.data / "runs" / job["run"]

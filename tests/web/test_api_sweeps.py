@@ -154,7 +154,7 @@ def test_figures_of_the_live_run_roll_until_nobody_wants_them(rest: Caller, requ
         time.sleep(0.3)
     acked = [point["acked"] for point in seen["history"]]
     assert acked == sorted(acked) and acked[-1] > 0 and seen["figures"]["lost"] == 0
-    assert seen["behind_s"] < 30
+    assert seen["behind_s"] < PATIENCE_S
     assert rest.delete(f"runs/{run}/rolling").status == 202
     deadline = time.monotonic() + PATIENCE_S
     while rest.get(f"runs/{run}/rolling").json["state"] != "cancelled" and time.monotonic() < deadline:
