@@ -84,6 +84,14 @@ class Visit:
             assert time.monotonic() < deadline, f"did not come true: {expression}"
             self.page.wait_for_timeout(25)
 
+    def commanded(self, n: int) -> list[dict[str, Any]]:
+        """The first commands of the page, once so many have come."""
+        deadline = time.monotonic() + PATIENCE_S
+        while len(self.lab.commands) < n:
+            assert time.monotonic() < deadline, f"only {self.lab.commands} came"
+            self.page.wait_for_timeout(25)
+        return self.lab.commands
+
     def caught_up(self) -> None:
         """The page has drawn all that the lab has played."""
         self.wait(f"lab.feed.last >= {self.lab.seq} && !lab.app.dirty && !lab.screen.stale.table && !lab.screen.stale.stage")

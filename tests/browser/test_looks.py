@@ -29,6 +29,7 @@ def test_the_korean_page_leaves_no_english(visit: Open) -> None:
     seen = visit("ko")
     seen.evening.traffic(0.5)
     seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.commanded(1)
     seen.page.click('[data-segment="story:all"]')
     seen.caught_up()
     text = seen.page.inner_text("body")
@@ -44,7 +45,7 @@ def test_the_korean_page_leaves_no_english(visit: Open) -> None:
     )
     crcs = re.compile(r"#?[0-9a-f]{4}")
     found = {word for word in words_of(crcs.sub(" ", text)) if word not in NAMES}
-    allowed = {"UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "Kafka", "kill"}
+    allowed = {"NodeChildrenChanged", "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "Kafka", "kill"}
     assert found - allowed == set()
 
 
@@ -70,6 +71,7 @@ def test_the_page_fits(visit: Open, language: str, dark: bool, width: int) -> No
     seen = visit(language, dark, width)
     seen.evening.traffic(0.6)
     seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.commanded(1)
     seen.evening.traffic(0.6, alive=(2, 3))
     seen.caught_up()
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -103,6 +105,7 @@ def test_axe_finds_nothing(visit: Open, tab: str, dark: bool, require_module: Ca
     seen = visit(dark=dark, bypass_csp=True)
     seen.evening.traffic(0.3)
     seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.commanded(1)
     seen.page.click(f"[data-tab={tab}]")
     seen.caught_up()
     seen.page.wait_for_timeout(200)

@@ -46,8 +46,7 @@ def test_pause_resume_and_stop_are_commands(visit: Open) -> None:
     seen.page.click('[data-do="pause"][data-broker="2"]')
     seen.page.click('[data-do="resume"][data-broker="2"]')
     seen.page.click('[data-do="stop"][data-broker="3"]')
-    seen.wait("true")
-    assert [(c["do"], c["broker"]) for c in seen.lab.commands] == [("pause", 2), ("resume", 2), ("stop", 3)]
+    assert [(c["do"], c["broker"]) for c in seen.commanded(3)] == [("pause", 2), ("resume", 2), ("stop", 3)]
 
 
 def test_a_record_is_written_by_hand_with_the_chosen_acks(visit: Open) -> None:
@@ -67,11 +66,9 @@ def test_a_topic_is_created_in_a_dialog(visit: Open) -> None:
     seen.page.fill("#topic-form input[name=name]", "payments")
     seen.page.fill("#topic-form input[name=partitions]", "4")
     seen.page.click("#topic-form .main")
-    seen.wait("lab.app.everOnline")
-    seen.page.wait_for_timeout(100)
     configs = {"min.insync.replicas": "2"}
     wanted = {"do": "create_topic", "topic": "payments", "partitions": 4, "replication_factor": 3, "configs": configs}
-    assert seen.lab.commands == [wanted]
+    assert seen.commanded(1) == [wanted]
 
 
 def test_a_refused_command_is_told(visit: Open) -> None:
@@ -85,9 +82,8 @@ def test_a_refused_command_is_told(visit: Open) -> None:
 def test_a_newcomer_is_led_from_an_empty_cluster_to_the_first_topic(visit: Open) -> None:
     seen = visit(lab=RecordedLab(start_state()))
     seen.page.click('[data-coach="create_topic"]')
-    seen.wait("true")
-    assert seen.lab.commands[0]["do"] == "create_topic"
-    assert seen.lab.commands[0]["topic"] == "orders"
+    (command,) = seen.commanded(1)
+    assert (command["do"], command["topic"]) == ("create_topic", "orders")
 
 
 def test_after_a_gap_the_page_asks_for_what_it_missed(visit: Open) -> None:
@@ -130,6 +126,7 @@ def test_the_past_can_be_walked_while_the_cluster_goes_on(visit: Open) -> None:
 def test_a_sentence_leads_to_its_moment(visit: Open) -> None:
     seen = visit()
     seen.page.click('[data-do="kill"][data-broker="1"]')
+    seen.commanded(1)
     seen.caught_up()
     seen.page.click("#story-list .say:has-text('Broker 1 has stopped')")
     assert seen.page.evaluate("lab.app.state.topics.orders.partitions[0].leader") == 1
@@ -146,7 +143,7 @@ def test_time_control_at_the_live_edge_goes_to_the_cluster(visit: Open) -> None:
     seen.page.wait_for_selector(".mode.live")
     seen.page.select_option("#speed", "0.01")
     seen.wait("lab.clock.cluster.speed === 0.01")
-    speeds = [command["speed"] for command in seen.lab.commands]
+    speeds = [command["speed"] for command in seen.commanded(5)]
     assert speeds == ["pause", "step_event", "step_state", "play", 0.01]
 
 

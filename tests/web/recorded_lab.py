@@ -159,8 +159,8 @@ class RecordedLab:
 
     def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
         done: Future[dict[str, Any]] = Future()
-        self.commands.append(command)
         if self.refuse:
+            self.commands.append(command)
             done.set_result({"ok": False, "error": self.refuse, "place": "do"})
             return done
         if command["do"] == "time":
@@ -169,6 +169,7 @@ class RecordedLab:
             self.play((self.t + 1000, "world", "command", 0, {"command": command}))
             if self._answers is not None:
                 self._answers(self, command)
+        self.commands.append(command)
         done.set_result({"ok": True, "seq": self.seq})
         return done
 
