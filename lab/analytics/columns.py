@@ -26,6 +26,8 @@ ARROW = {
     HEADERS: pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
 }  # fmt: skip
 _CODECS = pa.array([*NAMES, "unknown", "unknown", "unknown"])
+EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999
+"""The milliseconds of the years 1 to 9999: neither Python nor SQL has names for other times."""
 _AT = {name: index for index, name in enumerate(PLACES)}
 
 
@@ -92,7 +94,15 @@ def _timestamps(chunk: Chunk) -> pa.Array:
 
 
 def _instants(milliseconds: Array) -> pa.Array:
-    return pa.array(milliseconds * 1000, pa.int64()).cast(pa.timestamp("us")).cast(ARROW["timestamp"])
+    """Null where a column cannot hold it: producers send any 64 bits as a timestamp, nanoseconds by mistake."""
+    beyond = (milliseconds > LATEST) | (milliseconds < EARLIEST)
+    values = pa.array(np.where(beyond, 0, milliseconds) * 1000, pa.int64(), mask=beyond if beyond.any() else None)
+    return values.cast(pa.timestamp("us")).cast(ARROW["timestamp"])
+
+
+def instant(milliseconds: int) -> int | None:
+    """Microseconds; None when a column cannot hold them."""
+    return milliseconds * 1000 if EARLIEST <= milliseconds <= LATEST else None
 
 
 def _sequences(chunk: Chunk) -> pa.Array:

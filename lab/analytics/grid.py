@@ -74,8 +74,8 @@ def parse_seeds(text: str, most: int = MOST_SEEDS) -> list[int]:
     for part in parts:
         if part[0] > part[-1]:
             raise AnalyticsError(f"--seeds {text}: {part[0]}..{part[-1]} ends before it begins")
-        if not -LARGEST_SEED <= part[0] <= part[-1] <= LARGEST_SEED:
-            raise AnalyticsError(f"--seeds {text}: a seed has at most 62 bits")
+        if not 0 <= part[0] <= part[-1] <= LARGEST_SEED:
+            raise AnalyticsError(f"--seeds {text}: a seed is 0 or more and has at most 62 bits")
     count = sum(part[-1] - part[0] + 1 for part in parts)
     if count > most:
         raise AnalyticsError(f"--seeds {text}: {count:,} seeds are too many, {most:,} are the most")

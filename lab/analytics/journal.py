@@ -29,7 +29,6 @@ from pyspark.sql.types import StructType
 
 from lab import heap
 from lab.analytics import places, schemas
-from lab.analytics.errors import AnalyticsError
 from lab.analytics.segments import Pack, arrow_schema, pack
 
 FILES = {"events": (places.JOURNAL, schemas.EVENTS), "operations": (places.OPERATIONS, schemas.OPERATIONS)}
@@ -62,21 +61,20 @@ class Choice:
         what = options.get("what", "events")
         if what not in FILES:
             raise ValueError(f"what {what}: expected one of {', '.join(FILES)}")
-        most = options.get("maxBytesPerTrigger")
-        return cls(places.given_paths(options.get("path", "")), what, None if most is None else int(most))
+        return cls(places.wanted_paths(options), what, places.whole(options, "maxBytesPerTrigger", None))
 
     def files(self) -> list[tuple[str, Path]]:
         """(run, file) of every run that has such a file."""
-        name = FILES[self.what][0]
-        found = [(run.name, run.journal / name) for run in places.find_runs(self.paths) if run.journal is not None]
-        return [(run, path) for run, path in found if path.is_file()]
+        return self._files_of(places.find_runs(self.paths))
 
     def growing(self) -> list[tuple[str, Path]]:
         """The same; none of directories that hold no run yet."""
-        try:
-            return self.files()
-        except AnalyticsError:
-            return []
+        return self._files_of(places.found_by_now(self.paths))
+
+    def _files_of(self, runs: Sequence[places.RunPlace]) -> list[tuple[str, Path]]:
+        name = FILES[self.what][0]
+        found = [(run.name, run.journal / name) for run in runs if run.journal is not None]
+        return [(run, path) for run, path in found if path.is_file()]
 
     def read(self, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of the parts of a pack."""
@@ -214,7 +212,7 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
         try:
             if line[-1:] != b"\n":
                 raise ValueError("the file ends inside a line")
-            rows.append((*parse(line[:-1]), position, None))
+            rows.append((*parse(line.rstrip()), position, None))
         except KeyError as error:
             rows.append(_no_row(len(names), position, f"{error} is missing"))
         except (ValueError, TypeError) as error:

@@ -74,6 +74,7 @@ def pieces(file: io.FileIO, start: int, end: int, ending: Ending) -> Iterator[Pi
         there += count - stopped
         data[:there] = data[stopped : stopped + there]
         at += stopped
+        ending.at = at
     ending.at = at
     if there:
         ending.reason = _ENDINGS.get(how, "no batch begins here: impossible length")

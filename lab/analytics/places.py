@@ -16,16 +16,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from lab.analytics.errors import AnalyticsError
 
+T = TypeVar("T")
 RUN, JOURNAL, OPERATIONS = "run.json", "journal.jsonl", "operations.jsonl"
 _PARTITION = re.compile(r"^(?P<topic>.+)-(?P<partition>\d+)$")
 _SEGMENT = re.compile(r"^\d{20}\.log$")
 _BROKER = re.compile(r"^broker-?(\d+)$")
+NOTE = "meta.properties"
+_NOTED = re.compile(r"^(?:broker|node)\.id=(\d{1,9})\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +72,45 @@ def given_paths(option: str) -> list[str]:
     return [path.strip() for path in option.split(",") if path.strip()]
 
 
+def wanted_paths(options: Mapping[str, str]) -> list[str]:
+    """The directories that a read asks for; raises ValueError when it names none."""
+    paths = given_paths(options.get("path", ""))
+    if not paths:
+        raise ValueError("no directory is given: load(DIR), or the option path")
+    return paths
+
+
+def whole(options: Mapping[str, str], name: str, default: T, least: int = 1) -> int | T:
+    """An option that is a whole number; raises ValueError."""
+    given = options.get(name)
+    if given is None:
+        return default
+    try:
+        number = int(given)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ValueError(f"{name} {given}: expected a whole number, at least {least}")
+    return number
+
+
 def find_runs(paths: Sequence[str | Path]) -> list[RunPlace]:
     """The runs below these directories, in order; raises AnalyticsError when one holds none."""
     found: list[RunPlace] = []
     for given in paths:
         path = Path(given)
         if not path.is_dir():
-            raise AnalyticsError(f"{path}: no such directory")
+            raise AnalyticsError(f"{path}: {'not a directory' if path.exists() else 'no such directory'}")
         below = _runs_of(path.resolve())
         if not below:
             raise AnalyticsError(f"{path} holds no run and no partition directory")
         found += below
+    return _named_apart(list(dict.fromkeys(found)))
+
+
+def found_by_now(paths: Sequence[str | Path]) -> list[RunPlace]:
+    """The runs that are there; of a directory that is still empty, or not made yet, none."""
+    found = [run for path in paths if Path(path).is_dir() for run in _runs_of(Path(path).resolve())]
     return _named_apart(list(dict.fromkeys(found)))
 
 
@@ -87,8 +119,8 @@ def _runs_of(path: Path) -> list[RunPlace]:
         if path.parent.name == "runs" and any(path.parent.parent.glob("broker-*")):
             return [place for place in _live_runs(path.parent.parent) if place.journal == path]
         return [RunPlace(path.name, path, path)]
-    if (path / "runs").is_dir():
-        return _live_runs(path)
+    if (path / "runs").is_dir() and (live := _live_runs(path)):
+        return live
     many = [RunPlace(one.parent.name, one.parent, one.parent) for one in sorted(path.glob(f"*/{RUN}"))]
     if many or next(segments_below(path), None) is None:
         return many
@@ -130,8 +162,13 @@ def segments_of(run: RunPlace) -> list[SegmentPlace]:
 
 def segments_below(root: Path, run: str = "") -> Iterator[SegmentPlace]:
     """Segment files below a directory, in the order of their paths."""
-    for directory, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if name not in ("start", "runs"))
+    seen: set[str] = set()
+    for directory, names, files in os.walk(root, onerror=_refused, followlinks=True):
+        real = os.path.realpath(directory)
+        names[:] = sorted(name for name in names if name not in ("start", "runs") and real not in seen)
+        if real in seen:
+            continue  # links may lead here twice, or in a circle
+        seen.add(real)
         if _PARTITION.match(os.path.basename(directory)) is None:
             continue
         for name in sorted(files):
@@ -144,6 +181,12 @@ def segments_below(root: Path, run: str = "") -> Iterator[SegmentPlace]:
                 yield segment_place(path, root, run, size)
 
 
+def _refused(error: OSError) -> None:
+    """A directory that may not be read is no empty one; one that has just been deleted is."""
+    if not isinstance(error, FileNotFoundError):
+        raise AnalyticsError(f"{error.filename}: {error.strerror}") from None
+
+
 def segment_place(path: Path, root: Path, run: str, size: int = 0) -> SegmentPlace:
     """The place of a segment file below a directory of disks."""
     match = _PARTITION.match(path.parent.name)
@@ -152,6 +195,15 @@ def segment_place(path: Path, root: Path, run: str, size: int = 0) -> SegmentPla
 
 
 def _broker_of(path: Path, root: Path) -> int:
-    """The broker's number from the directories between; -1 when none says."""
+    """The broker's number from the directories between, else from its own note; -1 when none says."""
     parts = [*path.relative_to(root).parts, root.name, root.parent.name]
-    return next((int(match[1]) for part in parts if (match := _BROKER.match(part))), -1)
+    named = next((int(match[1]) for part in parts if (match := _BROKER.match(part))), None)
+    return _noted_broker(path.parent.parent / NOTE) if named is None else named
+
+
+def _noted_broker(note: Path) -> int:
+    try:
+        match = _NOTED.search(note.read_text(errors="replace"))
+    except OSError:
+        return -1
+    return int(match[1]) if match else -1

@@ -9,6 +9,7 @@ What cannot be read is told, with the byte at which it stands, and reading goes 
 | a length or magic that cannot be | `no batch begins here` | the rest of the file is left out, its bytes are counted |
 | the file ends inside a batch | `the file ends inside a batch` | the end |
 | the file is gone since it was listed | `the file is gone` | its bytes are counted |
+| the disk or the rights of the user refuse it | `the file cannot be read` | the same |
 
 A batch whose base offset or leader epoch was changed on disk is not found: the checksum does not cover them.
 """
@@ -27,12 +28,14 @@ from broker_core.records import Batch, RecordsError, decode_records
 from broker_core.records.compression import NAMES, decompress
 from broker_core.records.header import ensure_valid
 from lab.analytics import decode
-from lab.analytics.columns import Chunk, batch_columns, plain_rows, record_columns
+from lab.analytics.columns import Chunk, batch_columns, instant, plain_rows, record_columns
 from lab.analytics.decode import BAD_RECORD, HEADER_SIZE, Array
 from lab.analytics.pieces import Ending, Piece, pieces
 from lab.analytics.places import SegmentPlace
 
 ROWS = 32_768
+ROOM = 32 * 1024 * 1024
+"""Bytes of uncompressed records that are turned into columns at once: well compressed, a piece can hold gigabytes."""
 SMALLEST_RECORD = 7
 
 
@@ -72,19 +75,20 @@ class SegmentReader:
         """The one row of the table `segments`."""
         row: dict[str, Any] = {
             "size": self.place.size, "base_offset": int(self.place.name.split(".")[0]), "batches": 0, "records": 0,
-            "max_timestamp": None, "index_size": self._beside(".index"),
-            "time_index_size": self._beside(".timeindex"),
+            "index_size": self._beside(".index"), "time_index_size": self._beside(".timeindex"),
         }  # fmt: skip
+        newest: list[int] = []
         for piece in self._sound():
             first, last = (batch.header for batch in piece.only(np.array([0, -1])).batches())
             new = piece.only(~piece.old()).headers()
+            newest += [batch.header.max_timestamp for batch in piece.only(piece.old()).batches()]
+            newest = [max([*newest, *([int(new["max_timestamp"].max())] if len(new) else [])])]
             row.setdefault("first_offset", first.base_offset)
             row["last_offset"] = last.last_offset
             row["batches"] += len(piece.positions)
             row["records"] += int(new["record_count"].sum()) + len(piece.positions) - len(new)
-            if len(new):
-                row["max_timestamp"] = max(row["max_timestamp"] or 0, int(new["max_timestamp"].max()) * 1000)
         error = f"byte {self.damage[0]['position']}: {self.damage[0]['error']}" if self.damage else None
+        row["max_timestamp"] = instant(newest[0]) if newest and newest[0] >= 0 else None
         yield plain_rows(self.place, [{**row, "damages": len(self.damage), "error": error}], self.schema)
 
     def _beside(self, suffix: str) -> int | None:
@@ -112,10 +116,10 @@ class SegmentReader:
     def _sound(self) -> Iterator[Piece]:
         """The batches whose checksum fits, a piece of the file after the other."""
         end = self.place.size if self.end < 0 else self.end
+        ending = Ending(self.start)
         try:
             with open(self.place.path, "rb", buffering=0) as file:
                 end = min(end, os.fstat(file.fileno()).st_size)
-                ending = Ending(self.start)
                 for piece in pieces(file, self.start, end, ending):
                     if self.checksums:
                         piece = piece.only(self._check(piece))
@@ -123,6 +127,8 @@ class SegmentReader:
                         yield piece
         except FileNotFoundError:
             self._tell(self.start, f"the file is gone, {end - self.start} bytes of it were not read")
+        except OSError as error:
+            self._tell(ending.at, f"the file cannot be read: {error.strerror}, {end - ending.at} bytes are left")
         else:
             if ending.reason is not None:
                 self._tell(ending.at, f"{ending.reason}, {end - ending.at} bytes are left")
@@ -157,7 +163,12 @@ class SegmentReader:
             yield from self._chunk(piece.only(slice(first, last)), headers[first:last])
 
     def _chunk(self, piece: Piece, headers: Array) -> Iterator[pa.RecordBatch]:
-        source, starts, ends = self._bodies(piece, headers)
+        for first, last, source, starts, ends in self._bodies(piece, headers):
+            yield from self._columns(piece.only(slice(first, last)), headers[first:last], source, starts, ends)
+
+    def _columns(
+        self, piece: Piece, headers: Array, source: Array, starts: Array, ends: Array
+    ) -> Iterator[pa.RecordBatch]:
         counts = headers["record_count"].astype(np.int64)
         possible = (counts >= 0) & (counts * SMALLEST_RECORD <= ends - starts)
         places, counts, status = decode.locate_records(source, starts, ends, np.where(possible, counts, 0))
@@ -168,26 +179,34 @@ class SegmentReader:
             yield record_columns(Chunk(self.place, headers, piece.positions + piece.at, source, places, counts),
                                  self.schema)
 
-    def _bodies(self, piece: Piece, headers: Array) -> tuple[Array, Array, Array]:
-        """(bytes, starts, ends) of the uncompressed records; -1, -1 where they cannot be had."""
+    def _bodies(self, piece: Piece, headers: Array) -> Iterator[tuple[int, int, Array, Array, Array]]:
+        """(first batch, last batch + 1, bytes, starts, ends) of uncompressed records, about ROOM bytes at a time;
+        starts and ends are -1 where they cannot be had."""
         codecs = headers["attributes"].astype(np.int64) & 0x07
         if not codecs.any():
-            return piece.data, piece.positions + HEADER_SIZE, piece.positions + piece.sizes
-        parts, total = [], 0
+            yield 0, len(codecs), piece.data, piece.positions + HEADER_SIZE, piece.positions + piece.sizes
+            return
+        parts: list[bytes] = []
+        first, total = 0, 0
         starts, ends = np.full(len(codecs), -1), np.full(len(codecs), -1)
         for index, (codec, batch) in enumerate(zip(codecs.tolist(), piece.batches())):
             try:
-                parts.append(decompress(codec, batch.data[HEADER_SIZE:]))
+                body = decompress(codec, batch.data[HEADER_SIZE:])
             except RecordsError as error:
                 self._tell(batch.position, str(error))
                 continue
-            starts[index], ends[index] = total, total + len(parts[-1])
-            total = int(ends[index])
-        return np.frombuffer(b"".join(parts) or b"\0", np.uint8), starts, ends
+            if parts and total + len(body) > ROOM:
+                yield first, index, _joined(parts), starts[first:index], ends[first:index]
+                parts, first, total = [], index, 0
+            parts.append(body)
+            starts[index], ends[index] = total, total + len(body)
+            total += len(body)
+        yield first, len(codecs), _joined(parts), starts[first:], ends[first:]
 
     # -- old formats ------------------------------------------------------------------------
     def _old_records(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         rows: list[dict[str, Any]] = []
+        room = ROOM
         for batch in piece.batches():
             shared = _old_batch(batch)
             try:
@@ -197,9 +216,17 @@ class SegmentReader:
                 continue
             kind = -1 if shared["magic"] == 0 else int(bool(batch.data[17] & 0x08))
             rows += [{**shared, "key": one.key, "value": one.value, "offset": one.offset, "sequence": -1,
-                      "timestamp": one.timestamp * 1000, "timestampType": kind} for one in found]
-        for first in range(0, len(rows), ROWS):
-            yield plain_rows(self.place, rows[first : first + ROWS], self.schema)
+                      "timestamp": instant(one.timestamp), "timestampType": kind} for one in found]
+            room -= sum(len(one.value or b"") + len(one.key or b"") for one in found)
+            if room < 0 or len(rows) >= ROWS:
+                yield plain_rows(self.place, rows, self.schema)
+                rows, room = [], ROOM
+        if rows:
+            yield plain_rows(self.place, rows, self.schema)
+
+
+def _joined(parts: list[bytes]) -> Array:
+    return np.frombuffer(b"".join(parts) or b"\0", np.uint8)
 
 
 def _old_batch(batch: Batch) -> dict[str, Any]:
@@ -209,18 +236,22 @@ def _old_batch(batch: Batch) -> dict[str, Any]:
         "last_offset": header.last_offset, "record_count": header.record_count, "leader_epoch": -1,
         "producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "magic": header.magic, "crc": header.crc,
         "codec": NAMES[header.compression] if header.compression < len(NAMES) else "unknown",
-        "base_timestamp": header.base_timestamp * 1000, "max_timestamp": header.max_timestamp * 1000,
+        "base_timestamp": instant(header.base_timestamp), "max_timestamp": instant(header.max_timestamp),
         "transactional": False, "control": False,
     }  # fmt: skip
 
 
 def split(place: SegmentPlace, most: int) -> list[tuple[int, int]]:
-    """Parts of at most about `most` bytes that begin at batches; one part when the file is small."""
+    """Parts of at least `most` bytes that begin at batches; one part when the file is small."""
     if place.size <= most:
         return [(0, place.size)]
-    data = np.memmap(place.path, np.uint8, "r", shape=(place.size,))
-    positions, _, _, _ = decode.find_batches(data, 0, place.size)
-    wanted = np.arange(most, place.size, most)
-    at = positions[np.minimum(np.searchsorted(positions, wanted), max(len(positions) - 1, 0))] if len(positions) else []
-    borders = sorted({0, *(int(one) for one in at)})
+    borders = [0]
+    try:
+        with open(place.path, "rb", buffering=0) as file:
+            for piece in pieces(file, 0, place.size, Ending(0)):
+                for start in (piece.positions + piece.at).tolist():
+                    if start - borders[-1] >= most:
+                        borders.append(start)
+    except OSError:
+        pass  # its reader says so
     return list(zip(borders, [*borders[1:], place.size]))

@@ -37,8 +37,7 @@ from pyspark.sql.types import StructType
 
 from lab import heap
 from lab.analytics import places, schemas
-from lab.analytics.errors import AnalyticsError
-from lab.analytics.places import SegmentPlace
+from lab.analytics.places import RunPlace, SegmentPlace
 from lab.analytics.schemas import Table
 
 LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": schemas.SEGMENTS}
@@ -107,31 +106,29 @@ class Choice:
         level = options.get("level", "records")
         if level not in LEVELS:
             raise ValueError(f"level {level}: expected one of {', '.join(LEVELS)}")
-        broker, most = options.get("broker"), options.get("maxBytesPerTrigger")
+        checksums = str(options.get("checksums", "true")).lower()
+        if checksums not in ("true", "false"):
+            raise ValueError(f"checksums {checksums}: expected true or false")
         return cls(
-            places.given_paths(options.get("path", "")), level, options.get("topic"),
-            None if broker is None else int(broker),
-            str(options.get("checksums", "true")).lower() != "false", int(options.get("split", SPLIT)),
-            None if most is None else int(most),
+            places.wanted_paths(options), level, options.get("topic"), places.whole(options, "broker", None, 0),
+            checksums == "true", places.whole(options, "split", SPLIT),
+            places.whole(options, "maxBytesPerTrigger", None),
         )  # fmt: skip
 
     def segments(self) -> list[SegmentPlace]:
         """The files that are meant."""
-        return [one for run in places.find_runs(self.paths) for one in places.segments_of(run) if self._means(one)]
+        return self._of(places.find_runs(self.paths))
 
     def growing(self) -> list[SegmentPlace]:
         """The files that are there by now; of a directory that is still empty, or not made yet, none."""
-        found = []
-        for path in self.paths:
-            try:
-                found += [one for run in places.find_runs([path]) for one in places.segments_of(run)]
-            except AnalyticsError:
-                continue
-        return [one for one in found if self._means(one)]
+        return self._of(places.found_by_now(self.paths))
+
+    def _of(self, runs: Sequence[RunPlace]) -> list[SegmentPlace]:
+        return [one for run in runs for one in places.segments_of(run) if self._means(one)]
 
     def place_of(self, path: str) -> SegmentPlace:
         """The place of a segment file that may be gone by now."""
-        for run in (run for given in self.paths for run in places.find_runs([given])):
+        for run in places.found_by_now(self.paths):
             if run.disks is not None and run.disks in Path(path).parents:
                 return places.segment_place(Path(path), run.disks, run.name)
         return places.segment_place(Path(path), Path(self.paths[0]).resolve(), "")
@@ -224,7 +221,10 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 step = before
             else:
                 size = place.size if self.until is None else min(place.size, self.until.get(place.path, 0))
-                step = look(place, before, size, most)
+                try:
+                    step = look(place, before, size, most)
+                except FileNotFoundError:
+                    continue  # retention has just deleted it
                 most = None if most is None or step is before else most - (step["bytes"] - step["from"])
             if step is not None:
                 found[place.path] = step

@@ -17,6 +17,7 @@ from broker_core.records import decode_records, encode_batch, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from lab.analytics import decode, pieces, schemas
 from lab.analytics.columns import ARROW
+from lab.analytics.errors import AnalyticsError
 from lab.analytics.growing import look
 from lab.analytics.places import find_runs, segments_of
 from lab.analytics.segment_reader import SegmentReader, split
@@ -231,3 +232,79 @@ def test_a_stream_takes_whole_batches_only(tmp_path):
     step = look(place, None, place.size)
     assert (step["from"], step["bytes"]) == (0, len(first))
     assert look(place, step, place.size) is step, "nothing new"
+
+
+def test_well_compressed_records_are_turned_into_columns_a_part_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("lab.analytics.segment_reader.ROOM", 250_000)
+    value = b"x" * 100_000
+    content = [bytes(encode_batch([(1, b"k", value, ())], offset, 4)) for offset in range(10)]
+    content[4] = content[4][:-1] + bytes([content[4][-1] ^ 1])
+    old = encode_message_set([(1, None, value), (2, None, value)], 1, 10, 2)
+    place = place_of(tmp_path, b"".join(content) + bytes(old) * 3)
+    found = list(SegmentReader(place, schema_of(schemas.RECORDS)).records())
+    assert max(batch.nbytes for batch in found) < 600_000
+    rows = pa.Table.from_batches(found).to_pylist()
+    assert sorted(row["offset"] for row in rows if row["error"] is None) == [0, 1, 2, 3, 5, 6, 7, 8, 9, *[10] * 3, *[11] * 3]
+    assert all(row["value"] == value for row in rows if row["error"] is None)
+    assert [row["position"] for row in rows if row["error"] is not None] == [sum(map(len, content[:4]))]
+
+
+@pytest.mark.parametrize("told", [1 << 62, 1_700_000_000_000_000_000, -(1 << 63)])
+def test_a_timestamp_that_no_column_can_hold_is_null(tmp_path, told):
+    content = bytes(encode_batch([(told, b"k", b"v", ())], 0)) + bytes(encode_message_set([(max(told, 0), b"k", b"v")], 1, 1))
+    place = place_of(tmp_path, content)
+    assert {row["offset"]: row["timestamp"] is None for row in read(place)} == {0: True, 1: told > 0}
+    batches = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.BATCHES)).batches())).to_pylist()
+    assert {row["base_timestamp"] for row in batches if row["magic"] == 2} == {None}
+    assert pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.SEGMENTS)).segment())).num_rows == 1
+
+
+def test_the_largest_timestamp_of_a_segment_counts_all_formats(tmp_path):
+    old = bytes(encode_message_set([(7000, b"k", b"v"), (9000, b"k", b"v")], 1, 0))
+    place = place_of(tmp_path, old + bytes(encode_batch([(8000, b"k", b"v", ())], 2)))
+    row = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.SEGMENTS)).segment())).to_pylist()[0]
+    assert row["max_timestamp"].timestamp() == 9
+    unstamped = place_of(tmp_path / "other", bytes(encode_batch([(-1, b"k", b"v", ())], 0)))
+    row = pa.Table.from_batches(list(SegmentReader(unstamped, schema_of(schemas.SEGMENTS)).segment())).to_pylist()[0]
+    assert row["max_timestamp"] is None
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    place = place_of(tmp_path, b"".join(three_batches()))
+
+    def refused(*_args, **_more):
+        raise PermissionError(13, "Permission denied", place.path)
+
+    monkeypatch.setattr("lab.analytics.segment_reader.open", refused, raising=False)
+    assert [row["error"] for row in read(place)] == [f"the file cannot be read: Permission denied, {place.size} bytes are left"]
+
+
+def test_links_lead_to_disks_as_they_do_for_a_broker(tmp_path):
+    place_of(tmp_path / "disk", b"".join(three_batches()))
+    kafka = tmp_path / "kafka"
+    kafka.mkdir()
+    (kafka / "logs").symlink_to(tmp_path / "disk" / "broker-2" / "data")
+    (kafka / "again").symlink_to(kafka)
+    (found,) = segments_of(find_runs([kafka])[0])
+    assert (found.topic, found.partition, found.broker, found.size) == ("orders", 3, -1, len(b"".join(three_batches())))
+    (kafka / "logs" / "meta.properties").write_text("#\ncluster.id=x\nversion=1\nnode.id=4\n")
+    (found,) = segments_of(find_runs([kafka])[0])
+    assert found.broker == 4
+
+
+def test_a_directory_called_runs_that_holds_none_hides_no_disks(tmp_path):
+    place_of(tmp_path, b"".join(three_batches()))
+    (tmp_path / "runs").mkdir()
+    assert len(segments_of(find_runs([tmp_path])[0])) == 1
+
+
+def test_a_directory_that_may_not_be_read_is_no_empty_one(tmp_path, monkeypatch):
+    place_of(tmp_path, b"".join(three_batches()))
+
+    def refused(*_args, onerror, **_more):
+        onerror(PermissionError(13, "Permission denied", "/var/kafka"))
+        yield from ()
+
+    monkeypatch.setattr("os.walk", refused)
+    with pytest.raises(AnalyticsError, match="/var/kafka: Permission denied"):
+        find_runs([tmp_path])

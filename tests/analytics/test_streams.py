@@ -293,3 +293,12 @@ def test_rolling_figures_of_a_run_that_grows_end_as_the_receipt(spark, short_run
         windows = answers.unavailability(tables, History(tables)).collect()
     seconds = sum(row["seconds"] for row in windows if row["cause"] == "no leader")
     assert last["unavailable_s"] == pytest.approx(seconds, abs=0.5)
+
+
+def test_a_directory_that_is_still_empty_keeps_no_other_from_being_read(taken, tmp_path):
+    later, now = tmp_path / "later", tmp_path / "now"
+    later.mkdir(), now.mkdir()
+    (now / "run.json").write_text("{}")
+    (now / "journal.jsonl").write_text('[1,5,"broker-1","noted",0,{"a":1}]\r\n[2,5,"broker-1","noted",0,{}]\n')
+    read = taken("brokerlab.journal", f"{later},{now}")
+    assert [(row.run, row.seq, row.params) for row in read()] == [("now", 1, '{"a":1}'), ("now", 2, "{}")]

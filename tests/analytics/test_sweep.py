@@ -56,7 +56,8 @@ def test_seeds_are_ranges_and_lists():
     assert grid.parse_seeds("1..4,9,2") == [1, 2, 3, 4, 9]
     assert grid.parse_seeds("0") == [0]
     for wrong, told in (("", "expected seeds"), ("a", "expected seeds"), ("1..2..3", "expected seeds"), ("7,5..1", "5..1 ends before it begins"),
-                        ("1..999999999999", "999,999,999,999 seeds are too many"), (str(1 << 62), "at most 62 bits")):
+                        ("1..999999999999", "999,999,999,999 seeds are too many"), (str(1 << 62), "at most 62 bits"),
+                        ("-3..-1", "a seed is 0 or more")):
         with pytest.raises(AnalyticsError, match=re.escape(told)):
             grid.parse_seeds(wrong)
 
