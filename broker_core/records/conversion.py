@@ -16,7 +16,7 @@ from __future__ import annotations
 from broker_core.kernel.storage import Buffer
 from broker_core.records.batch import decode_records, encode_batch
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.errors import UnsupportedCompressionError
+from broker_core.records.errors import RecordsError, UnsupportedCompressionError
 from broker_core.records.header import Batch, BatchHeader, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from broker_core.records.record import NewRecord, Record
@@ -62,15 +62,21 @@ def _as_v2(records: list[Record], attributes: int) -> bytearray:
 def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, bound: int = DEFAULT_BOUND) -> bytearray:
     """Every batch as messages of `magic` (0 or 1); what is that old already stays as it is.
 
-    Records below `first_offset` (what the consumer asked for) are left out of converted batches.
+    Records below `first_offset` (what the consumer asked for) are left out of converted batches. Behind what could
+    be converted a batch that cannot be ends the answer: the consumer gets on, and the error when it asks for that
+    batch (KIP-283). Raises CorruptRecordError, InvalidRecordError, UnsupportedCompressionError.
     """
     out = bytearray()
-    for batch in iterate_batches(buffer):
-        header = batch.header
-        if header.magic <= magic:
-            out += batch.data
-        elif not header.is_control:
-            out += _as_messages(batch, magic, first_offset, bound)
+    try:
+        for batch in iterate_batches(buffer):
+            header = batch.header
+            if header.magic <= magic:
+                out += batch.data
+            elif not header.is_control:
+                out += _as_messages(batch, magic, first_offset, bound)
+    except RecordsError:
+        if not out:
+            raise
     return out
 
 

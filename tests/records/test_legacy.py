@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from broker_core.records import InvalidRecordError, UnsupportedCompressionError, decode_records, encode_batch
 from broker_core.records.control import transaction_marker_batch
 from broker_core.records.conversion import down_convert, recompress, up_convert
+from broker_core.records.errors import RecordsError
 from broker_core.records.header import Batch, ensure_valid, iterate_batches, read_header
 from broker_core.records.legacy import encode_message, encode_message_set
 
@@ -64,6 +65,15 @@ def test_headers_and_markers_are_lost_on_the_way_down_and_zstd_is_refused() -> N
     assert decode_records(only)[0].headers == ()
     with pytest.raises(UnsupportedCompressionError):
         down_convert(encode_batch([(1, b"k", b"v", ())], compression=4), 1)
+
+
+@pytest.mark.parametrize("codec", [1, 4])
+def test_what_cannot_be_converted_ends_the_answer_and_is_an_error_only_at_its_beginning(codec: int) -> None:
+    good, bad = encode_batch([(1, b"k", b"v", ())]), encode_batch([(1, b"k", b"w" * 99, ())], base_offset=1, compression=codec)
+    bad[61:65] = bytes(4)
+    assert down_convert(good + bad + good, 1) == down_convert(good, 1)
+    with pytest.raises(RecordsError):
+        down_convert(bad + good, 1)
 
 
 def test_down_conversion_begins_at_the_offset_that_was_asked_for() -> None:

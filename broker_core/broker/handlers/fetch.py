@@ -1,6 +1,14 @@
 """Fetch (1), ListOffsets (2), OffsetForLeaderEpoch (23), DeleteRecords (21): reading and trimming logs.
 
 Consumers and followers send the same Fetch; what differs is how far they may see (`replication.reading`).
+What an old consumer cannot read is an error of the partition, checked in this order:
+
+| Fetch version | partition | answer |
+|---|---|---|
+| below 10 | its topic has compression.type=zstd (KIP-110) | UNSUPPORTED_COMPRESSION_TYPE |
+| below 4, from a consumer | its topic has message.downconversion.enable=false (KIP-283) | UNSUPPORTED_VERSION |
+| below 4 | the first batch to be converted is compressed with zstd | UNSUPPORTED_COMPRESSION_TYPE |
+| below 4 | the first batch to be converted is damaged | CORRUPT_MESSAGE or INVALID_RECORD |
 """
 
 from __future__ import annotations
@@ -11,18 +19,23 @@ from broker_core.broker.connections import RequestContext, respond
 from broker_core.broker.handlers.leader_hints import FIRST_FETCH, HINTED, add_hints
 from broker_core.kernel.storage import read_all
 from broker_core.records.conversion import down_convert
+from broker_core.records.errors import RecordsError
+from broker_core.replication.errors import error_code
+from broker_core.wire import messages as m
+from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 FIRST_FETCH_OF_BATCHES = 4
+FIRST_FETCH_OF_ZSTD = 10
 
 
 def fetch(broker: Broker, context: RequestContext) -> None:
-    """Clients from before 0.11 (to version 3) get the older formats that they can read."""
+    """Clients from before 0.11 (to version 3) get the older formats that they can read; none before 2.1 reads zstd."""
     version = context.api_version
-    if version < FIRST_FETCH_OF_BATCHES:
-        broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, context)
+    if version < FIRST_FETCH_OF_ZSTD:
+        broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, (broker, context))
     elif version >= FIRST_FETCH and context.body.replica_state.replica_id < 0:
         broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context))
     else:
@@ -47,18 +60,45 @@ def _fetched(state: tuple[Broker, RequestContext], response: Any) -> None:
     context.respond(response)
 
 
-def _fetched_by_an_old_client(context: RequestContext, response: Any) -> None:
-    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1."""
-    magic = 0 if context.api_version < 2 else 1
+def _fetched_by_an_old_client(state: tuple[Broker, RequestContext], response: Any) -> None:
+    """What this client can read, or an error that says that it cannot."""
+    broker, context = state
+    converts = context.api_version < FIRST_FETCH_OF_BATCHES
     offsets = {
         (topic.topic, part.partition): part.fetch_offset for topic in context.body.topics for part in topic.partitions
-    }
+    } if converts else {}  # fmt: skip
     for topic in response.responses:
-        for part in topic.partitions:
-            if part.records:
-                data = read_all(part.records) if isinstance(part.records, list) else part.records
-                part.records = down_convert(data, magic, offsets[topic.topic, part.partition_index])
+        for place, part in enumerate(topic.partitions):
+            error = _unreadable(broker, context, topic.topic, part.partition_index)
+            if not error and converts and part.records:
+                error = _convert(part, context.api_version, offsets[topic.topic, part.partition_index])
+            if error:
+                topic.partitions[place] = m.FetchResponse.PartitionData(
+                    partition_index=part.partition_index, error_code=error, high_watermark=-1
+                )
     context.respond(response)
+
+
+def _unreadable(broker: Broker, context: RequestContext, topic: str, index: int) -> ErrorCode:
+    """What the settings of the topic say about a client that old."""
+    partition = broker.replicas.partitions_by_name.get((topic, index))
+    if partition is None:
+        return NONE
+    config = partition.log.config
+    if config.compression_type == "zstd":
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    old = context.api_version < FIRST_FETCH_OF_BATCHES and context.body.replica_id < 0
+    return ErrorCode.UNSUPPORTED_VERSION if old and not config.message_downconversion_enable else NONE
+
+
+def _convert(part: Any, version: int, offset: int) -> ErrorCode:
+    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1."""
+    data = read_all(part.records) if isinstance(part.records, list) else part.records
+    try:
+        part.records = down_convert(data, 0 if version < 2 else 1, offset)
+    except RecordsError as error:
+        return error_code(error)
+    return NONE
 
 
 def list_offsets(broker: Broker, context: RequestContext) -> None:
