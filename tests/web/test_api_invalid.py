@@ -59,7 +59,7 @@ def test_place_code_words_and_what_is_taken(
 
 
 MISSING: list[tuple[str, Any, str | None, str]] = [
-    ("labs/lab/commands", {"do": "create_topic"}, None, "key 'topic' is missing"),
+    ("labs/lab/commands", {"do": "create_topic"}, "topic", "key 'topic' is missing"),
     ("labs/lab/commands", [{"do": "set_client", "name": "x"}], "[0]", "key 'set' is missing"),
     ("labs/lab/commands", [{"do": "kill"}], "[0]", "exactly one of broker, node, leader_of, follower_of, controller, found 0"),
     ("labs/lab/forks", {"commands": [{"do": "produce", "topic": "x"}]}, "commands[0]", "key 'value' is missing"),

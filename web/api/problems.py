@@ -37,6 +37,7 @@ from web.messages import words_of
 MEDIA_TYPE = "application/problem+json"
 TYPES = "/api/problems"
 MOST_ERRORS = 20
+MISSING_KEY = re.compile(r"key '(.+)' is missing")
 _log = logging.getLogger("brokerlab.api")
 
 
@@ -155,7 +156,14 @@ def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _spec(request: HttpRequest, error: SpecError) -> HttpResponse:
-    return problem(request, 422, told_of_grammar(error.reason, language_of(request)), shown(error.place) or None)
+    place = shown(error.place) or _missing(error)
+    return problem(request, 422, told_of_grammar(error.reason, language_of(request)), place)
+
+
+def _missing(error: SpecError) -> str | None:
+    """The key that misses from the body itself, which as a mapping has no name."""
+    found = MISSING_KEY.fullmatch(error.reason)
+    return found[1] if found else None
 
 
 def _command(request: HttpRequest, error: CommandError) -> HttpResponse:
