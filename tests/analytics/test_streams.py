@@ -300,5 +300,5 @@ def test_a_directory_that_is_still_empty_keeps_no_other_from_being_read(taken, t
     later.mkdir(), now.mkdir()
     (now / "run.json").write_text("{}")
     (now / "journal.jsonl").write_text('[1,5,"broker-1","noted",0,{"a":1}]\r\n[2,5,"broker-1","noted",0,{}]\n')
-    read = taken("brokerlab.journal", f"{later},{now}")
-    assert [(row.run, row.seq, row.params) for row in read()] == [("now", 1, '{"a":1}'), ("now", 2, "{}")]
+    stream = taken("brokerlab.journal", f"{later},{now}")
+    assert [(row.run, row.seq, row.params) for row in stream.all()] == [("now", 1, '{"a":1}'), ("now", 2, "{}")]
