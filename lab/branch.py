@@ -7,8 +7,10 @@
 Every branch leaves a run directory that is complete in itself: the inputs of its past, then its own.
 
 History. Viewers scrub back by themselves as far as they have seen events. For what was before, a branch
-keeps *keyframes*: the state every few seconds with its place in the journal file; a viewer gets the
-keyframe before the moment that he wants, and the events behind it.
+keeps *keyframes*: the state with its place in the journal file; a viewer gets the keyframe before the moment
+that he wants, and the events behind it. The next one is due when events have come for a few seconds, and so
+many that they take more room than a state: what keyframes cost stays in proportion to what happens, however
+large the cluster is.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import cramjam
 import orjson
 
 from broker_core.drivers.pump import LivePump
@@ -53,12 +56,20 @@ class BranchError(Exception):
 
 @dataclass(slots=True, frozen=True)
 class Keyframe:
-    """The state after event `seq`; `offset` is where the rows behind it begin in the journal file."""
+    """The state after event `seq`; `offset` is where the rows behind it begin in the journal file.
+
+    `packed`: its JSON text, compressed (names and addresses of partitions come again and again); `size` without.
+    """
 
     seq: int
     t_us: int
     offset: int
-    text: str
+    size: int
+    packed: bytes
+
+    @property
+    def text(self) -> str:
+        return bytes(cramjam.zstd.decompress(self.packed, output_len=self.size)).decode()
 
 
 class Branch:
@@ -117,12 +128,15 @@ class Branch:
             last = self.keyframes[-1]
             if world.now_us - last.t_us < KEYFRAME_US or world.seq == last.seq:
                 return
+            if self.files.journal_size() - last.offset < last.size:
+                return
         self.files.flush(world)
         if self.files.broken is not None:
             self._tell_broken()
             return
-        text = self.snapshot_text()
-        self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), text))
+        text = self.snapshot_text().encode()
+        packed = bytes(cramjam.zstd.compress(text, level=1))
+        self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), len(text), packed))
         if len(self.keyframes) > KEYFRAMES:
             del self.keyframes[1 : KEYFRAMES // 2 : 2]
 

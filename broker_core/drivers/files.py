@@ -17,11 +17,11 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
-from broker_core.kernel.storage_faults import DiskFaults, lose_power
+from broker_core.kernel.storage_faults import DiskFaults
+from broker_core.kernel.storage_table import FileTable
 
 TAIL_BUDGET = 48 * 1024 * 1024
 DESCRIPTORS = 400
@@ -235,31 +235,20 @@ class DiskFile:
             self.caches.closed(self)
 
 
-class DiskStorage:
-    """A node's disks: a directory of real files."""
+class DiskStorage(FileTable[DiskFile]):
+    """A node's disks: a directory of real files; the table knows those that were opened."""
 
     def __init__(self, root: Path, caches: DiskCaches | None = None) -> None:
+        super().__init__()
         self.root = Path(root)
         self.caches = caches or DiskCaches()
-        self._files: dict[str, DiskFile] = {}
-        self.faults: DiskFaults | None = None
-
-    def set_faults(self, faults: DiskFaults | None) -> None:
-        self.faults = faults
-        for file in self._files.values():
-            file.faults = faults
-
-    def _check(self, path: str, operation: str) -> None:
-        if self.faults is not None:
-            self.faults.check(path, operation)
 
     def open(self, path: str) -> DiskFile:
-        file = self._files.get(path)
+        file = self.files.get(path)
         if file is None:
             if self.faults is not None and not self.exists(path):
                 self.faults.check(path, "create")
-            file = self._files[path] = DiskFile(self.root, path, self.caches)
-            file.faults = self.faults
+            file = self.put(DiskFile(self.root, path, self.caches))
         return file
 
     def exists(self, path: str) -> bool:
@@ -279,18 +268,15 @@ class DiskStorage:
             os.replace(self.root / old, target)
         except OSError as error:
             raise StorageError(old, "rename", error.strerror or str(error)) from error
-        for name in self._below(old):
-            file = self._files.pop(name)
-            file.path = new + name[len(old) :]
-            self._files[file.path] = file
+        self._move(old, new)
 
-    def _below(self, path: str) -> Sequence[str]:
-        return [name for name in self._files if name == path or name.startswith(path + "/")]
+    def _forget(self, path: str) -> None:
+        for name in self._below(path):
+            self._remove(name).close()
 
     def delete(self, path: str) -> None:
         self._check(path, "delete")
-        for name in self._below(path):
-            self._files.pop(name).close()
+        self._forget(path)
         real = self.root / path
         try:
             if real.is_dir():
@@ -318,13 +304,9 @@ class DiskStorage:
             os.replace(temporary, real)
         except OSError as error:
             raise StorageError(path, "write", error.strerror or str(error)) from error
-        for name in self._below(path):
-            self._files.pop(name).close()
-
-    def power_loss(self, torn: Random | None = None) -> None:
-        lose_power([self._files[path] for path in sorted(self._files)], torn)
+        self._forget(path)
 
     def close(self) -> None:
         """Close every descriptor; the storage may be used again."""
-        for file in self._files.values():
+        for file in self.files.values():
             file.close()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
-from broker_core.kernel.storage_faults import DiskFaults, lose_power
+from broker_core.kernel.storage_faults import DiskFaults
+from broker_core.kernel.storage_table import FileTable
 
 BLOCK = 64 * 1024
 SMALL = 4 * 1024
@@ -129,13 +129,8 @@ class MemoryFile:
         """Nothing is held open."""
 
 
-class MemoryStorage:
-    """A node's disks in memory. `children` names what lies in each directory that holds anything."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, MemoryFile] = {}
-        self.children: dict[str, dict[str, None]] = {}
-        self.faults: DiskFaults | None = None
+class MemoryStorage(FileTable[MemoryFile]):
+    """A node's disks in memory."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
@@ -145,49 +140,6 @@ class MemoryStorage:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"files": self.files, "faults": self.faults}
-
-    def set_faults(self, faults: DiskFaults | None) -> None:
-        self.faults = faults
-        for file in self.files.values():
-            file.faults = faults
-
-    def _check(self, path: str, operation: str) -> None:
-        if self.faults is not None:
-            self.faults.check(path, operation)
-
-    def put(self, file: MemoryFile) -> MemoryFile:
-        """Take a file in under its path, in place of one that is there."""
-        self.files[file.path] = file
-        file.faults = self.faults
-        path = file.path
-        while path:
-            parent, _, name = path.rpartition("/")
-            directory = self.children.get(parent)
-            if directory is None:
-                directory = self.children[parent] = {}
-            elif name in directory:
-                break
-            directory[name] = None
-            path = parent
-        return file
-
-    def _remove(self, path: str) -> MemoryFile:
-        file = self.files.pop(path)
-        while path and path not in self.children:
-            parent, _, name = path.rpartition("/")
-            del self.children[parent][name]
-            if self.children[parent]:
-                break
-            del self.children[parent]
-            path = parent
-        return file
-
-    def _below(self, path: str) -> list[str]:
-        """All files at or below a path."""
-        if path in self.files:
-            return [path]
-        prefix = f"{path}/" if path else ""
-        return [found for name in self.children.get(path, {}) for found in self._below(prefix + name)]
 
     def open(self, path: str) -> MemoryFile:
         file = self.files.get(path)
@@ -204,13 +156,8 @@ class MemoryStorage:
 
     def rename(self, old: str, new: str) -> None:
         self._check(old, "rename")
-        moved = self._below(old)
-        if not moved:
+        if not self._move(old, new):
             raise StorageError(old, "rename", "no such file or directory")
-        for name in moved:
-            file = self._remove(name)
-            file.path = new + name[len(old) :]
-            self.put(file)
 
     def delete(self, path: str) -> None:
         self._check(path, "delete")
@@ -227,6 +174,3 @@ class MemoryStorage:
     def write_text(self, path: str, text: str) -> None:
         self._check(path, "write")
         self.put(MemoryFile(path, text.encode()))
-
-    def power_loss(self, torn: Random | None = None) -> None:
-        lose_power([self.files[path] for path in sorted(self.files)], torn)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from lab.branch import Branch, BranchError
@@ -177,3 +179,22 @@ def test_a_lab_that_starts_again_with_its_seed_gives_new_topics_ids_of_their_own
     ids = {path.parent.name: path.read_text() for path in (tmp_path / "data" / "broker-1").rglob("partition.metadata")}
     assert ids.keys() == {"orders-0", "carts-0"}
     assert ids["orders-0"] != ids["carts-0"]
+
+
+def test_keyframes_take_no_more_room_than_what_happens(lab: LiveLab) -> None:
+    """Behind the first one a keyframe is due when the events behind the last one outweigh the state."""
+    branch = lab.main
+
+    def kept() -> list[tuple[int, int, int]]:
+        return [(frame.t_us, frame.offset, frame.size) for frame in branch.keyframes]
+
+    deadline = time.monotonic() + PATIENCE_S
+    done(branch, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 1})
+    done(branch, {"do": "start_client", "name": "producer-busy", "kind": "producer", "topic": "orders", "rate": 200})
+    done(branch, {"do": "time", "speed": 10})
+    while len(frames := branch.ask(kept).result(PATIENCE_S)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(frames) >= 3
+    for (t, offset, size), (next_t, next_offset, _) in pairwise(frames):
+        assert next_t - t >= 5_000_000 and next_offset - offset >= size
+    assert all(orjson.loads(frame.text)["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.keyframes[:3])
