@@ -8,6 +8,7 @@ from broker_core.metadata.configs import BrokerConfig, ConfigError
 from lab.cli.errors import CommandError
 
 Overrides = dict[str, str]
+IDS = ("broker.id", "node.id")
 
 
 def parse_settings(texts: list[str], brokers: int, era: str) -> tuple[Overrides, dict[int, Overrides]]:
@@ -22,6 +23,8 @@ def parse_settings(texts: list[str], brokers: int, era: str) -> tuple[Overrides,
         if found is None:
             raise CommandError(f"--set {text}: expected KEY=VALUE or ID:KEY=VALUE", 2)
         broker, key, value = found.groups()
+        if broker is None and key in IDS:
+            raise CommandError(f"--set {text}: an id belongs to one broker, for example --set 1:{key}=7", 2)
         if broker is None:
             common[key] = value
         elif 1 <= int(broker) <= brokers:

@@ -243,6 +243,9 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
 
 def _check_settings(cluster: ClusterSpec, place: Place) -> None:
     for index, broker in enumerate(cluster.brokers):
+        _no_ids(broker.settings, (*place, "brokers", index, "settings"))
+    _no_ids(cluster.settings, (*place, "settings"))
+    for index, broker in enumerate(cluster.brokers):
         try:
             BrokerConfig(cluster.broker_settings(broker))
         except ConfigError as error:
@@ -251,6 +254,12 @@ def _check_settings(cluster: ClusterSpec, place: Place) -> None:
             if name in broker.settings:
                 at = (*place, "brokers", index, "settings", name)
             raise SpecError(at, str(error)) from None
+
+
+def _no_ids(settings: dict[str, str], place: Place) -> None:
+    for name in ("broker.id", "node.id"):
+        if name in settings:
+            raise SpecError((*place, name), f"{name} is not set here: a broker is named by its `id`")
 
 
 def topic_from_dict(value: Any, place: Place, brokers: list[BrokerSpec]) -> TopicSpec:

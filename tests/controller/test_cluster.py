@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 
-from broker_core.controller.zk.registration import BrokerIdSource
 from broker_core.metadata import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -271,12 +270,3 @@ def test_a_failover_takes_longer_the_more_partitions_there_are() -> None:
         times = {row[3]: row[1] for row in cluster.world.journal.tail if row[3].startswith("controller_")}
         durations.append(times["controller_loaded"] - times["controller_elected"])
     assert durations[1] - durations[0] == 90 * 1000
-
-
-def test_ids_that_nobody_chose_begin_at_1001() -> None:
-    cluster = Cluster()
-    given: list[int] = []
-    for broker in (1, 2):
-        BrokerIdSource(cluster.broker(broker).zk).generate(given.append)
-        cluster.run(0.1)
-    assert given == [1001, 1002]

@@ -48,6 +48,7 @@ def test_up_has_every_option_that_was_promised():
     (["--set", "num.io.threads"], ["expected KEY=VALUE or ID:KEY=VALUE"]),
     (["--set", "replica.lag.time.max.ms=100"], ["replica.fetch.wait.max.ms"]),
     (["--set", "1:broker.id=2"], ["2"]),
+    (["--set", "broker.id=7"], ["--set 1:broker.id=7"]),
     (["--controller", "kraft"], ["kraft is not there yet"]),
     (["--speed", "100"], ["1 to 1/1000"]),
     (["--brokers", "0"], ["1 to 9"]),

@@ -55,6 +55,8 @@ BAD = [
     ("acks: 1", "ack: 1", "demo.yaml:8: clients[0].settings.ack: unknown setting 'ack', did you mean 'acks'?"),
     ("preset: teaching", "preset: teach", "demo.yaml:3: cluster.preset: 'teach': expected one of default"),
     ("brokers: 3", "brokers: 0", "demo.yaml:3: cluster.brokers: 0 is below 1"),
+    ("brokers: 3", "brokers: [{id: 1, settings: {broker.id: 7}}]",
+     "demo.yaml:3: cluster.brokers[0].settings.broker.id: broker.id is not set here: a broker is named by its `id`"),
     ("partitions: 2", "replication_factor: 4", "demo.yaml:6: topics[0].replication_factor: 4 is above 3"),
     ("partitions: 2", "configs: {retention: 5}", "demo.yaml:6: topics[0].configs.retention: Unknown topic config name"),
     ("is: \"<= 2\"", "is: \"<= two\"", "demo.yaml:13: steps[1].when.is: '<= two': expected a number behind <="),

@@ -17,7 +17,6 @@ another broker epoch: for the controller it is a broker that has restarted.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from typing import Protocol
 
 from broker_core.kernel import events
@@ -117,27 +116,3 @@ class BrokerRegistration:
     def _holder_changed(self, kind: str, path: str) -> None:
         if self.broker_epoch == -1:
             self._create()
-
-
-class BrokerIdSource:
-    """Gives a broker without `broker.id` one: the version of /brokers/seqid plus `reserved.broker.max.id`.
-
-    Each request writes the znode and so raises its version: 1001 is the first id (KAFKA-1070).
-    """
-
-    def __init__(self, zk: ZkClient, reserved_max_id: int = 1000) -> None:
-        self.zk = zk
-        self.reserved_max_id = reserved_max_id
-
-    def generate(self, done: Callable[[int], None]) -> None:
-        """Later `done(broker id)`. The session must be open."""
-        ops: list[p.Operation] = [
-            p.Create("/brokers"),
-            p.Create(znodes.BROKER_SEQUENCE),
-            p.SetData(znodes.BROKER_SEQUENCE, b""),
-        ]
-        self.zk.batch(ops, self._written, done)
-
-    def _written(self, done: Callable[[int], None], results: list[p.Result]) -> None:
-        if results[2].stat is not None:
-            done(results[2].stat.version + self.reserved_max_id)
