@@ -40,6 +40,7 @@ from broker_core.metadata.znodes import BrokerInfo, Endpoint
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica_manager import ReplicaManager
+from broker_core.replication.replica_selector import replica_selector
 from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.apis import Mode
 from broker_core.wire.rpc import Request, Response, RpcClient
@@ -108,6 +109,7 @@ class Broker:
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
         self.replicas.on_directory_failure = self.directory_failed
+        self.replicas.reader.selector = replica_selector(config["replica.selector.class"], self.replica_racks)
         self.groups = GroupCoordinator(node, self.broker_id, config, OffsetsTopic(self))
         self.producer_ids = ProducerIds(node, self.link)
         self.topic_creation = TopicCreation(self)
@@ -247,6 +249,10 @@ class Broker:
 
     def broker_epoch(self) -> int:
         return self.registration.broker_epoch
+
+    def replica_racks(self, topic: str, partition: int) -> dict[int, str | None]:
+        """Where the replicas are that a client of this listener can reach."""
+        return self.cache.replica_racks(topic, partition, self.listener)
 
     def is_stale(self, broker_epoch: int) -> bool:
         """Whether a control request was meant for an earlier registration of this broker."""

@@ -257,6 +257,7 @@ class ConsumerMachine:
             "group": self.settings.group_id or None,
             "generation": self.member.generation if self.member is not None else None,
             "positions": [[topic, number, p.offset] for (topic, number), p in positions.items()],
+            "reads_from": self.fetcher.read_replicas.view(),
         }  # fmt: skip
 
 

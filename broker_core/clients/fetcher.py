@@ -1,4 +1,6 @@
-"""Fetching: one request at a time to each leader, for all partitions that have nothing buffered.
+"""Fetching: one request at a time to each broker, for all partitions that have nothing buffered.
+
+That is the leader, unless it has named a replica that is nearer (see `read_replicas`).
 
 A **fetch session** (KIP-227) lets the broker remember what a consumer asks for: after the first, full
 request only what has changed is named.
@@ -22,7 +24,8 @@ from typing import Any
 
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.metadata import Metadata, TopicPartition, node_name
-from broker_core.clients.positions import FETCHING, Positions
+from broker_core.clients.positions import FETCHING, Position, Positions
+from broker_core.clients.read_replicas import THE_LEADER, ReadReplicas
 from broker_core.clients.settings import ConsumerSettings
 from broker_core.kernel import events
 from broker_core.kernel.node import Node, Timer
@@ -117,6 +120,7 @@ class Fetcher:
         self.metadata = metadata
         self.positions = positions
         self.arrived = arrived
+        self.read_replicas = ReadReplicas(node, metadata, positions)
         self.sessions: dict[str, Session] = {}
         self.pending: dict[str, None] = {}
         self.buffered: deque[Fetched] = deque()
@@ -125,24 +129,35 @@ class Fetcher:
 
     # -- asking -----------------------------------------------------------------------------
     def send(self) -> None:
-        """A fetch to every leader that has partitions for us and no fetch to answer."""
+        """A fetch to every broker that has partitions for us and no fetch to answer."""
         now = self.node.now_us()
-        by_leader: dict[str, dict[TopicPartition, Wanted]] = {}
+        by_broker: dict[str, dict[TopicPartition, Wanted]] = {}
         for tp, position in self.positions.of.items():
             if position.state != FETCHING or tp in self._buffered_partitions:
                 continue
             if position.blocked_until_us > now:
                 self._wake_at(position.blocked_until_us)
                 continue
-            leader = self.metadata.leader(*tp)
-            if leader < 0:
-                self.metadata.request_update()
-                continue
-            wanted = (position.offset, self.metadata.leader_epoch(*tp))
-            by_leader.setdefault(node_name(leader), {})[tp] = wanted
-        for dest, partitions in by_leader.items():
+            broker = self._broker(tp, position)
+            if broker >= 0:
+                wanted = (position.offset, self.metadata.leader_epoch(*tp))
+                by_broker.setdefault(node_name(broker), {})[tp] = wanted
+        for dest, partitions in by_broker.items():
             if dest not in self.pending:
                 self._fetch(dest, partitions)
+
+    def _broker(self, tp: TopicPartition, position: Position) -> int:
+        """Whom to ask for a partition now; -1: nobody."""
+        leader = self.metadata.leader(*tp)
+        if leader < 0:
+            self.metadata.request_update()
+            return leader
+        replica = self.read_replicas.choose(tp, position)
+        if replica is None:
+            self.metadata.request_update()
+            self._block([tp])
+            return -1
+        return leader if replica == THE_LEADER else replica
 
     def _wake_at(self, at_us: int) -> None:
         if self._timer is None:
@@ -189,6 +204,8 @@ class Fetcher:
         if response is None:
             self.connections.failed(dest)
             session.broken()
+            for tp in asked:
+                self.read_replicas.failed(tp, ErrorCode.NETWORK_EXCEPTION)
             self._block(list(asked))
             return
         if response.error_code != ErrorCode.NONE:
@@ -216,6 +233,8 @@ class Fetcher:
             self._error(tp, data.error_code)
             return
         position.high_watermark = data.high_watermark
+        if data.preferred_read_replica >= 0:
+            self.read_replicas.prefer(tp, position, data.preferred_read_replica)
         records = _joined(data.records)
         if records:
             self.buffered.append(Fetched(tp, records))
@@ -223,17 +242,21 @@ class Fetcher:
 
     def _error(self, tp: TopicPartition, error: int) -> None:
         """What the Java client does; but it asks again at once, and here after `retry.backoff.ms`."""
-        self._note(tp, error)
-        if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+        was_elsewhere = self.read_replicas.failed(tp, error)
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE and was_elsewhere:
+            self._note(tp, error, "ask the leader")
+            self._block([tp])
+        elif error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._note(tp, error, "reset")
             self.positions.reset(tp)
             self.positions.find_offsets()
         else:
+            self._note(tp, error, "refresh metadata")
             self.metadata.request_update()
             self._block([tp])
 
-    def _note(self, tp: TopicPartition, error: int) -> None:
+    def _note(self, tp: TopicPartition, error: int, reaction: str) -> None:
         if self.node.messages:
-            reaction = "reset" if error == ErrorCode.OFFSET_OUT_OF_RANGE else "refresh metadata"
             self.node.emit(
                 events.CLIENT_ERROR, api="Fetch", error=error_of(error).name, reaction=reaction, topic=tp[0],
                 partition=tp[1],

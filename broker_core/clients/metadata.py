@@ -32,14 +32,17 @@ TopicPartition = tuple[str, int]
 
 
 class TopicInfo:
-    """A topic as last heard: per partition its leader (-1: none) and leader epoch."""
+    """A topic as last heard: per partition its leader (-1: none), leader epoch and replicas that are online."""
 
-    __slots__ = ("topic_id", "leaders", "epochs", "available")
+    __slots__ = ("topic_id", "leaders", "epochs", "online", "available")
 
-    def __init__(self, topic_id: uuid.UUID | None, leaders: list[int], epochs: list[int]) -> None:
+    def __init__(
+        self, topic_id: uuid.UUID | None, leaders: list[int], epochs: list[int], online: list[list[int]]
+    ) -> None:
         self.topic_id = topic_id
         self.leaders = leaders
         self.epochs = epochs
+        self.online = online
         self.available = [index for index, leader in enumerate(leaders) if leader >= 0]
 
 
@@ -81,6 +84,12 @@ class Metadata:
         """Leader epoch, or -1 when unknown."""
         info = self.topics.get(topic)
         return info.epochs[partition] if info is not None and partition < len(info.epochs) else -1
+
+    def is_online(self, topic: str, partition: int, broker: int) -> bool:
+        """Whether a broker that is alive has a replica of the partition that is."""
+        info = self.topics.get(topic)
+        known = info is not None and partition < len(info.online) and broker in info.online[partition]
+        return known and node_name(broker) in self.brokers
 
     def partition_count(self, topic: str) -> int:
         """0 when the topic is not known."""
@@ -186,12 +195,15 @@ class Metadata:
         same = known is not None and known.topic_id == topic.topic_id
         leaders = [NO_LEADER] * len(topic.partitions)
         epochs = [-1] * len(topic.partitions)
+        online: list[list[int]] = [[] for _ in leaders]
         for partition in topic.partitions:
             index = partition.partition_index
             leaders[index], epochs[index] = partition.leader_id, partition.leader_epoch
+            online[index] = [one for one in partition.replica_nodes if one not in (partition.offline_replicas or ())]
             if known is None or not same or index >= len(known.epochs):
                 continue
             if partition.leader_epoch < known.epochs[index]:
                 leaders[index], epochs[index] = known.leaders[index], known.epochs[index]
-        self.topics[topic.name] = TopicInfo(topic.topic_id, leaders, epochs)
+                online[index] = known.online[index]
+        self.topics[topic.name] = TopicInfo(topic.topic_id, leaders, epochs, online)
         return not same or known is None or known.leaders != leaders or known.epochs != epochs

@@ -13,7 +13,7 @@ commit stores, too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata, TopicPartition, node_name
@@ -23,14 +23,17 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from broker_core.clients.read_replicas import ReadReplica
+
 COMMITTED, RESET, FETCHING, STUCK = "committed", "reset", "fetching", "stuck"
 EARLIEST, LATEST = -2, -1
 
 
 class Position:
-    """One assigned partition."""
+    """One assigned partition. `read_replica`: where it is read from, if not from the leader (see `read_replicas`)."""
 
-    __slots__ = ("state", "offset", "epoch", "high_watermark", "blocked_until_us", "asking")
+    __slots__ = ("state", "offset", "epoch", "high_watermark", "blocked_until_us", "asking", "read_replica")
 
     def __init__(self, state: str) -> None:
         self.state = state
@@ -39,6 +42,7 @@ class Position:
         self.high_watermark = -1
         self.blocked_until_us = 0
         self.asking = False
+        self.read_replica: ReadReplica | None = None
 
 
 class Positions:

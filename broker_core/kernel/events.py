@@ -230,9 +230,12 @@ DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a bat
 METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",
     reason="start | error | max age")
 CLIENT_ERROR = _event(MESSAGE, "client_error", "{api}: {error}, {reaction}", api="API name", error="error name",
-    reaction="retry | give up | refresh metadata", topic="topic name or null", partition="partition or null")
+    reaction="retry | give up | refresh metadata | reset | ask the leader", topic="topic name or null", partition="partition or null")
 SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} records failed: {error}", **_TP,
     count="records", error="error name")
+READ_REPLICA = _event(TRANSITION, "read_replica", "reads {topic}-{partition} from broker {broker} ({reason})", **_TP,
+    broker="broker id: with reason nearest a replica that the leader has named, else the leader again (-1: none known)",
+    reason="nearest | expired | new leader | gone | error")
 ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions",
     generation="generation id")
 

@@ -129,6 +129,15 @@ class MetadataCache:
         """Live brokers and their racks: what an assignment of replicas needs."""
         return {broker: self.brokers[broker].rack for broker in sorted(self.brokers)}
 
+    def replica_racks(self, topic: str, partition: int, listener: str) -> dict[int, str | None]:
+        """Racks of the brokers that have a replica, are alive and have this listener."""
+        cached = self.partition(topic, partition)
+        return {
+            broker: self.brokers[broker].rack
+            for broker in (cached.replicas if cached is not None else ())
+            if self.endpoint(broker, listener) is not None
+        }
+
     def leader(self, topic: str, partition: int) -> int | None:
         """The live leader of a partition, or None."""
         cached = self.partition(topic, partition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker_core.metadata.configs_checks import Range
+from broker_core.metadata.configs_checks import OneOf, Range
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, ConfigType, UpdateMode
 from broker_core.metadata.configs_types import Setting as S
 
@@ -12,6 +12,8 @@ INT = ConfigType.INT
 LONG = ConfigType.LONG
 READ_ONLY = UpdateMode.READ_ONLY
 CLUSTER_WIDE = UpdateMode.CLUSTER_WIDE
+LEADER_SELECTOR = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 REPLICATION: tuple[S, ...] = (
     S("broker.rack", STRING, None, None, READ_ONLY,
@@ -51,8 +53,8 @@ REPLICATION: tuple[S, ...] = (
       "Receive buffer of a follower's connection to its leader."),
     S("replica.high.watermark.checkpoint.interval.ms", LONG, "5000", None, READ_ONLY,
       "How often high watermarks are written to `replication-offset-checkpoint`."),
-    S("replica.selector.class", STRING, None, None, READ_ONLY,
-      "Java class that picks the replica a consumer should read from; unset is the leader."),
+    S("replica.selector.class", STRING, None, OneOf((LEADER_SELECTOR, RACK_AWARE_SELECTOR)), READ_ONLY,
+      "Class that picks the replica a consumer should read from (KIP-392); unset is the leader. Here Kafka's own two."),
     S("num.replica.fetchers", INT, "1", None, CLUSTER_WIDE,
       "Fetcher threads per leader that a broker follows."),
     S("controlled.shutdown.enable", BOOLEAN, "true", None, READ_ONLY,

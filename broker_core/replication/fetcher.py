@@ -196,6 +196,7 @@ class Fetcher:
                 partition.move_high_watermark(high_watermark)
             if log.log_start_offset < data.log_start_offset <= log.high_watermark:
                 log.delete_records_before(data.log_start_offset, "leader")
+                partition.log_start_moved()
                 self.session.put(state)
         except (LogError, RecordsError):
             self._delay(state)

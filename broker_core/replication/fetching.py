@@ -70,6 +70,9 @@ class Fetching:
             positions = self._positions(request)
         else:
             session.broker_epoch = params.broker_epoch
+            if self.reader.chooses_for(params):  # another replica may be nearer by now, whether anything moved or not
+                for position in session.positions.values():
+                    position.touch()
             if full:
                 positions = [*session.positions.values()]
         self.serve(DelayedFetch(params, session, positions, full, self.reader, self.answer, done, context))

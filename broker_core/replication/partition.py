@@ -360,7 +360,7 @@ class Partition:
 
     def log_start_moved(self) -> None:
         """Records were deleted: readers are told with their next answer."""
-        for position in [*self.follower_positions, *self.consumer_positions]:
+        for position in [*(self.follower_positions if self.is_leader else ()), *self.consumer_positions]:
             position.touch()
 
     def look_at_outsiders(self) -> None:

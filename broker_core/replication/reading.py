@@ -20,6 +20,10 @@ Borders, log 10..20 with high watermark 15:
 A reader that names the epoch of the last record it has (Fetch v12, KIP-595) is checked before it reads:
 when the leader's log of that epoch ends before the reader's position, the logs diverge. The answer
 then carries the leader's (epoch, end offset) and no records, and the reader truncates.
+
+A consumer may read from a follower, too (KIP-392): up to the high watermark that the follower knows, in the
+leader epoch that it knows. A leader with a selector (see `replica_selector`) sends it there: its answer
+carries another broker's id and no records, whatever the offset.
 """
 
 from __future__ import annotations
@@ -45,7 +49,11 @@ CLIENT_METADATA_VERSION = 11
 
 
 class FetchParams:
-    """What a Fetch request asks for as a whole."""
+    """What a Fetch request asks for as a whole.
+
+    * rack: of a consumer that may be sent to another replica, else empty
+    * leader_only: followers and consumers from before KIP-392 read from leaders only
+    """
 
     __slots__ = (
         "version", "replica_id", "broker_epoch", "max_wait_ms", "min_bytes", "max_bytes", "isolation", "rack",
@@ -62,7 +70,7 @@ class FetchParams:
         self.max_bytes: int = max_bytes if max_bytes < fetch_max_bytes else fetch_max_bytes
         self.min_bytes: int = min_bytes if min_bytes < self.max_bytes else self.max_bytes
         self.isolation: int = request.isolation_level
-        self.rack: str = request.rack_id
+        self.rack: str = request.rack_id if version >= CLIENT_METADATA_VERSION and self.replica_id < 0 else ""
         self.leader_only = self.replica_id >= 0 or version < CLIENT_METADATA_VERSION
 
     @property
@@ -124,6 +132,10 @@ class Reader:
         self.missing = missing
         self.selector: ReplicaSelector | None = None
 
+    def chooses_for(self, params: FetchParams) -> bool:
+        """Whether this reader may be sent to another replica."""
+        return params.rack != "" and self.selector is not None
+
     def read(
         self, position: FetchPosition, params: FetchParams, limit: int, min_one: bool, update: bool
     ) -> Reading:
@@ -137,10 +149,12 @@ class Reader:
             partition, replica = self._find(position, params)
             if position.partition is None or position.replica is not replica:
                 position.link(partition, replica)
+            if params.rack and self.selector is not None and self._sent_elsewhere(reading, position, partition, params):
+                return reading
             self._read(reading, position, partition, params, limit, min_one)
             if update and replica is not None:
                 self._note_follower(reading, position, partition, replica, params)
-            reading.urgent = reading.diverging is not None or reading.preferred_replica >= 0
+            reading.urgent = reading.diverging is not None
         except (ReplicaError, LogError, StorageError) as error:
             self._failed(reading, position, params, error)
         return reading
@@ -266,13 +280,27 @@ class Reader:
         else:
             committed = params.isolation == READ_COMMITTED
             visible = reading.last_stable_offset if committed else reading.high_watermark
-            if params.rack and self.selector is not None and partition.is_leader:
-                reading.preferred_replica = self.selector.select(partition, params.rack, offset)
         if limit > position.max_bytes:
             limit = position.max_bytes
-        if offset < visible and reading.preferred_replica < 0 and (limit > 0 or min_one):
+        if offset < visible and (limit > 0 or min_one):
             found = log.read(offset, limit, visible, min_one)
             reading.slices, reading.size = found.slices, found.size
+
+    def _sent_elsewhere(
+        self, reading: Reading, position: FetchPosition, partition: Partition, params: FetchParams
+    ) -> bool:
+        """Whether a consumer should read from another replica: told at once, with the marks and no records."""
+        if not partition.is_leader or self.selector is None:
+            return False
+        preferred = self.selector.select(partition, params.rack, position.fetch_offset)
+        if preferred < 0:
+            return False
+        log = partition.log
+        reading.preferred_replica, reading.urgent = preferred, True
+        reading.high_watermark = log.high_watermark
+        reading.last_stable_offset = log.last_stable_offset
+        reading.log_start_offset = log.log_start_offset
+        return True
 
     def _divergence(self, position: FetchPosition, partition: Partition, end: int) -> tuple[int, int] | None:
         """(epoch, end offset) of the leader where the reader's log diverges from it, or None."""

@@ -88,6 +88,12 @@ class Replica:
         """As of when the follower was at the leader's end."""
         return now_ms if self.log_end_offset == leader_leo else self.last_caught_up_ms
 
+    def caught_up_as_of_ms(self, leader_leo: int) -> int:
+        """The last fetch, of this partition or any other of its session, by which it was at the leader's end."""
+        if self.log_end_offset == leader_leo and self.session is not None:
+            return max(self.last_caught_up_ms, self.session.last_fetch_ms)
+        return self.last_caught_up_ms
+
     def is_caught_up(self, leader_leo: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether it counts as in sync: at the end now, or within `replica.lag.time.max.ms`."""
         return self.log_end_offset == leader_leo or now_ms - self.last_caught_up_ms <= max_lag_ms

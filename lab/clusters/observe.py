@@ -14,9 +14,10 @@ from typing import Any
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
 from broker_core.metadata import znodes
+from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.zookeeper.server import ZooKeeperServer
 from lab.clusters import presets
-from lab.clusters.spec import RunSpec
+from lab.clusters.spec import BrokerSpec, RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
 from lab.faults.disks import rules
@@ -171,10 +172,15 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
             "registered": broker in known, "host": spec.cluster.host, "port": ports.get(node.name, 0),
             "rack": described[broker].rack if broker in described else None, "incarnation": node.incarnation,
-            "disk": rules(node),
+            "disk": rules(node), "replica_selector": broker in described and _selects(spec, described[broker]),
         }
         for broker, node in brokers(world)
     }  # fmt: skip
+
+
+def _selects(spec: RunSpec, broker: BrokerSpec) -> bool:
+    """Whether this broker, as a leader, sends consumers to followers of their rack (KIP-392)."""
+    return spec.cluster.broker_settings(broker).get("replica.selector.class") == RACK_AWARE_SELECTOR
 
 
 def _topics(world: World, spec: RunSpec) -> dict[str, Any]:

@@ -45,6 +45,12 @@ export const groups = {
   },
   assignment_taken(draft, params, { node }) {
     const client = draft.own("clients", node);
-    if (client) client.assignment = params.partitions;
+    if (client) Object.assign(client, { assignment: params.partitions, reads_from: {} });
+  },
+  read_replica(draft, { topic, partition, broker, reason }, { node }) {
+    if (!draft.own("clients", node)) return;
+    const from = draft.make("clients", node, "reads_from", topic);
+    if (reason === "nearest") from[partition] = broker;
+    else delete from[partition];
   },
 };

@@ -40,6 +40,7 @@ export const processes = {
   command,
   process_started(draft, { incarnation }, { node }) {
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
+    if (draft.root.clients[node]?.reads_from) draft.own("clients", node).reads_from = {};
     if (brokerOf(node) !== null) draft.own("brokers", brokerOf(node)).id ??= Number(brokerOf(node));
   },
   process_ended(draft, { how }, { node }) {

@@ -35,8 +35,10 @@ export function mode({ clock, online, words }) {
 export function banners({ state, words }) {
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
+  const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
     state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),
     off.length > 0 && h("p", { key: "protections", class: "banner", "data-off": off.join(" ") }, h("span", {}, `⚠ ${words.t("banner.protections", { names: off.join(", ") })}`)),
+    selecting.length > 0 && h("p", { key: "selector", class: "banner", "data-selector": selecting.join(" ") }, h("span", {}, `⇄ ${words.t("banner.selector", { brokers: selecting.join(", ") })}`), h("code", {}, "replica.selector.class")),
   ];
 }

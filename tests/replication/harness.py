@@ -233,7 +233,7 @@ class Cluster:
     def fetch(
         self, broker_id: int, offset: int, version: int = 12, *, max_wait: int = 0, min_bytes: int = 1,
         max_bytes: int = 1 << 20, partition_max_bytes: int = 1 << 20, isolation: int = 0, leader_epoch: int = -1,
-        last_fetched_epoch: int = -1, topic: str = "orders", index: int = 0,
+        last_fetched_epoch: int = -1, topic: str = "orders", index: int = 0, rack: str = "",
     ) -> Answers:  # fmt: skip
         """A consumer's fetch without a session."""
         asked = m.FetchRequest.FetchPartition(
@@ -242,7 +242,7 @@ class Cluster:
         )  # fmt: skip
         request = m.FetchRequest(
             replica_id=-1, max_wait=max_wait, min_bytes=min_bytes, max_bytes=max_bytes, isolation_level=isolation,
-            topics=[m.FetchRequest.FetchTopic(topic=topic, partitions=[asked])],
+            rack_id=rack, topics=[m.FetchRequest.FetchTopic(topic=topic, partitions=[asked])],
         )  # fmt: skip
         answers = Answers()
         self.broker(broker_id).replicas.fetch(request, version, answers.take, None)

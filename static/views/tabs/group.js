@@ -14,7 +14,9 @@ function positions(view, group) {
       const partition = state.topics[topic]?.partitions[name];
       const log = partition && leaderLog(partition);
       const owner = group.members.find((member) => (member.assignment?.[topic] ?? []).includes(Number(name)));
-      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", {}, owner?.client_id ?? "–"), number(offset), number(log ? Math.max(0, log.hw - offset) : null)));
+      const replica = state.clients[owner?.client_id]?.reads_from?.[topic]?.[name];
+      const reads = replica !== undefined && h("small", { "data-replica": replica }, ` ${words.t("groups.reads_from", { broker: replica })}`);
+      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", {}, owner?.client_id ?? "–", reads), number(offset), number(log ? Math.max(0, log.hw - offset) : null)));
     }
   }
   return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
