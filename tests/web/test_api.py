@@ -113,8 +113,9 @@ def test_a_list_ends_where_the_world_refuses(rest: Rest) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"do": NaN}', b'{"do": "\\ud800"}', b"[" * 100 + b"]" * 100, b"\xff"])
-def test_what_is_not_json_is_refused(rest: Rest, body: bytes) -> None:
-    refused(rest.post("labs/lab/commands", body), 400, None)
+def test_what_is_not_json_is_refused_with_the_reason(rest: Rest, body: bytes) -> None:
+    found = refused(rest.post("labs/lab/commands", body), 400, "body")
+    assert found["detail"].startswith(("not JSON: ", "nested deeper than "))
 
 
 # -- branches -------------------------------------------------------------------------------

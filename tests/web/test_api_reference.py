@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from http.client import HTTPConnection
 
 from tests.conftest import PATIENCE_S
@@ -35,6 +37,15 @@ def test_the_page_of_operations_needs_nothing_from_elsewhere(rest: Rest) -> None
     assert "<script" not in text and " style=" not in text
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     assert rest.get("docs.css").media == "text/css"
+
+
+def test_the_page_of_operations_shows_calls_of_this_server(rest: Rest) -> None:
+    text = html.unescape(rest.get("docs").body.decode())
+    shown = re.findall(r"<pre><code>(curl .*?)</code></pre>", text)
+    assert len(shown) > 20
+    assert [one for one in shown if rest.url not in one] == []
+    assert f"curl {rest.url}api/labs" in shown
+    assert f"curl '{rest.url}api/scenarios/{{name}}'" in shown  # quoted: braces are curl's own
 
 
 # -- who may ask ----------------------------------------------------------------------------

@@ -31,6 +31,15 @@ def test_every_journal_event_says_why_in_sentences(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("code", ["process_started", "process_ended"])
+def test_only_a_broker_has_a_brokers_reasons_to_start_and_to_end(language: str, code: str) -> None:
+    entry = catalogue(language)["story"][code]
+    kinds = entry["why_by"]["node_kind"]
+    assert {"producer", "consumer", "server", "other"} <= set(kinds)
+    assert entry["why"] not in kinds.values()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_each_reason_for_a_group_to_change_its_state_is_told_in_its_own_words(language: str) -> None:
     entry = catalogue(language)["story"]["group_state"]
     code = [one.read_text("utf-8") for one in Path(groups.__file__).parent.glob("*.py")]

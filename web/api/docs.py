@@ -31,17 +31,17 @@ def problem_types(request: HttpRequest) -> HttpResponse:
 Told = dict[str, dict[str, str]]
 
 
-def operations(schema: dict[str, Any], tags: list[str], told: Told) -> dict[str, list[dict[str, Any]]]:
-    """Tag -> operations in the order of the code; `told` has their texts in another language."""
+def operations(schema: dict[str, Any], tags: list[str], told: Told, root: str) -> dict[str, list[dict[str, Any]]]:
+    """Tag -> operations in the order of the code; `told` has their texts in another language, `root` is where they are."""
     found: dict[str, list[dict[str, Any]]] = {tag: [] for tag in tags}
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
-            shown = _shown(schema, path, method.upper(), one)
+            shown = _shown(schema, path, method.upper(), one, root)
             found[one["tags"][0]].append(shown | told.get(f"{method.upper()} {path}", {}))
     return found
 
 
-def _shown(schema: dict[str, Any], path: str, method: str, one: dict[str, Any]) -> dict[str, Any]:
+def _shown(schema: dict[str, Any], path: str, method: str, one: dict[str, Any], root: str) -> dict[str, Any]:
     parameters = [_parameter(parameter) for parameter in one.get("parameters", [])]
     body = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     fields = _fields(schema, body) if body else []
@@ -51,7 +51,7 @@ def _shown(schema: dict[str, Any], path: str, method: str, one: dict[str, Any]) 
     return {
         "method": method, "path": path, "summary": one["summary"], "text": one.get("description", ""),
         "parameters": parameters, "fields": fields, "answers": answers, "id": one["operationId"],
-        "link": path if method == "GET" and not needs_path else "", "curl": _curl(method, path, bool(body)),
+        "link": path if method == "GET" and not needs_path else "", "curl": _curl(method, root + path, bool(body)),
     }  # fmt: skip
 
 
@@ -85,9 +85,9 @@ def _fields(schema: dict[str, Any], body: dict[str, Any]) -> list[dict[str, Any]
             for name, one in body.get("properties", {}).items()]  # fmt: skip
 
 
-def _curl(method: str, path: str, has_body: bool) -> str:
+def _curl(method: str, address: str, has_body: bool) -> str:
     parts = ["curl"] + ([] if method == "GET" else [f"-X {method}"])
     if has_body:
-        example = {"do": "kill", "leader_of": "orders-0"} if path.endswith("/commands") else {}
+        example = {"do": "kill", "leader_of": "orders-0"} if address.endswith("/commands") else {}
         parts.append(f"-H 'Content-Type: application/json' -d '{orjson.dumps(example).decode()}'")
-    return " ".join([*parts, f"http://127.0.0.1:8000{path}"])
+    return " ".join([*parts, f"'{address}'" if "{" in address else address])

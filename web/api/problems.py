@@ -188,7 +188,8 @@ def _not_found(request: HttpRequest, _error: Exception) -> HttpResponse:
 
 
 def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problem(request, error.status_code, str(error))
+    reason = error.__cause__ if isinstance(error.__cause__, HttpError) else error  # Ninja hides what the parser has said
+    return problem(request, error.status_code, str(reason), "body" if error.status_code == 400 else None)
 
 
 def _invalid(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
