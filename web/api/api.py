@@ -60,7 +60,8 @@ class OwnPage(DocsBase):
         """The page, in the reader's language."""
         language = language_of(request)
         words, schema = words_of("api", language), api.get_openapi_schema()
-        found = operations(schema, list(words["tags"]), words["operations"], request.build_absolute_uri("/").rstrip("/"))
+        root = request.build_absolute_uri("/").rstrip("/")
+        found = operations(schema, list(words["tags"]), words["operations"], root)
         groups = [{"id": tag, "name": words["tags"][tag], "operations": rows} for tag, rows in found.items()]
         before, _, after = words["intro"].partition("{openapi}")
         context = {"groups": groups, "title": schema["info"]["title"], "words": words, "language": language,

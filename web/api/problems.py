@@ -188,7 +188,7 @@ def _not_found(request: HttpRequest, _error: Exception) -> HttpResponse:
 
 
 def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
-    reason = error.__cause__ if isinstance(error.__cause__, HttpError) else error  # Ninja hides what the parser has said
+    reason = error.__cause__ if isinstance(error.__cause__, HttpError) else error  # Ninja hides what the parser says
     return problem(request, error.status_code, str(reason), "body" if error.status_code == 400 else None)
 
 
