@@ -32,7 +32,7 @@ Told = dict[str, dict[str, str]]
 
 
 def operations(schema: dict[str, Any], tags: list[str], told: Told, root: str) -> dict[str, list[dict[str, Any]]]:
-    """Tag -> operations in the order of the code; `told` has their texts in another language; `root`: where they are."""
+    """Tag -> operations in the order of the code; `told`: their texts in another language; `root`: where they are."""
     found: dict[str, list[dict[str, Any]]] = {tag: [] for tag in tags}
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
