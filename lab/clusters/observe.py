@@ -171,16 +171,17 @@ def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
         str(broker): {
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
             "registered": broker in known, "host": spec.cluster.host, "port": ports.get(node.name, 0),
-            "rack": described[broker].rack if broker in described else None, "incarnation": node.incarnation,
-            "disk": rules(node), "replica_selector": broker in described and _selects(spec, described[broker]),
+            "incarnation": node.incarnation, "disk": rules(node), **_nearness(spec, described.get(broker)),
         }
         for broker, node in brokers(world)
     }  # fmt: skip
 
 
-def _selects(spec: RunSpec, broker: BrokerSpec) -> bool:
-    """Whether this broker, as a leader, sends consumers to followers of their rack (KIP-392)."""
-    return spec.cluster.broker_settings(broker).get("replica.selector.class") == RACK_AWARE_SELECTOR
+def _nearness(spec: RunSpec, broker: BrokerSpec | None) -> dict[str, Any]:
+    """Its rack, and whether as a leader it sends consumers to followers of theirs (KIP-392)."""
+    settings = {} if broker is None else spec.cluster.broker_settings(broker)
+    selects = settings.get("replica.selector.class") == RACK_AWARE_SELECTOR
+    return {"rack": settings.get("broker.rack"), "replica_selector": selects}
 
 
 def _topics(world: World, spec: RunSpec) -> dict[str, Any]:

@@ -118,10 +118,10 @@ OPENED: list[LabPage] = []
 """All pages of this process, oldest first."""
 
 
-def open_pages(browser: Any, data: Path) -> Iterator[Open]:
-    """`open(language="ko", width=800, path="#run=...")`: pages before one lab. What a test opens ends with the test
+def open_pages(browser: Any, data: Path, *options: str) -> Iterator[Open]:
+    """`open(language="ko", width=800, path="#run=...")`: pages before one lab with `options`. What a test opens ends with the test
     (`conftest.pages_end_with_their_test`), what a fixture opens with the lab."""
-    lab = start_lab(data, "--preset", "teaching", "--seed", "5", web=True)
+    lab = start_lab(data, "--preset", "teaching", "--seed", "5", *options, web=True)
     pages: list[LabPage] = []
 
     def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", **more: Any) -> LabPage:

@@ -93,6 +93,15 @@ def test_records_come_from_the_follower_in_the_rack_and_none_from_the_leader(lab
     lab.check_history(200)
 
 
+def test_a_rack_that_is_given_to_a_client_later_holds_from_its_next_start(lab: Lab) -> None:
+    lab.read(**{"client.rack": "", "group.id": "billing"})
+    lab.run(5)
+    assert lab.moves() == []
+    lab.do(do="set_client", name="reader", set={"client.rack": "c"})
+    lab.run(10)
+    assert lab.moves() == [(3, "nearest")]
+
+
 @pytest.mark.parametrize(("selector", "rack"), [(None, "b"), (LEADER_SELECTOR, "b"), (RACK_AWARE_SELECTOR, ""),
                                                 (RACK_AWARE_SELECTOR, "elsewhere"), (RACK_AWARE_SELECTOR, "a")])
 def test_records_come_from_the_leader_otherwise(selector: str | None, rack: str) -> None:
@@ -132,6 +141,15 @@ def test_a_new_leader_is_asked_first(lab: Lab) -> None:
     leader = lab.reader.metadata.leader("orders", 0)
     assert leader != 1 and {reason for _, reason in lab.moves()} & {"new leader", "error"}
     lab.check_history(500)
+
+
+def test_advice_of_an_earlier_leader_epoch_is_not_followed(lab: Lab) -> None:
+    lab.read()
+    lab.run(2)
+    position, replicas = lab.reader.positions.of["orders", 0], lab.reader.fetcher.read_replicas
+    assert replicas.choose(("orders", 0), position) == 2
+    lab.reader.metadata.topics["orders"].epochs[0] += 1
+    assert replicas.choose(("orders", 0), position) == -1 and lab.moves()[-1] == (1, "new leader")
 
 
 def test_a_replica_that_is_gone_by_the_metadata_is_left_until_newer_metadata_has_it(lab: Lab) -> None:
