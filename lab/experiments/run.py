@@ -35,6 +35,8 @@ from lab.scenarios.grammar import Scenario, Step
 GRID_US = 1_000
 FORM_US = 120_000_000
 CHECKER = "checker"
+UNDER_WAY = ("deliver_next", "drop_next")
+"""They act on the message that is first on its way. In another execution there may be none, which is only noted."""
 
 
 class RunError(Exception):
@@ -159,14 +161,14 @@ class Execution:
                 time.sleep(ahead)
         world.run_until(time_us)
 
-    def _inject(self, command: dict[str, Any], must: bool = True) -> dict[str, Any]:
+    def _inject(self, command: dict[str, Any], must: bool = True, place: str = "") -> dict[str, Any]:
         item = Command(command)
         self.files.recorder.record(self.world, item)
         self.world.inject(item)
         self.world.run_due()
         result = item.result or {}
         if not result.get("ok"):
-            note = f"{command} was refused: {result.get('error')}"
+            note = f"{place}{_phrase(command)} was refused: {result.get('error')}"
             if must:
                 raise RunError(note)
             self.notes.append(note)
@@ -230,7 +232,7 @@ class Execution:
             self._wait_for(step, index, before)
             self.steps.append({"seq": self.world.seq + 1, "t_us": self.world.now_us})
             if step.check is None:
-                self._inject(step.command)
+                self._inject(step.command, step.command["do"] not in UNDER_WAY, f"steps[{index}]: ")
             elif not step.check.holds(self.world, None):
                 self.unmet.append(f"steps[{index}]: expected {step.check}, found {step.check.value(self.world)}")
             before = self.world.now_us
@@ -316,3 +318,9 @@ class Execution:
     def judge(self) -> list[str]:
         """Expectations that are not met, as text."""
         return [*self.unmet, *self.findings.unmet(self.scenario.expect)]
+
+
+def _phrase(command: dict[str, Any]) -> str:
+    """`kill (broker: 1)`."""
+    rest = ", ".join(f"{key}: {value}" for key, value in command.items() if key != "do")
+    return f"{command['do']} ({rest})" if rest else str(command["do"])

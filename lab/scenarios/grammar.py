@@ -89,7 +89,7 @@ def find(name_or_path: str) -> Path:
     own = HOME / f"{name_or_path}.yaml"
     if own.is_file() and own.parent == HOME:
         return own
-    raise ScenarioError(name_or_path, 1, "", f"no such file or scenario, {checks.expected(name_or_path, names())}")
+    raise ScenarioError(name_or_path, 0, "", f"no such file or scenario, {checks.expected(name_or_path, names())}")
 
 
 def load(name_or_path: str, variant: str | None = None) -> Scenario:

@@ -17,10 +17,11 @@ LONGEST = 1_000_000
 
 
 class ScenarioError(ValueError):
-    """A scenario file that is not one: `file:line: key: what was expected`."""
+    """A scenario file that is not one: `file:line: key: what was expected`; line 0: there is no file to have lines."""
 
     def __init__(self, file: str, line: int, place: str, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {place}: {reason}" if place else f"{file}:{line}: {reason}")
+        where = f"{file}:{line}" if line else file
+        super().__init__(f"{where}: {place}: {reason}" if place else f"{where}: {reason}")
         self.file = file
         self.line = line
         self.place = place

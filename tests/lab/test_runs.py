@@ -149,6 +149,17 @@ def test_a_condition_that_never_comes_true_ends_the_run_with_its_name(tmp_path: 
         _run(tmp_path / "run", SMALL.replace("duration", step, 1))
 
 
+def test_a_refused_step_ends_the_run_with_its_place_but_not_one_about_a_message_that_is_not_there(tmp_path: Path) -> None:
+    stopped = "  - {after: 1ms, do: resume, broker: 1}\nduration"
+    with pytest.raises(RunError, match=r"steps\[4\]: resume \(broker: 1\) was refused: "):
+        _run(tmp_path / "one", SMALL.replace("duration", stopped, 1))
+    nothing = "  - {after: 1ms, do: drop_next, between: [zookeeper-1, operator]}\nduration"
+    found = _run(tmp_path / "other", SMALL.replace("duration", nothing, 1))
+    (note,) = [one for one in found.notes if "refused" in one]
+    assert note.startswith("steps[4]: drop_next (between: ['zookeeper-1', 'operator']) was refused: nothing is under way")
+    assert verify(found.directory).same
+
+
 def test_the_command_line_prints_one_json_object_and_the_exit_code_is_the_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
