@@ -163,6 +163,7 @@ BELIEFS = {
         "coordinator", "concat('__consumer_offsets-', p.partition)", "'not mine any more'", "null",
     ),
     "assignment_taken": ("client", "'its partitions'", "p.partitions", "p.generation"),
+    "read_replica": ("client", _PARTITION, "concat('I read from broker ', p.broker, ' (', p.reason, ')')", "null"),
     "metadata_refreshed": (
         "client", "array_join(p.topics, ' ')", "concat('as ', p.source, ' says (', p.reason, ')')", "null",
     ),
