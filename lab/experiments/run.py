@@ -40,7 +40,7 @@ UNDER_WAY = ("deliver_next", "drop_next")
 
 
 class RunError(Exception):
-    """The run could not be carried out: the cluster did not form, a step was refused."""
+    """The run could not be carried out: the cluster did not form, what a step waits for did not come true."""
 
 
 @dataclass(slots=True)
@@ -161,14 +161,14 @@ class Execution:
                 time.sleep(ahead)
         world.run_until(time_us)
 
-    def _inject(self, command: dict[str, Any], must: bool = True, place: str = "") -> dict[str, Any]:
+    def _inject(self, command: dict[str, Any], must: bool = True) -> dict[str, Any]:
         item = Command(command)
         self.files.recorder.record(self.world, item)
         self.world.inject(item)
         self.world.run_due()
         result = item.result or {}
         if not result.get("ok"):
-            note = f"{place}{_phrase(command)} was refused: {result.get('error')}"
+            note = f"{_phrase(command)} was refused: {result.get('error')}"
             if must:
                 raise RunError(note)
             self.notes.append(note)
@@ -232,7 +232,7 @@ class Execution:
             self._wait_for(step, index, before)
             self.steps.append({"seq": self.world.seq + 1, "t_us": self.world.now_us})
             if step.check is None:
-                self._inject(step.command, step.command["do"] not in UNDER_WAY, f"steps[{index}]: ")
+                self._step(step.command, index)
             elif not step.check.holds(self.world, None):
                 self.unmet.append(f"steps[{index}]: expected {step.check}, found {step.check.value(self.world)}")
             before = self.world.now_us
@@ -240,6 +240,14 @@ class Execution:
         self.findings.look(self.world, self.scenario, settled=False)
         rows = self.world.operations.rows
         self.findings.gaps_ms = longest_gaps_ms(rows, self.began_us, self.world.now_us)
+
+    def _step(self, command: dict[str, Any], index: int) -> None:
+        """A step that is refused is an expectation that is not met: the rest of the run tells something, too."""
+        noted = len(self.notes)
+        self._inject(command, must=False)
+        for note in self.notes[noted:]:
+            self.notes.remove(note)
+            (self.notes if command["do"] in UNDER_WAY else self.unmet).append(f"steps[{index}]: {note}")
 
     def _wait_for(self, step: Step, index: int, before_us: int) -> None:
         if step.at_us is not None:

@@ -108,7 +108,7 @@ def test_runs_of_a_sweep_are_the_runs_of_the_scenario(spark, scenario, tmp_path)
 
 def test_a_run_that_fails_names_its_seed_and_the_command_that_repeats_it(spark, scenario):
     cells = grid.cells(scenario, grid.parse_grid(["steps.0.at=1s"]))
-    cells[0].document["steps"].append({"after": "10ms", "do": "resume", "broker": 2})
+    cells[0].document["steps"].append({"when": {"isr_of": "orders-0", "is": 9}, "within": "1s", "do": "stop_all_faults"})
     results = [row.asDict() for row in sweep.sweep(spark, scenario, cells, [11]).collect()]
     told = sweep_report.failures(results)
     assert len(told) == 1

@@ -149,15 +149,23 @@ def test_a_condition_that_never_comes_true_ends_the_run_with_its_name(tmp_path: 
         _run(tmp_path / "run", SMALL.replace("duration", step, 1))
 
 
-def test_a_refused_step_ends_the_run_with_its_place_but_not_one_about_a_message_that_is_not_there(tmp_path: Path) -> None:
-    stopped = "  - {after: 1ms, do: resume, broker: 1}\nduration"
-    with pytest.raises(RunError, match=r"steps\[4\]: resume \(broker: 1\) was refused: "):
-        _run(tmp_path / "one", SMALL.replace("duration", stopped, 1))
+def test_a_refused_step_is_not_met_and_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SMALL.replace("duration", "  - {after: 1ms, do: resume, broker: 1}\nduration", 1)
+    found = _run(tmp_path / "run", text)
+    assert not found.passed and found.receipt.total.acked > 0
+    (unmet,) = found.unmet
+    assert unmet.startswith("steps[4]: resume (broker: 1) was refused: ")
+    (tmp_path / "refused.yaml").write_text(text)
+    assert commands.run(str(tmp_path / "refused.yaml"), out=str(tmp_path / "told")) == 1
+    assert f"not met  {unmet}" in capsys.readouterr().out
+
+
+def test_a_step_about_a_message_that_is_not_under_way_is_noted(tmp_path: Path) -> None:
     nothing = "  - {after: 1ms, do: drop_next, between: [zookeeper-1, operator]}\nduration"
     found = _run(tmp_path / "other", SMALL.replace("duration", nothing, 1))
     (note,) = [one for one in found.notes if "refused" in one]
     assert note.startswith("steps[4]: drop_next (between: ['zookeeper-1', 'operator']) was refused: nothing is under way")
-    assert verify(found.directory).same
+    assert found.passed and verify(found.directory).same
 
 
 def test_the_command_line_prints_one_json_object_and_the_exit_code_is_the_verdict(

@@ -74,3 +74,12 @@ def test_every_scenario_is_complete_in_both_languages() -> None:
 
 def _is_korean(text: str) -> bool:
     return any("가" <= letter <= "힣" for letter in text)
+
+
+@pytest.mark.parametrize(("name", "variant"), [
+    ("min-isr-blocks-writes", "one"), ("power-loss", "flushed"), ("session-expiry", "long"), ("unclean-election", "clean"),
+])  # fmt: skip
+def test_what_there_is_to_see_is_that_of_the_setting_that_was_run(name: str, variant: str) -> None:
+    own, other = grammar.load(name).lesson.see, grammar.load(name, variant).lesson.see
+    assert own.keys() == other.keys() == {"en", "ko"}
+    assert all(own[language] != other[language] for language in own)
