@@ -21,19 +21,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import PurePath
 from typing import Any
 
 from broker_core.kernel.storage import File
 from broker_core.log import offset_index, time_index
-from broker_core.log.errors import CorruptSnapshot
+from broker_core.log.errors import CorruptIndex, CorruptSnapshot
+from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.plain_files import PlainFile
 from broker_core.log.producer_snapshot import decode_snapshot
 from broker_core.log.producers import LARGEST_SEQUENCE, ProducerEntry
 from broker_core.log.scan import batches_from
-from broker_core.log.verify import verify_indexes
+from broker_core.log.time_index import TimeIndex
+from broker_core.log.verify import verify_index
 from broker_core.records import control
-from broker_core.records.annotate import annotate
+from broker_core.records.annotate import Field, annotate
 from broker_core.records.batch import decode_records
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
@@ -44,6 +47,7 @@ from broker_core.records.record import Record
 Line = dict[str, Any]
 _EPOCHS = "leader-epoch-checkpoint"
 _HEX_BYTES = 16
+INDEXES = (".index", ".timeindex")
 
 
 def dump(file: File, deep: bool = False, as_json: bool = False) -> Iterator[str]:
@@ -61,33 +65,100 @@ def dump_files(paths: list[str], deep: bool, as_json: bool, annotated: bool = Fa
     for path in paths:
         file = PlainFile(path)
         try:
-            yield from hex_view(file) if annotated else dump(file, deep, as_json)
+            yield from hex_view(file, as_json) if annotated else dump(file, deep, as_json)
         finally:
             file.close()
 
 
-def hex_view(file: File) -> Iterator[str]:
-    """Each byte of a `.log` with its field: `position  bytes  field: value`."""
-    for batch in batches_from(file, 0, file.size):
-        yield f"batch at byte {batch.position}, offsets {batch.header.base_offset}..{batch.header.last_offset}"
-        data = bytes(batch.data)
-        for field in annotate(data):
-            shown = data[field.start : min(field.end, field.start + _HEX_BYTES)].hex(" ")
-            more = " .." if field.end - field.start > _HEX_BYTES else ""
-            yield f"{batch.position + field.start:8}  {shown + more:<50}  {field.name}: {field.value}"
+def hex_view(file: File, as_json: bool = False) -> Iterator[str]:
+    """Each byte of a `.log` with its field: `position  bytes  field: value`. Damage is a line, not raised.
+
+    JSON has one object a field, with all of its bytes; text shows the first 16.
+    """
+    end = 0
+    try:
+        for batch in batches_from(file, 0, file.size):
+            end = batch.position + batch.header.size
+            if not as_json:
+                header = batch.header
+                yield f"batch at byte {batch.position}, offsets {header.base_offset}..{header.last_offset}"
+            yield from _hex_fields(batch, as_json)
+    except RecordsError as error:
+        yield _note(f"{file.path} byte {end}: {error.reason}", as_json)
+    if end < file.size:
+        yield _note(_invalid_bytes(file, end), as_json)
+
+
+def _hex_fields(batch: Batch, as_json: bool) -> Iterator[str]:
+    data = bytes(batch.data)
+    try:
+        fields = annotate(data)
+    except (RecordsError, IndexError) as error:
+        # A length inside points behind the batch: only the batch as a whole can be shown.
+        fields = [Field(0, len(data), "damaged batch", str(error))]
+    for field in fields:
+        content = data[field.start : field.end]
+        at = batch.position + field.start
+        if as_json:
+            yield json.dumps({"position": at, "bytes": content.hex(), "field": field.name, "value": field.value})
+            continue
+        shown = content[:_HEX_BYTES].hex(" ") + (" .." if len(content) > _HEX_BYTES else "")
+        yield f"{at:8}  {shown:<50}  {field.name}: {field.value}"
+
+
+def _note(text: str, as_json: bool) -> str:
+    return json.dumps({"note": text}) if as_json else text
+
+
+def _invalid_bytes(file: File, end: int) -> str:
+    return f"Found {file.size - end} invalid bytes at the end of {PurePath(file.path).name}"
 
 
 def verify_files(path: str) -> list[str]:
-    """What is wrong with the indexes of a `.log` file; [] when every entry is true. Raises OSError."""
-    stem, base = path.removesuffix(".log"), _base_offset(PurePath(path))
-    log, index, time = PlainFile(path), PlainFile(stem + ".index"), PlainFile(stem + ".timeindex")
+    """What is wrong with an index, seen from the `.log` beside it; [] when every entry is true. Raises OSError.
+
+    `path` is an `.index`, a `.timeindex`, or a `.log`: both of its indexes.
+    """
+    stem, suffix = path.removesuffix(PurePath(path).suffix), PurePath(path).suffix
+    with ExitStack() as files:
+        log = files.enter_context(closing(PlainFile(stem + ".log")))
+        faults: list[str] = []
+        for index in _indexes(path, files, (suffix,) if suffix != ".log" else INDEXES):
+            _cut_zeros(index)
+            faults += _shape(index) or verify_index(log, index)
+        return faults
+
+
+def check_shape(path: str) -> list[str]:
+    """What is wrong with an index by itself, as Kafka looks at it when it starts. Raises OSError."""
+    with ExitStack() as files:
+        (index,) = _indexes(path, files, (PurePath(path).suffix,))
+        return _shape(index)
+
+
+def _indexes(path: str, files: ExitStack, suffixes: tuple[str, ...]) -> Iterator[OffsetIndex | TimeIndex]:
+    """Indexes whose size is that of their file."""
+    base = _base_offset(PurePath(path))
+    for suffix in suffixes:
+        file = files.enter_context(closing(PlainFile(path.removesuffix(PurePath(path).suffix) + suffix)))
+        yield (OffsetIndex if suffix == ".index" else TimeIndex)(file, base, file.size)
+
+
+def _cut_zeros(index: OffsetIndex | TimeIndex) -> None:
+    """A running Kafka keeps zeros behind the last entry."""
+    size = offset_index.ENTRY_SIZE if isinstance(index, OffsetIndex) else time_index.ENTRY_SIZE
+    file = index.file
+    data = bytes(file.read(0, file.size))
+    if file.size % size == 0:
+        file.size = -(-len(data.rstrip(b"\0")) // size) * size
+
+
+def _shape(index: OffsetIndex | TimeIndex) -> list[str]:
     try:
-        return verify_indexes(
-            log, offset_index.OffsetIndex(index, base, index.size), time_index.TimeIndex(time, base, time.size)
-        )
-    finally:
-        for file in (log, index, time):
-            file.close()
+        index.sanity_check()
+    except CorruptIndex as error:
+        return [str(error)]
+    return []
 
 
 def _lines(file: File, path: PurePath, deep: bool, as_json: bool) -> Iterator[Line]:
@@ -140,7 +211,7 @@ def _log_lines(file: File, base_offset: int, deep: bool, as_json: bool) -> Itera
     except RecordsError as error:
         yield {"note": f"{file.path} byte {end}: {error}"}
     if end < file.size:
-        yield {"note": f"Found {file.size - end} invalid bytes at the end of {PurePath(file.path).name}"}
+        yield {"note": _invalid_bytes(file, end)}
 
 
 def _batch_line(batch: Batch) -> Line:

@@ -201,9 +201,16 @@ def _lessons(commands: Any) -> None:
 
 def _dump_log(commands: Any) -> None:
     dump = _add(commands, "dump-log", ("dump_log", "dump_log"),
-                "Print what stands in segment, index and time index files, of ours or of Apache Kafka's.")
+                "Print what stands in segment, index and time index files, of ours or of Apache Kafka's.",
+                epilog="Exit code: 1 when a check found a fault, 2 when a file cannot be read or is of another kind.")
     dump.add_argument("files", nargs="+", metavar="FILE")
-    dump.add_argument("--deep", action="store_true", help="each record, not only each batch")
+    how = dump.add_mutually_exclusive_group()
+    how.add_argument("--deep", action="store_true", help="each record, not only each batch")
+    how.add_argument("--hex", action="store_true", help="each byte of a .log, with the field that it belongs to")
+    how.add_argument("--verify-index-only", action="store_true",
+                     help="hold each entry of an index (of a .log: of both its indexes) against the .log beside it")
+    how.add_argument("--index-sanity-check", action="store_true",
+                     help="look at an index's size and last entry only, as Kafka does when it starts")
     _json_option(dump)
 
 
