@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.groups.inspection import observe as observe_groups
+from broker_core.groups.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import ConfigSource
 from lab.clusters.inspect_config import entry
@@ -111,9 +112,12 @@ def group(machine: Any, number: int, found: Any) -> dict[str, Any]:
         left = None
         if member is not None and member.session_deadline_us is not None:
             left = max(0, (member.session_deadline_us - machine.node.now_us()) // 1000)
+        timeout = getattr(member, "session_timeout_ms", None)
+        if timeout is not None and left is not None and left > timeout:
+            timeout = NEW_MEMBER_JOIN_TIMEOUT_MS  # a new member is waited for longer while it joins
         members.append({
             **shown, "leads": found.leader == shown["id"], "host": getattr(member, "client_host", None),
-            "session_timeout_ms": getattr(member, "session_timeout_ms", None), "session_left_ms": left,
+            "session_timeout_ms": timeout, "session_left_ms": left,
             "instance_id": getattr(member, "instance_id", None),
             "waits": _waits(member),
         })  # fmt: skip

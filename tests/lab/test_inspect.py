@@ -111,6 +111,16 @@ def test_files_config_and_group(world: World) -> None:
     assert group["members"][0]["leads"] and group["members"][0]["session_left_ms"] > 0
 
 
+def test_a_new_member_that_waits_in_a_join_is_shown_with_the_time_that_it_has(world: World) -> None:
+    do(world, do="start_client", name="consumer-new", kind="consumer", topic="orders", settings={"group.id": "g"})
+    for _ in range(5_000):
+        assert world.step(world.now_us + 1_000_000)
+        waiting = [one for one in found(world, "group", "g")["members"] if one["waits"] == "join"]
+        if any(one["session_left_ms"] > 60_000 for one in waiting):
+            break
+    assert [one["session_timeout_ms"] for one in waiting if one["session_left_ms"] > 60_000] == [300_000]
+
+
 def test_metrics_and_lights_come_with_their_meaning_in_both_languages(world: World) -> None:
     assert found(world, "metrics")["meaning"] is None
     meaning = found(world, "metrics", "meaning")["meaning"]
