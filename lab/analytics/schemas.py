@@ -80,7 +80,7 @@ RECORDS = Table("records", "one record on one broker's disk", _columns(f"""
     topic  string  topic name
     partition  int  partition number
     offset  bigint  offset, null in a row that reports damage
-    timestamp  timestamp  CreateTime or LogAppendTime
+    timestamp  timestamp  CreateTime or LogAppendTime, null outside the years 1 to 9999
     timestampType  int  0 CreateTime, 1 LogAppendTime, -1 none (magic 0)
     headers  {HEADERS}  headers, null when there are none
     run  string  name of the run
@@ -112,8 +112,8 @@ BATCHES = Table("batches", "one batch (or message of old) on one broker's disk",
     codec  string  none, gzip, snappy, lz4, zstd
     crc  bigint  checksum that the batch carries
     magic  int  format: 2, or 0 and 1 of old
-    base_timestamp  timestamp  timestamp of the first record
-    max_timestamp  timestamp  largest timestamp
+    base_timestamp  timestamp  timestamp of the first record, null outside the years 1 to 9999
+    max_timestamp  timestamp  largest timestamp, null outside the years 1 to 9999
     transactional  boolean  written in a transaction
     control  boolean  holds a marker, not data
     error  string  what is wrong at this position; null for a batch
@@ -125,7 +125,7 @@ SEGMENTS = Table("segments", "one segment file", _columns(_PLACE + """
     last_offset  bigint  of the last batch, null when empty
     batches  bigint  whole batches
     records  bigint  records by the headers of the batches
-    max_timestamp  timestamp  largest timestamp
+    max_timestamp  timestamp  largest timestamp, null without one, before 1970 and after the year 9999
     index_size  bigint  bytes of the offset index, null when it is missing
     time_index_size  bigint  bytes of the time index, null when it is missing
     damages  int  places that could not be read

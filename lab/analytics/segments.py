@@ -16,7 +16,7 @@ decoded. Damage becomes rows with `error`; where that column was not asked for, 
 | level | records (default), batches, segments |
 | topic, broker | only this topic, this broker's disk |
 | checksums | false: do not compute checksums |
-| split | bytes of a file that one task takes at most (default 64 MiB) |
+| split | bytes of a file for one task (default 64 MiB); it takes the batch in which they end, too |
 | maxBytesPerTrigger | streaming: bytes that one micro-batch takes at most (default: all there is) |
 
 Streaming: an offset says of each file how far it was taken in (`growing`). What is truncated on disk after it was
