@@ -147,6 +147,9 @@ def _up(commands: Any) -> None:
                     help="a Kafka broker setting for all brokers, or ID:KEY=VALUE for one; may be repeated")
     up.add_argument("--preset", choices=["default", "teaching"], default="default",
                     help="default: Kafka's own timeouts; teaching: shorter ones, told on the page")
+    up.add_argument("--record-level", choices=["transitions", "messages", "details"], default="messages",
+                    help="what the journal keeps; details: stages of single requests, what waits in purgatory, the"
+                         " controller's state machines (default: %(default)s)")
     up.add_argument("--seed", type=_seed, metavar="N", help="seed of the world's random streams (default: drawn)")
     up.add_argument("--no-web", action="store_true", help="brokers only, no page")
 

@@ -78,7 +78,8 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
                "host": arguments.kafka_host, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
     try:
-        return run_from_dict({"cluster": cluster, "seed": seed, "epoch_ms": time.time_ns() // 1_000_000})
+        return run_from_dict({"cluster": cluster, "seed": seed, "record_level": arguments.record_level,
+                              "epoch_ms": time.time_ns() // 1_000_000})
     except SpecError as error:
         raise CommandError(f"--set: {error}", 2) from None
 

@@ -119,7 +119,7 @@ def export_commands(spec: RunSpec | dict[str, Any], commands: Commands, name: st
         "scenario": name, "cluster": _cluster(plain["cluster"]), "seed": plain["seed"],
         "topics": [_topic(one) for one in plain.get("topics", [])],
         "clients": [_client(one) for one in plain.get("clients", [])],
-        "steps": [],
+        "record_level": _level(plain), "steps": [],
     }  # fmt: skip
     last = first
     for t_us, command in rows:
@@ -128,6 +128,12 @@ def export_commands(spec: RunSpec | dict[str, Any], commands: Commands, name: st
             last = t_us
     document["duration"] = written(-(-(last - first) // 1_000_000) * 1_000_000 + 5_000_000)
     return {key: value for key, value in document.items() if value or key == "seed"}
+
+
+def _level(plain: dict[str, Any]) -> str | None:
+    """Without the default."""
+    level: str | None = plain.get("record_level")
+    return None if level == "messages" else level
 
 
 def _is_start(document: dict[str, Any], t_us: int, command: dict[str, Any], first_us: int) -> bool:
