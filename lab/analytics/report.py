@@ -1,6 +1,7 @@
 """One HTML file that shows the answers: plots, tables, a sentence of reading, in English and Korean.
 
-It loads nothing: style and plots stand in it. The language is chosen by two radio buttons and style alone.
+It loads nothing: style and plots stand in it. The language is chosen by two radio buttons and style alone. A
+table that is wider than the window scrolls, with a shadow at the edge behind which it goes on.
 """
 
 from __future__ import annotations
@@ -16,11 +17,18 @@ from lab.analytics.queries import QUERIES, Query, Text
 from lab.analytics.words import ENGLISH, KOREAN
 
 ROWS = 100
+LONG = 40
+"""Letters from which on a value in a table may be broken into lines."""
 _STYLE = """
-:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem}
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1400px;margin:2rem auto;padding:0 1rem}
+section>:not(.wide,dl){max-width:900px}
 svg{width:100%;height:auto}svg text{fill:currentColor}table{border-collapse:collapse;font-size:13px;margin:.5rem 0}
-td,th{border:1px solid #8888;padding:2px 6px;text-align:left}td.n{text-align:right;font-variant-numeric:tabular-nums}
-.key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 10px}.wide{overflow-x:auto}code{font-size:13px}
+td,th{border:1px solid #8888;padding:2px 6px;text-align:left}td{white-space:nowrap}
+td.n{text-align:right;font-variant-numeric:tabular-nums}td.long{white-space:normal;overflow-wrap:anywhere;min-width:16rem}
+.key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 10px}code,pre{font-size:13px}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}dt{margin-top:.5rem}dd{margin-left:1rem}
+.wide{overflow-x:auto;background:linear-gradient(to left,Canvas 1rem,#0000) right/2rem 100% no-repeat local,
+linear-gradient(to left,#8888,#0000) right/1rem 100% no-repeat}
 [lang=ko]{word-break:keep-all}
 #en:checked~main [lang=ko],#ko:checked~main [lang=en]{display:none}p.doc{opacity:.75;font-size:13px}
 """
@@ -47,13 +55,14 @@ def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f'<th title="{escape(name)}">{both((ENGLISH.heading(name), KOREAN.heading(name)))}</th>'
                    for name in columns)
     body = "".join("<tr>" + "".join(_cell(name, row[name]) for name in columns) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(column: str, value: Any) -> str:
-    kind = ' class="n"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
-    english, korean = ENGLISH.value(column, value), KOREAN.value(column, value)
-    text = escape(figure(english)) if english == korean else both((figure(english), figure(korean)))
+    english, korean = (figure(words.value(column, value)) for words in (ENGLISH, KOREAN))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    kind = ' class="n"' if number else ' class="long"' if len(english) > LONG else ""
+    text = escape(english) if english == korean else both((english, korean))
     return f"<td{kind}>{text}</td>"
 
 

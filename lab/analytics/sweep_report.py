@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +118,19 @@ def write(
         maps = [f'<div lang="{language}">{heat_map(title[at], *axes(cells, summary, figure, words))}</div>'
                 for at, (language, words) in enumerate((("en", ENGLISH), ("ko", KOREAN)))]
         sections.append(f"<section><h2>{both(title)}</h2>{''.join(maps)}</section>")
-    heading = both(("Cells; the command below Open runs the worst seed again",
-                    "셀 목록. 열기의 명령은 가장 나쁜 시드를 다시 실행합니다"))
-    sections.append(f"<section><h2>{heading}</h2>{table(list(summary[0]), summary)}</section>")
+    columns = [name for name in summary[0] if name != "open"]
+    sections.append(f"<section><h2>{both(('Cells', '셀 목록'))}</h2>{table(columns, summary)}</section>")
+    sections.append(_commands(summary))
     if told["failed"]:
         lines = "".join(f"<li>{both(line, 'pre')}</li>" for line in zip(told["failed"], failures(results, KOREAN)))
         sections.append(f"<section><h2>{both(('Runs that failed', '실패한 실행'))}</h2><ul>{lines}</ul></section>")
     (out / "sweep.html").write_text(page(("Sweep", "스윕"), sections), encoding="utf-8")
+
+
+def _commands(summary: Sequence[Mapping[str, Any]]) -> str:
+    """The command of each cell below its name: no column is wide enough for one."""
+    title = both((ENGLISH.heading("open"), KOREAN.heading("open")))
+    reading = both(("Each command runs the worst seed of its cell again.", "명령마다 그 셀의 가장 나쁜 시드를 다시 실행합니다."))
+    lines = "".join(f"<dt>{escape(facts['cell'])}</dt><dd><pre>{escape(facts['open'])}</pre></dd>"
+                    for facts in summary if facts["open"] is not None)
+    return f'<section id="open"><h2>{title}</h2><p>{reading}</p><dl>{lines}</dl></section>' if lines else ""
