@@ -76,11 +76,12 @@ class PartitionQueue:
 
     - `batches` wait, in order; of an idempotent producer, those with a sequence come first, ascending
     - `in_flight` have been sent and are not settled, in order of sending
+    - `numbered_for`: the (producer id, epoch) that the sequences belong to; None before the first one
     """
 
     __slots__ = (
         "topic", "partition", "batches", "in_flight", "muted",
-        "next_sequence", "last_acked_sequence", "last_acked_offset", "unresolved",
+        "numbered_for", "next_sequence", "last_acked_sequence", "last_acked_offset", "unresolved",
     )  # fmt: skip
 
     def __init__(self, topic: str, partition: int) -> None:
@@ -89,6 +90,7 @@ class PartitionQueue:
         self.batches: deque[Batch] = deque()
         self.in_flight: list[Batch] = []
         self.muted = False
+        self.numbered_for: tuple[int, int] | None = None
         self.next_sequence = 0
         self.last_acked_sequence = -1
         self.last_acked_offset = -1

@@ -12,6 +12,9 @@ the last one, and knows the last five, so that a batch that comes twice is answe
 
 A batch whose fate is unknown when its time is up (`unresolved`) blocks the partition until everything
 in flight is settled: if it was not written after all, a new epoch begins.
+
+A new epoch holds for all partitions. The one that asked for it starts at 0 with what is on its way; every other
+one when nothing of the old epoch is on its way any more, for a broker that sees a new epoch wants sequence 0.
 """
 
 from __future__ import annotations
@@ -61,9 +64,15 @@ class Idempotence:
         """Give the batch its place; a retried one keeps the one it has."""
         if batch.sequence == NO_SEQUENCE:
             queue = batch.queue
+            if queue.numbered_for != (self.producer_id, self.epoch) and not self._under_way(queue, batch):
+                self._restart(queue)
             batch.producer_id, batch.producer_epoch = self.producer_id, self.epoch
             batch.sequence = queue.next_sequence
             queue.next_sequence = (queue.next_sequence + len(batch.records)) & MAX_SEQUENCE
+
+    def _under_way(self, queue: PartitionQueue, but: Batch) -> bool:
+        """Whether numbered batches other than this one are in flight or wait to be sent again."""
+        return any(one is not but for one in queue.in_flight) or _has_numbered(queue)
 
     def acked(self, batch: Batch, offset: int) -> None:
         """The batch is in the log."""
@@ -135,6 +144,7 @@ class Idempotence:
                 batch.sequence = sequence
                 batch.sequence_reset = True
                 sequence = add(sequence, batch.count)
+        queue.numbered_for = (self.producer_id, self.epoch)
         queue.next_sequence = sequence
         queue.last_acked_sequence = -1
         queue.unresolved = None

@@ -186,3 +186,32 @@ def test_the_command_line_prints_one_json_object_and_the_exit_code_is_the_verdic
     assert commands.verify(str(tmp_path / "g"), as_json=True) == 0
     assert json.loads(capsys.readouterr().out)["same"] is True
     assert commands.verify(str(tmp_path)) == 2
+
+
+GIVEN_UP = """\
+scenario: given-up
+cluster: {brokers: 3, preset: teaching, settings: {min.insync.replicas: 2}}
+seed: 7
+topics: [{name: orders, partitions: 3, replication_factor: 3}]
+clients:
+  - {name: producer-a, kind: producer, topic: orders, rate: 20, keys: 50,
+     settings: {acks: all, delivery.timeout.ms: 8000, request.timeout.ms: 3000}}
+  - {name: reader, kind: consumer, topic: orders, settings: {group.id: g}}
+steps:
+  - {at: 2s, do: kill, broker: 2}
+  - {at: 2500ms, do: kill, broker: 3}
+  - {at: 20s, do: restart, broker: 2}
+  - {at: 20s, do: restart, broker: 3}
+duration: 45s
+expect:
+  receipt.lost: 0
+  unavailability.orders-0: "<= 28s"
+  unavailability.orders-1: "<= 28s"
+  unavailability.orders-2: "<= 28s"
+"""
+
+
+def test_an_idempotent_producer_that_gave_batches_up_writes_to_all_partitions_again(tmp_path: Path) -> None:
+    """The new epoch that one partition asks for holds for the others, too: their sequences begin at 0 with it."""
+    result = run_scenario(grammar.parse(GIVEN_UP, "given-up.yaml"), out=tmp_path / "run")
+    assert result.passed, result.unmet
