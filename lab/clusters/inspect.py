@@ -14,8 +14,8 @@
 | lights | | what each invariant says, in both languages |
 
 Belief. The coordination tree is the truth of the cluster. The controller remembers what it has read, a broker what
-the controller's UpdateMetadata told it last, a replica what LeaderAndIsr told it. Each may be behind; whoever
-differs from the tree is marked.
+the controller's UpdateMetadata told it last, a replica what LeaderAndIsr told it, a built-in client what some broker's
+Metadata answer told it. Each may be behind; whoever differs from the tree is marked.
 """
 
 from __future__ import annotations
@@ -144,20 +144,40 @@ def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> li
             isr = replica.isr.committed or None
             own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": isr}
             found.append(_belief("replica", broker, own, truth))
+    return found + _of_clients(world, topic, number, truth)
+
+
+def _of_clients(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[dict[str, Any]]:
+    """What each built-in client that asks for the topic keeps of Metadata answers; others hold nothing of it."""
+    found = []
+    for name in getattr(world.operator, "clients", {}):
+        machine: Any = world.nodes[name].machine if name in world.nodes else None
+        metadata = None if machine is None else getattr(machine, "producer", machine).metadata
+        if metadata is None or topic not in metadata.wanted:
+            continue
+        own = None
+        if number < metadata.partition_count(topic):
+            leader, epoch = metadata.leader(topic, number), metadata.leader_epoch(topic, number)
+            # Brokers tell a leader epoch from Metadata version 7 on; before, a client knows none.
+            own = {"leader": leader, "leader_epoch": epoch if epoch >= 0 else None, "isr": None}
+        found.append(_belief("client", None, own, truth) | {"client": name})
     return found
 
 
 def _belief(who: str, broker: int | None, what: Any, truth: dict[str, Any]) -> dict[str, Any]:
     if what is None:
-        return {"who": who, "broker": broker, "leader": None, "leader_epoch": None, "isr": None, "differs": ["leader"]}
+        return {"who": who, "broker": broker, "client": None, "leader": None, "leader_epoch": None, "isr": None,
+                "differs": ["leader"]}  # fmt: skip
     keys = ("leader", "leader_epoch", "isr")
     given = what if isinstance(what, dict) else {key: getattr(what, key, None) for key in keys}
     isr = None if given["isr"] is None else list(given["isr"])
     differs = [key for key in ("leader", "leader_epoch") if given[key] != truth[key]]
+    if who == "client" and given["leader_epoch"] is None and "leader_epoch" in differs:
+        differs.remove("leader_epoch")
     if isr is not None and sorted(isr) != sorted(truth["isr"]):
         differs.append("isr")
-    return {"who": who, "broker": broker, "leader": given["leader"], "leader_epoch": given["leader_epoch"], "isr": isr,
-            "differs": differs}  # fmt: skip
+    return {"who": who, "broker": broker, "client": None, "leader": given["leader"],
+            "leader_epoch": given["leader_epoch"], "isr": isr, "differs": differs}  # fmt: skip
 
 
 # -- files ----------------------------------------------------------------------------------

@@ -43,7 +43,9 @@ def text(seen: LabPage, wanted: str) -> str:
 
 def test_replicas_show_equal_hashes_and_everybody_agrees(seen: LabPage) -> None:
     tab(seen, "replicas")
+    seen.wait("document.getElementById('tab-panel').innerText.includes('metadata of consumer orders')")
     found = text(seen, "Who believes what")
+    assert "metadata of producer orders" in found
     assert "Equal hashes" in found and "Everybody agrees" in found and found.count("metadata cache") == 3
 
 

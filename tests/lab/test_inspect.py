@@ -74,7 +74,8 @@ def test_a_partition_shows_equal_replicas_and_nobody_who_differs(world: World) -
     assert sum(one["leads"] for one in seen["replicas"]) == 1
     followers = [one for one in seen["replicas"] if not one["leads"]]
     assert all(0 <= one["caught_up_ms"] <= seen["lag_time_max_ms"] for one in followers)
-    assert {one["who"] for one in seen["beliefs"]} == {"tree", "controller", "cache", "replica"}
+    assert {one["who"] for one in seen["beliefs"]} == {"tree", "controller", "cache", "replica", "client"}
+    assert [one["client"] for one in seen["beliefs"] if one["who"] == "client"] == ["producer-a", "reader"]
     assert [one for one in seen["beliefs"] if one["differs"]] == []
 
 
@@ -86,6 +87,33 @@ def test_who_was_cut_off_believes_in_the_past(world: World) -> None:
     assert seen["truth"]["leader"] != leader
     wrong = [(one["who"], one["broker"], one["leader"]) for one in seen["beliefs"] if "leader" in one["differs"]]
     assert ("cache", leader, leader) in wrong and ("replica", leader, leader) in wrong
+    assert {one["leader"] for one in seen["beliefs"] if one["who"] == "client"} == {seen["truth"]["leader"]}
+
+
+def test_a_client_that_nobody_reaches_believes_in_a_leader_that_is_gone(world: World) -> None:
+    leader = found(world, "partition", "orders-0")["truth"]["leader"]
+    for broker in (1, 2, 3):
+        do(world, do="partition_link", between=["producer-a", f"broker-{broker}"])
+    do(world, do="kill", broker=leader)
+    run(world, 30)
+    seen = found(world, "partition", "orders-0")
+    said = {one["client"]: one for one in seen["beliefs"] if one["who"] == "client"}
+    assert said["producer-a"]["leader"] == leader and said["producer-a"]["differs"] == ["leader", "leader_epoch"]
+    assert said["reader"]["leader"] == seen["truth"]["leader"] and said["reader"]["differs"] == []
+    do(world, do="kill", node="producer-a")
+    assert [one["client"] for one in found(world, "partition", "orders-0")["beliefs"] if one["who"] == "client"] == ["reader"]
+
+
+def test_a_client_has_a_belief_of_what_it_asks_for_only_and_none_of_epochs_that_nobody_tells(world: World) -> None:
+    do(world, do="create_topic", topic="other", partitions=1, replication_factor=3)
+    run(world, 1)
+    assert not [one for one in found(world, "partition", "other-0")["beliefs"] if one["who"] == "client"]
+    world.nodes["reader"].machine.metadata.topics["orders"].epochs[0] = -1  # as Metadata below version 7 leaves it
+    said = [one for one in found(world, "partition", "orders-0")["beliefs"] if one["client"] == "reader"]
+    assert (said[0]["leader_epoch"], said[0]["differs"]) == (None, [])
+    del world.nodes["reader"].machine.metadata.topics["orders"]
+    said = [one for one in found(world, "partition", "orders-0")["beliefs"] if one["client"] == "reader"]
+    assert (said[0]["leader"], said[0]["differs"]) == (None, ["leader"])
 
 
 def test_a_broker_shows_changed_settings_disks_connections_and_its_pipeline(world: World) -> None:

@@ -50,10 +50,11 @@ class ReplicaView(Closed):
 
 
 class Belief(Closed):
-    """Who believes what of a partition; `differs`: where that is not the truth."""
+    """Who believes what of a partition; `differs`: where that is not the truth; `client`: its name."""
 
-    who: Literal["tree", "controller", "cache", "replica"]
+    who: Literal["tree", "controller", "cache", "replica", "client"]
     broker: int | None
+    client: str | None
     leader: int | None
     leader_epoch: int | None
     isr: list[int] | None

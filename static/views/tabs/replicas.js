@@ -36,6 +36,7 @@ function epochs({ found, words }) {
 }
 
 function believer(one, words) {
+  if (one.client) return words.t("look.who.client", { client: one.client });
   const name = words.t(`look.who.${one.who}`);
   return one.broker === null ? name : [badge(one.broker, "in"), ` ${name}`];
 }
@@ -51,7 +52,7 @@ function beliefs({ found, words }) {
     title("beliefs", words.t("look.beliefs")),
     hint("belief-hint", wrong ? `≠ ${words.t("look.beliefs.differ", { n: wrong })}` : `✓ ${words.t("look.beliefs.agree")}`),
     table("belief-table", words.t("look.beliefs"), [words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), words.t("table.isr")],
-      found.beliefs.map((one) => h("tr", { key: `${one.who}${one.broker}`, class: one.differs.length ? "offline" : "" }, head(believer(one, words)),
+      found.beliefs.map((one) => h("tr", { key: `${one.who} ${one.client ?? one.broker}`, class: one.differs.length ? "offline" : "" }, head(believer(one, words)),
         value(one, "leader", one.leader === null ? words.t("look.knows_nothing") : one.leader < 0 ? words.t("table.offline") : one.leader), value(one, "leader_epoch", one.leader_epoch ?? "–"), value(one, "isr", one.isr ? `{${one.isr.join(", ")}}` : "–")))),
   ];
 }
