@@ -130,7 +130,8 @@ def write(
 def _commands(summary: Sequence[Mapping[str, Any]]) -> str:
     """The command of each cell below its name: no column is wide enough for one."""
     title = both((ENGLISH.heading("open"), KOREAN.heading("open")))
-    reading = both(("Each command runs the worst seed of its cell again.", "명령마다 그 셀의 가장 나쁜 시드를 다시 실행합니다."))
+    reading = both(("Each command runs the worst seed of its cell again.",
+                    "명령마다 그 셀의 가장 나쁜 시드를 다시 실행합니다."))
     lines = "".join(f"<dt>{escape(facts['cell'])}</dt><dd><pre>{escape(facts['open'])}</pre></dd>"
                     for facts in summary if facts["open"] is not None)
     return f'<section id="open"><h2>{title}</h2><p>{reading}</p><dl>{lines}</dl></section>' if lines else ""
