@@ -156,13 +156,17 @@ export function summary({ cells }, figure) {
   return { worst: worst?.cell ?? null, value: worst?.value ?? 0, none: told.filter(({ value }) => value === 0).length, of: told.length };
 }
 
-/** How many seeds `1..20,25` are; null when it is not written so. */
+const LARGEST_SEED = 2n ** 62n - 1n;
+
+/** How many seeds `1..20,25` are; null when it is not written so, or when the shell would refuse one: a seed is 0 or more and has at most 62 bits. */
 export function seedsIn(text) {
   let count = 0;
   for (const part of text.split(",")) {
     const found = /^\s*(\d+)(?:\.\.(\d+))?\s*$/.exec(part);
-    if (!found || (found[2] !== undefined && Number(found[2]) < Number(found[1]))) return null;
-    count += found[2] === undefined ? 1 : Number(found[2]) - Number(found[1]) + 1;
+    if (!found) return null;
+    const [first, last] = [BigInt(found[1]), BigInt(found[2] ?? found[1])];
+    if (last < first || last > LARGEST_SEED) return null;
+    count += Number(last - first) + 1;
   }
   return count;
 }

@@ -82,6 +82,8 @@ test("a sweep with one key has one column, with none one cell", () => {
 
 test("seeds and values are taken as they are written, and the shell's command says the same", () => {
   assert.deepEqual(["1..10", "3, 7", "1..3,9", "3..1", "a", ""].map(seedsIn), [10, 2, 4, null, null, null]);
+  assert.deepEqual(["0", "-1", "-3..3", "1..-1", "2,-7"].map(seedsIn), [1, null, null, null, null], "a seed is 0 or more");
+  assert.deepEqual(["4611686018427387903", "4611686018427387904", "1..9999999999999999999"].map(seedsIn), [1, null, null], "and has at most 62 bits");
   const grid = gridOf([{ key: "acks", values: "0, 1,1 ," }, { key: "", values: "1" }, { key: "rate", values: " " }]);
   assert.deepEqual(grid, { acks: ["0", "1"] });
   assert.equal(shellOf("acks-1", grid, "1..5"), "./brokerlab sweep acks-1 --grid acks=0,1 --seeds 1..5");
