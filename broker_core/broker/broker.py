@@ -18,6 +18,7 @@ from typing import Any
 from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
+from broker_core.broker.addresses import advertised_address, listener_address
 from broker_core.broker.identity import claim_disks
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
@@ -90,13 +91,14 @@ class Broker:
         servers, chroot = tree_address(config["zookeeper.connect"])
         self.zk = ZkClient(node, servers, config["zookeeper.session.timeout.ms"], chroot)
         info = BrokerInfo(
-            self.broker_id, [Endpoint(LISTENER, self.host, self.port, "PLAINTEXT")], rack=config["broker.rack"]
+            self.broker_id, [Endpoint(LISTENER, *advertised_address(config), "PLAINTEXT")], rack=config["broker.rack"]
         )
         self.registration = BrokerRegistration(node, self.zk, info, self, wait_for_predecessor=True)
         self.configs = ConfigStore(self)
         self.log_manager = LogManager(
-            node.storage, log_dirs(config), self.configs.log_config("", {}), self.broker_id, node.emit
-        )
+            node.storage, log_dirs(config), self.configs.log_config("", {}), self.broker_id, node.emit,
+            producer_expiration_ms=config["producer.id.expiration.ms"],
+        )  # fmt: skip
         self.controller = KafkaController(node, self.zk, self.broker_id, config, self.rpc("controller"))
         self.link = ControllerLink(self, self.rpc("to-controller"))
         self.replicas = ReplicaManager(
@@ -274,18 +276,6 @@ class Broker:
     @property
     def connections(self) -> dict[int, Connection]:
         return self.pipeline.outside
-
-    def groups_view(self) -> dict[str, dict[str, Any]]:
-        """Groups that this broker coordinates, as plain data."""
-        return {name: {**view, "coordinator": self.broker_id} for name, view in self.groups.groups().items()}
-
-
-def listener_address(config: BrokerConfig) -> tuple[str, int]:
-    """Host and port of `listeners`: PLAINTEXT://127.0.0.1:9092."""
-    given = config["listeners"]
-    first = given[0] if isinstance(given, list) else str(given).split(",")[0]
-    host, _, port = first.split("://", 1)[1].rpartition(":")
-    return host or "127.0.0.1", int(port)
 
 
 def log_dirs(config: BrokerConfig) -> list[str]:

@@ -158,6 +158,7 @@ class ConfigStore:
     def _broker_settings_changed(self) -> None:
         logs = self.broker.log_manager
         logs.update_default_config(self.log_config("", {}))
+        logs.update_producer_expiration(self.broker.config["producer.id.expiration.ms"])
         for topic, overrides in self.overrides.items():
             logs.update_topic_config(topic, self.log_config(topic, overrides))
 

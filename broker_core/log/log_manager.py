@@ -241,6 +241,12 @@ class LogManager:
             if log.topic not in self._topic_configs:
                 log.config = config
 
+    def update_producer_expiration(self, expiration_ms: int) -> None:
+        """`producer.id.expiration.ms` has changed."""
+        self._producer_expiration_ms = expiration_ms
+        for log in self.logs():
+            log.producers.expiration_ms = expiration_ms
+
     # --- work that the broker schedules ------------------------------------------------------
 
     def run_retention(self, now_ms: int) -> int:

@@ -45,12 +45,13 @@ REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
 
 def up(arguments: argparse.Namespace) -> int:
     """Start, print the addresses, serve until a signal, stop cleanly."""
-    if arguments.kafka_host in EVERYWHERE:
-        raise CommandError("--kafka-host: clients are told this address; name one that they can reach", 2)
     if arguments.controller == "kraft":
         raise CommandError("--controller kraft is not there yet; --controller zookeeper is")
     data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
     spec = make_spec(arguments)
+    if arguments.kafka_host in EVERYWHERE and not _all_advertised(spec):
+        raise CommandError("--kafka-host: clients are told this address; name one that they can reach,"
+                           " or set advertised.listeners of each broker", 2)
     claimable(data)
     listener = None if arguments.no_web else bind("page", arguments.host, arguments.port, "--port", "--host")
     for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
@@ -82,6 +83,11 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
                               "epoch_ms": time.time_ns() // 1_000_000})
     except SpecError as error:
         raise CommandError(f"--set: {error}", 2) from None
+
+
+def _all_advertised(spec: RunSpec) -> bool:
+    common = spec.cluster.settings
+    return all("advertised.listeners" in {**common, **broker.settings} for broker in spec.cluster.brokers)
 
 
 def _broker(number: int, settings: Overrides) -> dict[str, Any]:

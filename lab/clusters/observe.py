@@ -166,11 +166,12 @@ def protections_off(world: World) -> dict[str, bool]:
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
     known = registered(world)
     described = {broker.id: broker for broker in spec.cluster.brokers}
-    ports = spec.ports()
+    addresses = {name: {"host": host, "port": port} for name, (host, port) in spec.addresses().items()}
+    nowhere = {"host": spec.cluster.host, "port": 0}
     return {
         str(broker): {
             "id": broker, "node": node.name, "state": node.state, "how": node.how_stopped,
-            "registered": broker in known, "host": spec.cluster.host, "port": ports.get(node.name, 0),
+            "registered": broker in known, **addresses.get(node.name, nowhere),
             "incarnation": node.incarnation, "disk": rules(node), **_nearness(spec, described.get(broker)),
         }
         for broker, node in brokers(world)

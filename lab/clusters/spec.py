@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from broker_core.broker.addresses import advertised_address
 from broker_core.clients.settings import (
     ERAS,
     ClientSettings,
@@ -159,6 +160,14 @@ class RunSpec:
         cluster = self.cluster
         return {f"broker-{broker.id}": cluster.listener_port(broker) for broker in cluster.brokers}
 
+    def addresses(self) -> dict[str, tuple[str, int]]:
+        """Broker's node -> where its clients are told to find it."""
+        cluster = self.cluster
+        return {
+            f"broker-{broker.id}": advertised_address({"advertised.listeners": None, **cluster.broker_settings(broker)})
+            for broker in cluster.brokers
+        }
+
     def max_frame(self) -> int:
         """`socket.request.max.bytes`: the largest of all brokers."""
         given = [self.cluster.broker_settings(broker) for broker in self.cluster.brokers]
@@ -243,11 +252,11 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
 
 def _check_settings(cluster: ClusterSpec, place: Place) -> None:
     for index, broker in enumerate(cluster.brokers):
-        _no_ids(broker.settings, (*place, "brokers", index, "settings"))
-    _no_ids(cluster.settings, (*place, "settings"))
+        _set_elsewhere(broker.settings, (*place, "brokers", index, "settings"))
+    _set_elsewhere(cluster.settings, (*place, "settings"))
     for index, broker in enumerate(cluster.brokers):
         try:
-            BrokerConfig(cluster.broker_settings(broker))
+            advertised_address(BrokerConfig(cluster.broker_settings(broker)))
         except ConfigError as error:
             name = getattr(error, "name", "")
             at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
@@ -256,10 +265,12 @@ def _check_settings(cluster: ClusterSpec, place: Place) -> None:
             raise SpecError(at, str(error)) from None
 
 
-def _no_ids(settings: dict[str, str], place: Place) -> None:
+def _set_elsewhere(settings: dict[str, str], place: Place) -> None:
     for name in ("broker.id", "node.id"):
         if name in settings:
             raise SpecError((*place, name), f"{name} is not set here: a broker is named by its `id`")
+    if "listeners" in settings:
+        raise SpecError((*place, "listeners"), "listeners is not set here: the cluster's host and port say where")
 
 
 def topic_from_dict(value: Any, place: Place, brokers: list[BrokerSpec]) -> TopicSpec:

@@ -61,6 +61,20 @@ def test_a_topic_that_neither_deletes_nor_compacts_is_read_by_all_brokers_also_w
     assert not any(config.is_deleted or config.is_compacted for config in configs)
 
 
+def test_a_leader_forgets_silent_producers_after_producer_id_expiration_ms() -> None:
+    """From the start of a broker, and changed while it runs (KIP-854)."""
+    cluster = {"preset": "teaching", "settings": {"producer.id.expiration.ms": "5000"}}
+    world = build_world(run_from_dict({"cluster": cluster, "seed": 4}))
+    world.run_until(2 * S)
+    do(world, {"do": "create_topic", "topic": "t", "partitions": 1, "replication_factor": 3})
+    world.run_until(4 * S)
+    tables = [world.nodes[f"broker-{number}"].machine.log_manager.get("t", 0).producers for number in (1, 2, 3)]
+    assert [table.expiration_ms for table in tables] == [5000] * 3
+    do(world, {"do": "alter_config", "broker": 2, "set": {"producer.id.expiration.ms": "7000"}})
+    world.run_until(6 * S)
+    assert [table.expiration_ms for table in tables] == [5000, 7000, 5000]
+
+
 def do(world: World, command: dict[str, object]) -> None:
     item = Command(command)
     world.inject(item)

@@ -49,6 +49,8 @@ def test_up_has_every_option_that_was_promised():
     (["--set", "replica.lag.time.max.ms=100"], ["replica.fetch.wait.max.ms"]),
     (["--set", "1:broker.id=2"], ["2"]),
     (["--set", "broker.id=7"], ["--set 1:broker.id=7"]),
+    (["--set", "1:listeners=PLAINTEXT://127.0.0.1:29777"], ["brokers[0].settings.listeners", "host and port"]),
+    (["--set", "advertised.listeners=SSL://here:9093"], ["advertised.listeners", "PLAINTEXT://HOST:PORT"]),
     (["--controller", "kraft"], ["kraft is not there yet"]),
     (["--speed", "100"], ["1 to 1/1000"]),
     (["--brokers", "0"], ["1 to 9"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import signal
 import urllib.request
 from urllib.parse import urlsplit
@@ -45,6 +46,16 @@ def test_an_address_that_is_not_of_this_machine_is_told_in_one_line(tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+def test_clients_are_told_the_advertised_address_of_a_broker_that_listens_everywhere(run_lab):
+    admin = pytest.importorskip("confluent_kafka.admin")
+    lab = run_lab("--kafka-host", "0.0.0.0", "--set", "1:advertised.listeners=PLAINTEXT://localhost:40001",
+                  "--set", "2:advertised.listeners=PLAINTEXT://tunnel.example:40002", brokers=2, web=True)
+    told = admin.AdminClient({"bootstrap.servers": lab.bootstrap}).list_topics(timeout=PATIENCE_S).brokers
+    assert {id: (one.host, one.port) for id, one in told.items()} == {1: ("localhost", 40001), 2: ("tunnel.example", 40002)}
+    with urllib.request.urlopen(f"{lab.page}api/labs/lab", timeout=PATIENCE_S) as answer:
+        assert json.loads(answer.read())["bootstrap"] == "localhost:40001,tunnel.example:40002"
+
+
 def test_what_was_acked_is_there_after_a_kill_9_and_the_journal_tells_of_the_recovery(tmp_path):
     kafka = pytest.importorskip("confluent_kafka")
     first = start_lab(tmp_path / "lab", "--preset", "teaching")
@@ -70,7 +81,7 @@ def test_what_was_acked_is_there_after_a_kill_9_and_the_journal_tells_of_the_rec
 def test_control_c_ends_it_with_exit_code_0(run_lab):
     lab = run_lab()
     lab.process.send_signal(signal.SIGINT)
-    assert lab.process.wait(30) == 0
+    assert lab.process.wait(PATIENCE_S) == 0
 
 
 def test_a_second_instance_on_the_same_directory_is_refused_in_one_line(run_lab):

@@ -55,9 +55,8 @@ def _lab_view(name: str, found: Any) -> dict[str, Any]:
     view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **_clock(found)}
     spec = getattr(found, "spec", None)
     if spec is not None:
-        ports = spec.ports().values()
         view |= {"seed": spec.seed, "preset": spec.cluster.preset, "controller": spec.cluster.controller,
-                 "bootstrap": ",".join(f"{spec.cluster.host}:{port}" for port in ports),
+                 "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
                  "open": list(found.branches)}  # fmt: skip
     return view
 
@@ -134,8 +133,8 @@ async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> P
     summary="One object looked at closely", by_alias=True,
 )
 async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: str | None = None) -> HttpResponse:
-    """`of` and `name`: partition orders-0, broker 2, group billing, files orders-0@2, bytes orders-0@2:41,
-    config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant says)."""
+    """`of` and `name`: partition orders-0, broker 2, group billing, znode /controller, files orders-0@2,
+    bytes orders-0@2:41, config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant says)."""
     branch = branch_of(lab_named(lab), run)
     if not hasattr(branch, "inspect"):
         raise Problem(501, "this lab cannot be inspected", "lab")
