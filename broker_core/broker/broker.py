@@ -277,6 +277,10 @@ class Broker:
     def connections(self) -> dict[int, Connection]:
         return self.pipeline.outside
 
+    def groups_view(self) -> dict[str, dict[str, Any]]:
+        """Groups that this broker coordinates, as plain data."""
+        return {name: {**view, "coordinator": self.broker_id} for name, view in self.groups.groups().items()}
+
 
 def log_dirs(config: BrokerConfig) -> list[str]:
     """Directories of `log.dirs`, relative to the node's disks."""
