@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_core.broker.broker import BrokerFactory
+from broker_core.broker.stages import StageCosts
 from broker_core.clients.admin import admin_factory
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Storage
@@ -52,7 +53,8 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     operator.past.watch(world)
     world.add_node(ZOOKEEPER, storage_factory(ZOOKEEPER), partial(make_zookeeper, cluster.preset))
     for broker in cluster.brokers:
-        factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=protections)
+        costs = StageCosts(**cluster.stage_costs)
+        factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=protections, costs=costs)
         world.add_node(f"broker-{broker.id}", storage_factory(f"broker-{broker.id}"), factory)
     world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
     for name in list(world.nodes):

@@ -66,6 +66,13 @@ def integer(value: Any, place: Place, least: int | None = None, most: int | None
     return value
 
 
+def integers(
+    value: Any, place: Place, names: Iterable[str], least: int | None = None, most: int | None = None
+) -> dict[str, int]:
+    """Whole numbers by name, none of them required."""
+    return {name: integer(one, (*place, name), least, most) for name, one in mapping(value, place, names).items()}
+
+
 def number(value: Any, place: Place, least: float | None = None, most: float | None = None) -> float:
     """A number within limits."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -104,6 +111,13 @@ def choice(value: Any, place: Place, words: Iterable[str]) -> str:
             raise SpecError(place, f"{value!r}: nothing of this kind is described")
         raise SpecError(place, f"{value!r}: {expected(str(value), names)}")
     return str(value)
+
+
+def unique(names: list[str], place: Place, what: str) -> None:
+    """No name is there twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecError((*place, index), f"{what} {name} is there twice")
 
 
 def setting(value: Any, place: Place) -> str:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from broker_core.broker.addresses import advertised_address
+from broker_core.broker.stages import StageCosts
 from broker_core.clients.settings import (
     ERAS,
     ClientSettings,
@@ -36,6 +37,7 @@ from lab.clusters.checks import (
     SpecError,
     choice,
     integer,
+    integers,
     items,
     limits,
     mapping,
@@ -43,12 +45,15 @@ from lab.clusters.checks import (
     setting,
     text,
     truth,
+    unique,
 )
 
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
 CONTROLLERS = ("zookeeper", "kraft")
 PROTECTIONS = tuple(one.name for one in fields(Protections))
+STAGES = tuple(one.name for one in fields(StageCosts))
+MOST_STAGE_US = 1_000_000
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class ClusterSpec:
     settings: dict[str, str] = field(default_factory=dict)
     protections: dict[str, bool] = field(default_factory=dict)
     link_delay_ms: float = 0.0
+    stage_costs: dict[str, int] = field(default_factory=dict)
     host: str = "127.0.0.1"
     port: int = 9092
 
@@ -139,7 +145,10 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `run_from_dict` reads back."""
-        return asdict(self)
+        plain = asdict(self)
+        if not self.cluster.stage_costs:
+            del plain["cluster"]["stage_costs"]
+        return plain
 
     def tree_names(self) -> list[str]:
         """Nodes of the coordination tree."""
@@ -193,8 +202,8 @@ def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
         run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster.brokers))
     for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):
         run.clients.append(client_from_dict(one, (*place, "clients", index), run.cluster.preset))
-    _unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
-    _unique([client.name for client in run.clients], (*place, "clients"), "client")
+    unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
+    unique([client.name for client in run.clients], (*place, "clients"), "client")
     return run
 
 
@@ -215,6 +224,7 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
     cluster.protections = {name: truth(on, (*place, "protections", name)) for name, on in switches.items()}
     if "link_delay_ms" in data:
         cluster.link_delay_ms = number(data["link_delay_ms"], (*place, "link_delay_ms"), 0, 60_000)
+    cluster.stage_costs = integers(data.get("stage_costs"), (*place, "stage_costs"), STAGES, 0, MOST_STAGE_US)
     if "host" in data:
         cluster.host = text(data["host"], (*place, "host"))
     if "port" in data:
@@ -246,7 +256,7 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
         )
     if not 1 <= len(brokers) <= MAX_BROKERS:
         raise SpecError(place, f"expected 1 to {MAX_BROKERS} brokers, found {len(brokers)}")
-    _unique([str(broker.id) for broker in brokers], place, "broker id")
+    unique([str(broker.id) for broker in brokers], place, "broker id")
     return brokers
 
 
@@ -297,7 +307,7 @@ def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[lis
     for index, row in enumerate(rows):
         for column, broker in enumerate(row):
             choice(str(broker), (*place, index, column), known)
-        _unique([str(broker) for broker in row], (*place, index), "broker")
+        unique([str(broker) for broker in row], (*place, index), "broker")
         if not row or len(row) != len(rows[0]):
             raise SpecError((*place, index), f"expected {max(1, len(rows[0]))} replicas, found {len(row)}")
     return rows
@@ -386,9 +396,3 @@ def check_client_settings(client: ClientSpec, place: Place, given: Mapping[str, 
 
 def _settings(value: Any, place: Place) -> dict[str, str]:
     return {name: setting(content, (*place, name)) for name, content in mapping(value, place).items()}
-
-
-def _unique(names: list[str], place: Place, what: str) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise SpecError((*place, index), f"{what} {name} is there twice")
