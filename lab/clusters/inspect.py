@@ -5,6 +5,7 @@
 | partition | orders-0 | replicas with marks, epochs, hashes, time since each caught up; who believes what |
 | broker | 2 | settings that differ, partitions, disks, connections, the request pipeline |
 | group | billing | members with assignment and lag |
+| znode | /controller | data, version, owner and who watches its path |
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
 | config | topic:orders, broker:2, client:reader | every setting with value, default and source |
@@ -30,6 +31,7 @@ from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
 from lab.clusters.inspect_trial import trial
+from lab.clusters.inspect_znode import znode
 from lab.clusters.metrics import metrics
 from lab.clusters.metrics_registry import REGISTRY
 from lab.clusters.observe import brokers, partition_state, partitions_of
@@ -259,7 +261,7 @@ def _flights(world: World, name: str) -> dict[str, Any]:
 
 
 KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
-    "partition": partition, "broker": broker, "group": group, "files": files, "config": inspect_config.config,
-    "bytes": _bytes, "trial": trial,
+    "partition": partition, "broker": broker, "group": group, "znode": znode, "files": files,
+    "config": inspect_config.config, "bytes": _bytes, "trial": trial,
     "metrics": _metrics, "lights": _lights, "flights": _flights,
 }  # fmt: skip

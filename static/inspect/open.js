@@ -21,7 +21,7 @@ export function prepare(app) {
   app.runner = new Runner(app);
   app.messages = new Messages((question, progress) => app.asking(question, progress), () => { app.dirty = true; });
   app.attend = new Attend(app);
-  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, messageLit: null, flight: null });
+  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, znode: null, messageLit: null, flight: null });
   Object.defineProperty(app, "standing", { get: () => underWay(app) });
   let past = { position: null, found: [] };
   Object.defineProperty(app, "passing", { get: () => {

@@ -1,4 +1,4 @@
-/** The inspector's tabs. The list of partitions and the coordination tree are here, the others in `tabs/`. */
+/** The inspector's tabs. The list of partitions is here, the others in `tabs/`. */
 import { leaderLog, rows } from "../model/figures.js";
 import { isInternal } from "../model/names.js";
 import { count } from "../i18n/format.js";
@@ -12,6 +12,7 @@ import { lightsTab } from "./tabs/lights.js";
 import { metricsTab } from "./tabs/metrics.js";
 import { replicasTab } from "./tabs/replicas.js";
 import { requestTab } from "./tabs/request.js";
+import { treeTab } from "./tabs/tree.js";
 import { h } from "./patch.js";
 
 export const TABS = ["partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach"];
@@ -71,18 +72,7 @@ function partitions(view) {
   ];
 }
 
-function tree({ state, words }) {
-  const paths = Object.keys(state.znodes).sort();
-  if (!paths.length) return h("p", { class: "empty" }, words.t("tree.empty"));
-  return h("ul", { class: "znodes" }, paths.map((path) => {
-    const { version, ephemeral } = state.znodes[path];
-    const depth = path.split("/").length - 2;
-    return h("li", { key: path, style: { "--depth": String(depth) } }, h("code", {}, depth ? path.slice(path.lastIndexOf("/")) : path),
-      h("span", {}, ephemeral ? `◷ ${words.t("tree.ephemeral", { owner: ephemeral })}` : words.t("tree.version", { version })));
-  }));
-}
-
-const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree, attach: attachTab };
+const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
 
 /** The contents of the chosen tab. */
 export function panel(view) {

@@ -182,6 +182,26 @@ def test_bytes_and_fields_point_at_each_other_from_the_keyboard(seen: LabPage) -
     seen.see(".search-steps")
 
 
+def test_a_znode_shows_its_data_and_who_watches_it(seen: LabPage, require_module: Callable[[str], None]) -> None:
+    require_module("axe_playwright_python")
+    tab(seen, "tree")
+    seen.page.focus('#tab-panel [data-znode][tabindex="0"]')
+    for _ in range(seen.value("[...document.querySelectorAll('[data-znode]')].findIndex((one) => one.dataset.znode === '/controller')")):
+        seen.page.keyboard.press("ArrowDown")
+    seen.page.keyboard.press("Enter")
+    seen.wait("document.querySelector('.znode-look .znode-data') !== null && !document.querySelector('.znode-look').innerText.includes('Looking')")
+    controller = seen.value("JSON.parse(document.querySelector('.znode-data').innerText).brokerid")
+    found = seen.page.inner_text(".znode-look")
+    assert controller == seen.value("lab.app.state.cluster.controller")
+    assert f"broker {controller} 0x" in found and all(f"broker {broker}" in found for broker in (1, 2, 3))
+    below = "document.querySelector('.znode-data').getBoundingClientRect().bottom"
+    seen.wait(f"{below} <= document.getElementById('tab-panel').getBoundingClientRect().bottom")
+    seen.picture("inspector-en-tree")
+    assert violations(seen.page) == []
+    seen.page.keyboard.press("Enter")
+    seen.wait("document.querySelector('.znode-look') === null && document.activeElement.dataset.znode === '/controller'")
+
+
 def test_the_invariants_hold_and_say_what_they_mean(seen: LabPage) -> None:
     seen.page.click('[data-chip="invariants"]')
     assert "✕" not in text(seen, "A leader is in its ISR.")
@@ -220,6 +240,12 @@ def test_the_korean_inspector_leaves_no_english(seen: LabPage, visit: Open) -> N
         tab(page, name)
         page.page.wait_for_timeout(900)
         page.picture(f"inspector-ko-{name}")
+    tab(page, "tree")
+    page.page.click('[data-znode="/controller"]')
+    page.wait("document.querySelector('.znode-data') !== null")
+    page.picture("inspector-ko-tree")
+    words = set(re.findall(r"[A-Za-z]{3,}", page.page.evaluate("[...document.querySelectorAll('.znode-look dl, .znode-look p, .znodes li > span')].map((one) => one.innerText).join(' ')")))
+    assert words - known <= {"czxid", "mzxid", *{word for word in words if re.fullmatch("x?[a-f]+", word)}}
     tab(page, "replicas")
     page.wait("document.getElementById('tab-panel').innerText.includes('누가 무엇을')")
     words = set(re.findall(r"[A-Za-z]{3,}", page.page.inner_text("#tab-panel") + page.page.inner_text("#more-levers")))

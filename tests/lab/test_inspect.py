@@ -149,6 +149,28 @@ def test_a_new_member_that_waits_in_a_join_is_shown_with_the_time_that_it_has(wo
     assert [one["session_timeout_ms"] for one in waiting if one["session_left_ms"] > 60_000] == [300_000]
 
 
+def test_a_znode_shows_its_data_its_owner_and_who_watches_it(world: World) -> None:
+    seen = found(world, "znode", "/controller")
+    owner = f"broker-{seen['data']['brokerid']}"
+    assert seen["there"] and seen["format"] == "json" and seen["owner"]["client"] == owner and seen["version"] == 0
+    assert sorted(seen["watches"]["data"]) == ["broker-1", "broker-2", "broker-3"] and seen["watches"]["children"] == []
+    ids = found(world, "znode", "/brokers/ids")
+    assert (ids["children"], ids["format"], ids["owner"], ids["size"]) == (3, "none", None, 0)
+    assert ids["watches"]["children"] == [owner]
+    state = found(world, "znode", "/brokers/topics/orders/partitions/0/state")
+    assert state["data"]["leader"] == found(world, "partition", "orders-0")["truth"]["leader"] and state["size"] > 50
+    # Exists leaves a watch where nothing is: the controller waits for an election.
+    waits = found(world, "znode", "/admin/preferred_replica_election")
+    assert not waits["there"] and waits["watches"]["data"] == [owner] and "data" not in waits
+
+
+def test_a_watch_is_gone_with_the_connection_of_its_watcher(world: World) -> None:
+    controller = found(world, "znode", "/controller")["data"]["brokerid"]
+    do(world, do="kill", broker=controller % 3 + 1)
+    run(world, 1)
+    assert f"broker-{controller % 3 + 1}" not in found(world, "znode", "/controller")["watches"]["data"]
+
+
 def test_metrics_and_lights_come_with_their_meaning_in_both_languages(world: World) -> None:
     assert found(world, "metrics")["meaning"] is None
     meaning = found(world, "metrics", "meaning")["meaning"]
@@ -163,7 +185,7 @@ def test_the_bytes_of_a_batch_come_with_its_fields(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("what", "name"),
-    [("partition", "orders-9"), ("partition", "x"), ("broker", "7"), ("group", "none"), ("files", "orders-0@9"),
+    [("partition", "orders-9"), ("partition", "x"), ("broker", "7"), ("group", "none"), ("znode", "/nowhere"), ("znode", ""), ("files", "orders-0@9"),
      ("config", "topic:none"), ("config", "broker:9"), ("config", "client:nobody"), ("config", "x"), ("soup", ""),
      ("trial", "{"), ("trial", '{"do": "kill", "broker": 1}'), ("trial", '{"do": "soup"}'),
      ("bytes", "orders-0@1:99999"), ("bytes", "orders-0@1")],

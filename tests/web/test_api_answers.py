@@ -18,6 +18,7 @@ __all__ = ["rest"]
 TRIAL = quote(json.dumps({"do": "set_client", "name": "producer-shown", "set": {"linger.ms": "5"}}))
 INSPECTED = {
     "PartitionView": "of=partition&name=orders-0", "BrokerView": "of=broker&name=2", "GroupView": "of=group&name=shown",
+    "ZnodeView": "of=znode&name=/controller",
     "FilesView": "of=files&name=orders-0@2", "BytesView": "of=bytes&name=orders-0@2:0", "ConfigView": "of=config&name=topic:orders",
     "TrialView": f"of=trial&name={TRIAL}", "MetricsView": "of=metrics&name=meaning", "FlightsView": "of=flights", "": "of=lights",
 }  # fmt: skip

@@ -12,6 +12,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from web.api.answers_bytes import BytesView, Closed, FilesView
+from web.api.answers_znode import ZnodeView
 
 Row = list[Any]
 
@@ -261,8 +262,8 @@ class Light(Closed):
 
 
 Found = (
-    PartitionView | BrokerView | GroupView | FilesView | BytesView | ConfigView | TrialView | MetricsView
-    | FlightsView | dict[str, Light]
+    PartitionView | BrokerView | GroupView | ZnodeView | FilesView | BytesView | ConfigView | TrialView
+    | MetricsView | FlightsView | dict[str, Light]
 )  # fmt: skip
 
 
