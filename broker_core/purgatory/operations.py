@@ -157,10 +157,6 @@ class DelayedOperationPurgatory:
         for key in due:
             self.check_and_complete(key)
 
-    def is_watched(self, key: Hashable) -> bool:
-        """Whether anything waits for `key`."""
-        return key in self.watchers
-
     def leave(self, operation: DelayedOperation) -> None:
         """A completed operation leaves the timer and every watcher list."""
         if operation.bucket is not None:

@@ -20,7 +20,7 @@ from crc32c import crc32c
 from broker_core.kernel.storage import Buffer
 from broker_core.records import header as h
 from broker_core.records.compression import DEFAULT_BOUND, compress, decompress
-from broker_core.records.errors import CorruptRecordError, InvalidRecordError
+from broker_core.records.errors import InvalidRecordError
 from broker_core.records.header import HEADER_SIZE, LEADER_EPOCH_AT, Batch, BatchHeader, read_header
 from broker_core.records.record import NewRecord, Record, decode_body, encode_records, walk
 from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint
@@ -164,9 +164,3 @@ def assign_append_time(batch: bytearray | memoryview, now_ms: int) -> int:
     crc: int = crc32c(memoryview(batch)[h.ATTRIBUTES_AT :])
     _CRC.pack_into(batch, h.CRC_AT, crc)
     return crc
-
-
-def ensure_whole(batch: Batch) -> None:
-    """Raise CorruptRecordError when a v2 batch is shorter than its header."""
-    if len(batch.data) < HEADER_SIZE:
-        raise CorruptRecordError(f"{len(batch.data)} bytes are less than a header", f"batch at byte {batch.position}")

@@ -57,11 +57,6 @@ def end_transaction_marker(record: Record) -> EndTransactionMarker:
     return EndTransactionMarker(kind, epoch)
 
 
-def control_batch(kind: int, value: bytes, timestamp: int, leader_epoch: int = -1) -> bytearray:
-    """A control batch of any type outside a transaction (KRaft's own)."""
-    return encode_batch([(timestamp, _KEY.pack(0, kind), value, ())], leader_epoch=leader_epoch, control=True)
-
-
 def transaction_marker_batch(
     commit: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int
 ) -> bytearray:

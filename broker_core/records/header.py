@@ -111,10 +111,6 @@ class BatchHeader(NamedTuple):
         return self.attributes & CONTROL != 0
 
     @property
-    def has_producer_id(self) -> bool:
-        return self.producer_id >= 0
-
-    @property
     def last_sequence(self) -> int:
         """Sequence number of the last record; wraps from 2^31-1 to 0. -1 without sequences."""
         if self.base_sequence < 0:

@@ -213,10 +213,6 @@ class Partition:
         """Whether so many are fewer than `min_isr`."""
         return in_sync < self.log.min_insync_replicas and in_sync <= len(self.remote)
 
-    @property
-    def under_min_isr(self) -> bool:
-        return self.role == LEADER and self.lacks_replicas(len(self.isr.committed))
-
     # -- appends ----------------------------------------------------------------------------
     def append_as_leader(self, records: Buffer, acks: int, origin: str) -> AppendInfo:
         """Append a client's batches. Raises ReplicaError, and what the log raises."""

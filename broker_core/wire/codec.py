@@ -17,7 +17,6 @@ still have a schema: ask `apis.is_supported` first.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from broker_core.wire import messages
@@ -159,16 +158,6 @@ def _class_of(api_key: int, direction: str) -> Any:
             raise WireError(api_name(api_key), "unknown api key")
         found = _CLASSES[api_key, direction] = getattr(messages, api_name(api_key) + direction)
     return found
-
-
-def warm_up(keys: Iterable[int]) -> None:
-    """Makes the message classes of these APIs now; otherwise the first request of each waits for it.
-
-    About 10 ms an API and a second for all: for a broker that serves clients, to be called before it listens.
-    """
-    for key in keys:
-        _class_of(key, "Request")
-        _class_of(key, "Response")
 
 
 def decode_data(message_class: Any, version: int, body: Buffer) -> Any:
