@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from lab.analytics import decode
+from lab.analytics.pieces import Ending, pieces
 from lab.analytics.places import SegmentPlace
 
 MARKS = 8
@@ -63,14 +63,20 @@ def _thinned(marks: list[list[int]]) -> list[list[int]]:
 
 
 def _ends(path: str, begin: int, size: int, most: int | None) -> list[int]:
-    """Where what can be read now ends, with the beginning of the last batch before it; [] when there is nothing new."""
+    """Where what can be read now ends, with the beginning of the last batch before it; [] when there is nothing new.
+    Piece by piece: what nobody has read yet may be a whole disk. A first batch is taken be it larger than `most`."""
     if size <= begin:
         return []
-    count = size - begin if most is None else min(most, size - begin)
-    data = np.fromfile(path, np.uint8, count, offset=begin)
-    positions, _, stopped, how = decode.find_batches(data, 0, len(data))
-    if how == decode.CUT and not stopped and count < size - begin:
-        return _ends(path, begin, size, None)
-    if how not in (decode.WHOLE, decode.CUT) and data[stopped:].any():
-        return [begin + len(data)]  # damage: it is told once
-    return [begin + int(positions[-1]), begin + stopped] if stopped else []
+    found: list[int] = []
+    ending = Ending(begin)
+    with open(path, "rb", buffering=0) as file:
+        for piece in pieces(file, begin, size, ending):
+            starts = piece.positions + piece.at
+            ends = starts + piece.sizes
+            fit = len(ends) if most is None else int(np.searchsorted(ends, begin + most, "right"))
+            if fit or not found:
+                last = max(fit, 1) - 1
+                found = [int(starts[last]), int(ends[last])]
+            if fit < len(ends):
+                return found
+    return found if ending.may_go_on else [size]  # damage: it is told once

@@ -51,10 +51,12 @@ class Piece:
 
 @dataclass(slots=True)
 class Ending:
-    """Where whole batches ended, and why; no reason when it was at the end."""
+    """Where whole batches ended, and why; no reason when it was at the end. `may_go_on`: half a batch stands there, or
+    room that was allocated ahead."""
 
     at: int
     reason: str | None = None
+    may_go_on: bool = True
 
 
 def pieces(file: io.FileIO, start: int, end: int, ending: Ending) -> Iterator[Piece]:
@@ -78,8 +80,9 @@ def pieces(file: io.FileIO, start: int, end: int, ending: Ending) -> Iterator[Pi
     ending.at = at
     if there:
         ending.reason = _ENDINGS.get(how, "no batch begins here: impossible length")
+        ending.may_go_on = how in (WHOLE, CUT)
         if not data[:there].any() and _is_zeros(file, at + there, end):
-            ending.reason = "zeros up to the end of the file"
+            ending.reason, ending.may_go_on = "zeros up to the end of the file", True
 
 
 def _is_zeros(file: io.FileIO, start: int, end: int) -> bool:

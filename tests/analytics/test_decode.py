@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -308,3 +309,42 @@ def test_a_directory_that_may_not_be_read_is_no_empty_one(tmp_path, monkeypatch)
     monkeypatch.setattr("os.walk", refused)
     with pytest.raises(AnalyticsError, match="/var/kafka: Permission denied"):
         find_runs([tmp_path])
+
+
+def test_a_look_at_much_that_nobody_has_read_takes_a_piece_of_it_into_memory(tmp_path, monkeypatch):
+    one = bytes(encode_batch([(1000, b"k", b"v" * 1000, ())], 0))
+    place = place_of(tmp_path, one * 20_000 + one[:-1])
+    monkeypatch.setattr(pieces, "PIECE", 64 * 1024)
+    look(place, None, 3 * len(one))
+    tracemalloc.start()
+    try:
+        step = look(place, None, place.size)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert step["bytes"] == 20_000 * len(one) and step["marks"][-1][:2] == [19_999 * len(one), 20_000 * len(one)]
+    assert peak < 1024 * 1024 < place.size // 10
+
+
+@pytest.mark.parametrize("most", [1, 2500, 5000, 100_000])
+def test_steps_with_a_limit_take_whole_batches_one_at_least_and_all_in_the_end(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(pieces, "PIECE", 4096)
+    random_ = random.Random(most)
+    batches = [bytes(encode_batch([(1000, b"k", b"v" * random_.randint(1, 6000), ())], first)) for first in range(60)]
+    place = place_of(tmp_path, b"".join(batches) + batches[0][:-1])
+    ends = np.cumsum([len(one) for one in batches]).tolist()
+    step, at = None, 0
+    while (new := look(place, step, place.size, most)) is not step:
+        first = next(end for end in ends if end > at)
+        assert (new["from"], new["bytes"]) == (at, max([first, *(end for end in ends if end <= at + most)]))
+        step, at = new, new["bytes"]
+    assert at == ends[-1]
+
+
+def test_damage_behind_a_limit_is_taken_in_when_a_look_gets_there(tmp_path):
+    one = bytes(encode_batch([(1000, b"k", b"v", ())], 0))
+    place = place_of(tmp_path, one + one + b"\xff" * 300)
+    first = look(place, None, place.size, len(one))
+    second = look(place, first, place.size, len(one))
+    assert (first["bytes"], second["from"], second["bytes"]) == (len(one), len(one), place.size)
+    assert look(place, second, place.size, len(one)) is second
