@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 
 import orjson
 import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import StructType
 
 from broker_core.records import encode_batch
 from lab.analytics import rolling
 from lab.analytics.history import History
 from lab.analytics.rolling_state import State, Stretches
+from lab.analytics.segments import Choice, SegmentStreamReader
 from lab.analytics.tables import Tables
 
 pytestmark = pytest.mark.timeout(240)
@@ -302,3 +306,60 @@ def test_a_directory_that_is_still_empty_keeps_no_other_from_being_read(taken, t
     (now / "journal.jsonl").write_text('[1,5,"broker-1","noted",0,{"a":1}]\r\n[2,5,"broker-1","noted",0,{}]\n')
     stream = taken("brokerlab.journal", f"{later},{now}")
     assert [(row.run, row.seq, row.params) for row in stream.all()] == [("now", 1, '{"a":1}'), ("now", 2, "{}")]
+
+
+def test_labs_whose_runs_have_one_name_are_told_apart_in_a_stream_over_their_disks(taken, tmp_path):
+    homes = [tmp_path / one / "lab" for one in "ab"]
+    segment(homes[0], 0, batch(0))
+    segment(homes[1], 0, batch(3))
+    stream = taken("brokerlab.segments", f"{homes[0]},{homes[1]}")
+    stream.all()
+    segment(homes[1], 0, batch(6), "ab")
+    names = ["~".join(home.parts[1:]) for home in homes]
+    assert {(row["run"], row["offset"]) for row in stream.all()} == {(names[n > 2], n) for n in range(9)}
+
+
+def follower(home, level="records"):
+    """The reader of a stream, to do something between its steps."""
+    choice = Choice.of({"path": str(home), "level": level})
+    wanted = StructType().add("offset", "long").add("position", "long").add("error", "string")
+    return SegmentStreamReader(wanted, choice)
+
+
+def rows_of(reader, start, end):
+    return [row for part in reader.partitions(start, end) for rows in reader.read(part) for row in rows.to_pylist()]
+
+
+def test_a_file_that_is_cut_after_it_was_looked_at_is_read_as_far_as_it_goes_and_the_rest_told(tmp_path):
+    path, reader = segment(tmp_path, 0, batch(0)), follower(tmp_path)
+    first = reader.latestOffset({}, ReadAllAvailable())
+    segment(tmp_path, 0, batch(3) + batch(6), "ab")
+    step = reader.latestOffset(first, ReadAllAvailable())
+    size, stays = path.stat().st_size, len(batch(0) + batch(3))
+    os.truncate(path, stays + 20)
+    rows = rows_of(reader, first, step)
+    assert (offsets(rows), told(rows)) == ([3, 4, 5], [(stays, "the file ends inside a batch, 20 bytes are left")])
+    rows = rows_of(reader, step, reader.latestOffset(step, ReadAllAvailable()))
+    begin = len(batch(0))
+    assert told(rows) == [(begin, f"the file was cut: bytes {begin} to {size} had been read, what stands there now follows")]
+    assert offsets(rows) == [3, 4, 5]
+
+
+def test_a_file_that_is_deleted_after_it_was_looked_at_is_told_and_the_others_are_read(tmp_path):
+    gone, stays = segment(tmp_path, 0, batch(0)), segment(tmp_path, 3, batch(3))
+    reader = follower(tmp_path)
+    step = reader.latestOffset({}, ReadAllAvailable())
+    gone.unlink()
+    rows = rows_of(reader, {}, step)
+    assert offsets(rows) == [3, 4, 5]
+    assert told(rows) == [(0, f"the file is gone, {len(batch(0))} bytes of it were not read")]
+    assert list(reader.latestOffset(step, ReadAllAvailable())) == [str(stays)]
+
+
+def test_a_file_that_is_deleted_between_its_listing_and_the_look_is_left_out(tmp_path, monkeypatch):
+    gone, stays = segment(tmp_path, 0, batch(0)), segment(tmp_path, 3, batch(3))
+    reader = follower(tmp_path)
+    listed = reader.choice.growing()
+    gone.unlink()
+    monkeypatch.setattr(Choice, "growing", lambda _: listed)
+    assert list(reader.latestOffset({}, ReadAllAvailable())) == [str(stays)]
