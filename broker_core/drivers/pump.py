@@ -209,13 +209,14 @@ class LivePump:
             self._inject(item)
 
     def _step(self, to_transition: bool) -> None:
+        """On until the journal tells of something: what leaves no row is no step to somebody who looks on."""
         world = self.world
         limit = world.now_us + LOOK_AHEAD_US
         for _ in range(STEP_LIMIT):
             before = world.journal.count
             if not world.step(limit):
                 return
-            if not to_transition or self._transition_since(before):
+            if self._transition_since(before) if to_transition else world.journal.count > before:
                 return
 
     def _transition_since(self, count: int) -> bool:

@@ -57,8 +57,11 @@ def test_a_fork_whose_command_is_refused_leaves_no_branch_open(rest: Rest) -> No
 
 def test_time_is_a_command_like_any_other_also_in_a_branch(rest: Rest) -> None:
     fork = rest.post("labs/lab/forks", {}).json["run"]
-    at = rest.get(f"labs/lab/snapshot?run={fork}").json["t"]
-    stepped = rest.post(f"labs/lab/commands?run={fork}", {"do": "time", "speed": "step_event"}).json
-    assert stepped["ok"] and rest.get(f"labs/lab/snapshot?run={fork}").json["t"] >= at
+    before = rest.get(f"labs/lab/snapshot?run={fork}").json
+    for _ in range(5):
+        assert rest.post(f"labs/lab/commands?run={fork}", {"do": "time", "speed": "step_event"}).json["ok"]
+        now = rest.get(f"labs/lab/snapshot?run={fork}").json
+        assert now["t"] >= before["t"] and now["seq"] > before["seq"], "a step is seen"
+        before = now
     assert rest.post(f"labs/lab/commands?run={fork}", {"do": "time", "speed": 0.1}).json["speed"] == 0.1
     rest.delete(f"labs/lab/runs/{fork}")
