@@ -4,7 +4,7 @@
 |---|---|---|
 | partition | orders-0 | replicas with marks, epochs, hashes, time since each caught up; who believes what |
 | broker | 2 | settings that differ, partitions, disks, connections, the request pipeline |
-| group | billing | members with assignment and lag |
+| group | billing | members with assignment; committed offsets, and the positions of built-in consumers |
 | znode | /controller | data, version, owner and who watches its path |
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
@@ -235,8 +235,25 @@ def group(world: World, name: str) -> dict[str, Any]:
         machine: Any = node.machine
         found = None if machine is None else machine.groups.registry.groups.get(name)
         if found is not None:
-            return inspect_node.group(machine, broker, found)
+            return {**inspect_node.group(machine, broker, found), "positions": _positions(world, name)}
     raise CommandError(f"there is no group {name}", "name")
+
+
+def _positions(world: World, name: str) -> list[dict[str, Any]]:
+    """Where the group's built-in consumers stand: the offset behind the last record that each application was given.
+
+    It is not the committed offset: that one follows with the next commit, and a consumer that takes over begins there.
+    A consumer that the group has expelled still has its positions until it hears of it, so a partition may come twice.
+    """
+    found = []
+    for client in getattr(world.operator, "clients", {}):
+        machine: Any = world.nodes[client].machine if client in world.nodes else None
+        if machine is None or machine.kind != "consumer" or machine.settings.group_id != name:
+            continue
+        client_id = machine.settings.client_id or client
+        for (topic, number), offset in machine.positions.offsets().items():
+            found.append({"client_id": client_id, "topic": topic, "partition": number, "offset": offset})
+    return found
 
 
 def broker(world: World, name: str) -> dict[str, Any]:

@@ -63,6 +63,11 @@ def test_files_and_groups_are_looked_at_closely(seen: LabPage) -> None:
     assert "00000000000000000000" in text(seen, ".timeindex")
     tab(seen, "groups")
     assert "readers" in text(seen, "session")
+    seen.wait("[...document.querySelectorAll('.tab-groups tbody tr')].some((row) => Number(row.cells[2].innerText) > 0 && Number(row.cells[3].innerText) > 0)")
+    row = seen.value("[...[...document.querySelectorAll('.tab-groups tbody tr')].find((row) => Number(row.cells[2].innerText) > 0).cells].map((one) => one.innerText)")
+    assert int(row[2]) >= int(row[3])
+    assert seen.value("document.querySelector('.tab-groups table').getBoundingClientRect().right <= document.querySelector('.tab-groups .fact-card').getBoundingClientRect().right")
+    seen.picture("inspector-en-groups")
 
 
 def test_a_setting_is_found_and_changed(seen: LabPage) -> None:
@@ -240,6 +245,9 @@ def test_the_korean_inspector_leaves_no_english(seen: LabPage, visit: Open) -> N
         tab(page, name)
         page.page.wait_for_timeout(900)
         page.picture(f"inspector-ko-{name}")
+    tab(page, "groups")
+    page.wait("document.getElementById('tab-panel').innerText.includes('읽는 위치')")
+    page.picture("inspector-ko-groups")
     tab(page, "tree")
     page.page.click('[data-znode="/controller"]')
     page.wait("document.querySelector('.znode-data') !== null")

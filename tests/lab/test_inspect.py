@@ -171,6 +171,17 @@ def test_a_watch_is_gone_with_the_connection_of_its_watcher(world: World) -> Non
     assert f"broker-{controller % 3 + 1}" not in found(world, "znode", "/controller")["watches"]["data"]
 
 
+def test_a_group_shows_positions_beside_what_is_committed(world: World) -> None:
+    run(world, 4)  # between two automatic commits, 5 s apart
+    seen = found(world, "group", "g")
+    assert [(one["client_id"], one["topic"], one["partition"]) for one in seen["positions"]] == [("reader", "orders", 0), ("reader", "orders", 1)]
+    ahead = [one["offset"] - seen["offsets"]["orders"][str(one["partition"])] for one in seen["positions"]]
+    assert min(ahead) >= 0 and sum(ahead) > 50, seen
+    assert sum(one["offset"] for one in seen["positions"]) > 100
+    do(world, do="kill", node="reader")
+    assert found(world, "group", "g")["positions"] == []
+
+
 def test_metrics_and_lights_come_with_their_meaning_in_both_languages(world: World) -> None:
     assert found(world, "metrics")["meaning"] is None
     meaning = found(world, "metrics", "meaning")["meaning"]

@@ -195,8 +195,17 @@ class MemberView(Closed):
     waits: Literal["join", "sync"] | None
 
 
+class ConsumerPosition(Closed):
+    """Where a built-in consumer stands: `offset` is the next record that it reads, committed or not."""
+
+    client_id: str
+    topic: str
+    partition: int
+    offset: int
+
+
 class GroupView(Closed):
-    """of=group; `offsets`: topic -> partition -> committed offset."""
+    """of=group; `offsets`: topic -> partition -> committed offset; `positions` of the built-in consumers beside it."""
 
     name: str
     state: str
@@ -208,6 +217,7 @@ class GroupView(Closed):
     leader: str | None
     members: list[MemberView]
     offsets: dict[str, dict[str, int]]
+    positions: list[ConsumerPosition]
 
 
 # -- inspect: the rest ----------------------------------------------------------------------

@@ -6,20 +6,33 @@ import { h } from "../patch.js";
 
 const owned = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => `${topic}-${number}`));
 
-function positions(view, group) {
+/**
+ * Committed offsets by topic and partition, null where nothing is committed yet but a consumer has a position. Live
+ * they are of the same moment as the positions, so that a position never seems to stand behind what it has committed.
+ */
+function committed(group, found) {
+  const all = {};
+  for (const { topic, partition } of found?.positions ?? []) (all[topic] ??= {})[partition] = null;
+  for (const [topic, offsets] of Object.entries(found?.offsets ?? group.offsets)) all[topic] = { ...all[topic], ...offsets };
+  return all;
+}
+
+/** The position is the next record that the member reads, the committed offset where its successor would begin. */
+function positions(view, group, found) {
   const { state, words } = view;
   const lines = [];
-  for (const [topic, offsets] of Object.entries(group.offsets)) {
+  for (const [topic, offsets] of Object.entries(committed(group, found))) {
     for (const [name, offset] of Object.entries(offsets).sort(([a], [b]) => a - b)) {
       const partition = state.topics[topic]?.partitions[name];
       const log = partition && leaderLog(partition);
       const owner = group.members.find((member) => (member.assignment?.[topic] ?? []).includes(Number(name)));
       const replica = state.clients[owner?.client_id]?.reads_from?.[topic]?.[name];
       const reads = replica !== undefined && h("small", { "data-replica": replica }, ` ${words.t("groups.reads_from", { broker: replica })}`);
-      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", {}, owner?.client_id ?? "–", reads), number(offset), number(log ? Math.max(0, log.hw - offset) : null)));
+      const position = found?.positions.find((one) => one.topic === topic && one.partition === Number(name) && one.client_id === owner?.client_id)?.offset ?? null;
+      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", { class: "wraps" }, owner?.client_id ?? "–", reads), number(position), number(offset), number(log && offset !== null ? Math.max(0, log.hw - offset) : null)));
     }
   }
-  return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
+  return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.position"), "number"], [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
 }
 
 function member(one, limit, words) {
@@ -41,7 +54,7 @@ function card(view, name, group) {
       [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(lag(state, group))],
       found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
     ]),
-    positions(view, group),
+    positions(view, group, view.clock.live ? found : null),
     (found?.members.length ?? 0) > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, found.members.map((one) => member(one, found, words)))]);
 }
 
