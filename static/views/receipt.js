@@ -62,11 +62,16 @@ export function further(found, words, placed = null) {
     }));
 }
 
-/** {tone, sign, key, n} of the verdict, over the lab's own clients and those from outside. Pure. */
+/**
+ * {tone, sign, key, n} of the verdict, over the lab's own clients and those from outside. Pure.
+ *
+ * A record that was read before its log was cut counts as read, not as lost; two values at one offset show that it is gone.
+ */
 export function judgement(found) {
   const outside = outsideOf(found);
   const lost = Object.fromEntries(figures(found)).lost + outside.lost_records;
   if (lost > 0) return { tone: "bad", sign: "✕", key: "lost", n: lost };
+  if (found.inconsistent > 0) return { tone: "warn", sign: "▲", key: "replaced", n: found.inconsistent };
   if (found.duplicated > 0) return { tone: "warn", sign: "▲", key: "duplicated", n: found.duplicated };
   if (!found.acked && !outside.acked_records) return { tone: "", sign: "", key: "nothing", n: 0 };
   return { tone: "good", sign: "✓", key: found.finished || !found.unseen ? "good" : "so_far", n: found.unseen };

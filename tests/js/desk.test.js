@@ -193,6 +193,13 @@ test("what outside clients wrote counts in the verdict", () => {
   assert.equal(judgement({ ...nothing, outside: kcat }).key, "good");
   const gone = { ...nothing, outside: { ...kcat, lost: 1, lost_records: 300, places: [{ topic: "t", partition: 0, offset: 7, last: 306 }] } };
   assert.deepEqual(judgement({ ...gone, lost: 2, lost_writes: 2 }), { tone: "bad", sign: "✕", key: "lost", n: 302 });
+
+test("a record that was read before its log was cut is not called safe: another one stands at its offset", () => {
+  const cut = { finished: false, acked: 200, read: 200, lost: 0, unseen: 0, duplicated: 3, reordered: 0, inconsistent: 37 };
+  assert.deepEqual(judgement(cut), { tone: "warn", sign: "▲", key: "replaced", n: 37 });
+  assert.equal(judgement({ ...cut, inconsistent: 0 }).key, "duplicated");
+  assert.equal(judgement({ ...cut, lost: 37 }).key, "lost");
+});
   assert.deepEqual(placesOf(gone).map(({ kind, outside, offset }) => [kind, outside, offset]), [["lost", true, 7]]);
   assert.equal(firstLost(gone).offset, 7);
 });
