@@ -58,7 +58,7 @@ test("every filter that a sentence uses exists", () => {
 });
 
 test("Korean texts leave no English words but names of settings, tools and protocol terms", () => {
-  const allowed = /^(acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|orders|fsync|YAML|TCP|python|num|network|threads|queued|requests|io|JoinGroup|SyncGroup|aiokafka|B|Spark|Parquet|brokerlab|replay|MB|ZooKeeper|Java|JavaScript|Apache|ID)$/i;
+  const allowed = /^(up|record|level|details|acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|orders|fsync|YAML|TCP|python|num|network|threads|queued|requests|io|JoinGroup|SyncGroup|aiokafka|B|Spark|Parquet|brokerlab|replay|MB|ZooKeeper|Java|JavaScript|Apache|ID)$/i;
   const all = [...Object.entries(ko.words), ...Object.entries(ko.story).flatMap(([code, { say, why, many }]) => [[code, say], [code, why ?? ""], [code, many ?? ""]])];
   for (const [key, text] of all) {
     for (const [word] of text.replaceAll(HOLE, " ").matchAll(/[A-Za-z]+/g)) assert.match(word, allowed, `${key}: ${text}`);
