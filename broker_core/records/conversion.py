@@ -1,7 +1,7 @@
 """Between message formats: up for old producers, down for old consumers (KIP-31, KIP-32, KIP-98).
 
 A log of today holds magic 2. Converting costs decompression, decoding, encoding and a copy, and it
-ends zero copy; that is why a broker counts it (`ProduceMessageConversionsPerSec`).
+ends zero copy; that is why Kafka counts it (`ProduceMessageConversionsPerSec`).
 
 | from, to | what is lost or made up |
 |---|---|
