@@ -41,6 +41,7 @@ from lab.experiments.directory import JOURNAL, RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
 from lab.figures import Figures
 from lab.outcomes import Outcomes
+from lab.stops import Stops
 
 FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
 KEYFRAME_US = 5_000_000
@@ -93,7 +94,8 @@ class Branch:
         self.outcomes = Outcomes(world, loop)
         self.monitor = InvariantMonitor(world)
         self.figures = Figures(world)
-        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now)
+        self.stops = Stops(world, spec)
+        self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now, self.stops.among)
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self._first_after_pass = after_pass
         self._flush_armed = False
@@ -105,7 +107,13 @@ class Branch:
     def _marks(self) -> dict[str, Any]:
         return observe_marks(self.world)
 
+    def look(self) -> None:
+        """Note what no event of the journal carries."""
+        self.stops.look()
+        self.figures.look()
+
     def _after_pass(self) -> None:
+        self.stops.look()
         if self.outcomes.waiting:
             self.outcomes.look(self.pump.paused)
         if self._first_after_pass is not None:
@@ -118,7 +126,7 @@ class Branch:
         self._flush_armed = False
         if not self.ended:
             self.keep_keyframe()
-            self.figures.look()
+            self.look()
             self.feed.flush(self.world.seq, self.world.now_us)
 
     def keep_keyframe(self) -> None:
@@ -166,6 +174,7 @@ class Branch:
             self.ended = True
             self.pump.stop()
             self.outcomes.look(stands=True)
+            self.stops.look()
             self.feed.flush(self.world.seq, self.world.now_us)
             self.files.describe(invariants=self.monitor.to_dict())
             self.files.close(self.world)
@@ -215,6 +224,7 @@ class Branch:
         return self.ask(self._snapshot)
 
     def _snapshot(self) -> tuple[int, str]:
+        self.stops.look()
         self.feed.flush(self.world.seq, self.world.now_us)
         return self.world.seq, self.snapshot_text()
 
@@ -271,7 +281,8 @@ class Branch:
         self.files.flush(self.world)
         rows, whole = read_rows(self.files, frame.offset, following.offset if following else None, after)
         last = rows[-1][0] if rows else max(frame.seq, after)
-        rows = self.figures.among(rows, max(frame.seq, after), following.seq if whole and following else last)
+        upto = following.seq if whole and following else last
+        rows = self.figures.among(self.stops.among(rows), max(frame.seq, after), upto)
         snap = frame.text if after <= frame.seq else "null"
         return {"seq": frame.seq, "t": frame.t_us, "snap": snap, "ev": rows_text(rows, 0), "last": last, "whole": whole}
 

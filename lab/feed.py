@@ -4,7 +4,8 @@ A batch's text is a JSON array of rows `[seq, dt, code, node, cause, {params}]`,
 behind `t0`. While the journal sums events up, a `marks` row (not part of the journal) carries the
 end offset and the high watermark of every replica that moved, so that no viewer falls behind. A few times a
 second a `progress` row (not part of the journal) carries what clients have done and what pipelines hold. When an
-invariant's light turns red, a `lights` row (not part of the journal, either) carries the lights that turned.
+invariant's light turns red, a `lights` row (not part of the journal, either) carries the lights that turned. `among`
+puts further rows between those of the journal (`stops`).
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ class JournalFeed:
 
     def __init__(
         self, journal: Journal, marks: Callable[[], dict[str, Any]], lights: Callable[[], dict[str, Any]] | None = None,
-        progress: Callable[[], dict[str, Any]] | None = None,
-    ) -> None:
+        progress: Callable[[], dict[str, Any]] | None = None, among: Callable[[list[Row]], list[Row]] = list,
+    ) -> None:  # fmt: skip
         self.journal = journal
         self.marks = marks
         self.lights = lights
         self.progress = progress
+        self.among = among
         self._flushes = 0
         self._told: dict[str, Any] = {}
         self._rows: list[Row] = []
@@ -89,6 +91,7 @@ class JournalFeed:
         rows, self._rows = self._rows, []
         if not self._subscribers:
             return
+        rows = self.among(rows)
         if self.journal.summing:
             rows.append((seq, now_us, "world", "marks", 0, self.marks()))
         moved = self._moved()
@@ -122,4 +125,4 @@ class JournalFeed:
         index = len(tail)
         while index > 0 and tail[index - 1][0] > seq:
             index -= 1
-        return rows_text(list(islice(tail, index, None)), 0)
+        return rows_text(self.among(list(islice(tail, index, None))), 0)

@@ -36,11 +36,13 @@ from lab import heap
 from lab.branch import Branch, BranchError, settle
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
+from lab.clusters.joining import read_joined
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.experiments.directory import (
-    FILE_LIMIT, INPUTS, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage,
+    FILE_LIMIT, INPUTS, START, DirectoryError, RunDirectory, next_run, read_facts, shed, start_storage,
 )  # fmt: skip
 from lab.front import LiveFront
+from lab.newcomers import Newcomers, disks_of
 from lab.reexecution import Reexecution
 
 SLICE_S = 0.02
@@ -130,6 +132,11 @@ class LiveLab(LiveFront):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise LabError(f"a lab is running in {self.data} already") from None
+        try:
+            read_joined(self.data, self.spec.cluster)
+        except (SpecError, OSError) as error:
+            self._release()
+            raise LabError(f"{self.data}: {error}") from None
         self.server = TcpServer(self.host, self.spec.ports(), self.spec.max_frame())
         try:
             self.server.bind()
@@ -174,15 +181,13 @@ class LiveLab(LiveFront):
         self._shut_down()
 
     def _build(self) -> None:
-        caches = DiskCaches()
+        self._caches = DiskCaches()
         self._storages: dict[str, DiskStorage] = {}
         runs = self.data / "runs"
         for path in shed(runs):
             _log.warning("%s can be looked at, but not be executed again: made room for new runs", path)
         files = RunDirectory(next_run(runs), FILE_LIMIT)
-        start = files.keep_start([self.data / name for name in self.spec.node_names()])
-        for name in self.spec.node_names():
-            self._storages[name] = DiskStorage(self.data / name, caches)
+        start = files.keep_start(disks_of(self.data, self.spec))
         self.spec.life = int(files.path.name)
         world = build_world(self.spec, self._storage)
         files.attach(world)
@@ -192,6 +197,7 @@ class LiveLab(LiveFront):
         assert self._loop is not None
         self.main = Branch(files.path.name, self.spec, world, files, self._loop, self.server.flush)
         self.main.pump.speed = self.speed
+        self.main.pump.admit = Newcomers(self.data, self.spec, self.server).admit
         self.branches[self.main.run_id] = self.main
         self.server.attach(self.main.pump, self._loop)
 
@@ -199,7 +205,7 @@ class LiveLab(LiveFront):
         """A node's disks; nodes that are added later get theirs, too."""
         found = self._storages.get(name)
         if found is None:
-            found = self._storages[name] = DiskStorage(self.data / name)
+            found = self._storages[name] = DiskStorage(self.data / name, self._caches)
         return found
 
     async def _until_listening(self) -> None:
@@ -332,14 +338,14 @@ class LiveLab(LiveFront):
         spec = run_from_dict(facts["spec"])
         world = build_world(spec, partial(start_storage, source))
         files = RunDirectory(self.data / "runs" / run_id, FILE_LIMIT)
-        files.keep_start([source / "start" / name for name in spec.node_names()])
+        files.keep_start(disks_of(source / START, spec))
         files.attach(world)
         kind = OPENED if seq is t_us is None else FORKED
         files.describe(kind=kind, spec=facts["spec"], seed=spec.seed, start=facts.get("start"), parent=parent)
         assert self._loop is not None
         branch = Branch(run_id, spec, world, files, self._loop, parent=parent)
         branch.keep_keyframe()  # viewers can go back to the very beginning
-        work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us, branch.figures.look)
+        work = Reexecution(world, source / INPUTS, files.recorder, seq, t_us, branch.look)
         self._continue(branch, work, answer, progress)
 
     def _continue(

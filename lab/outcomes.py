@@ -28,6 +28,10 @@ KEYS = {
     "INVALID_PARTITIONS": "partitions", "INVALID_REPLICATION_FACTOR": "replication_factor",
     "INVALID_REPLICA_ASSIGNMENT": "assignment", "MESSAGE_TOO_LARGE": "value", "INVALID_REQUIRED_ACKS": "acks",
 }  # fmt: skip
+OF_A_PARTITION = {
+    "UNKNOWN_TOPIC_OR_PARTITION": "partition", "INVALID_REPLICA_ASSIGNMENT": "replicas", "OFFSET_OUT_OF_RANGE": "before"
+}  # fmt: skip
+"""The same for a command about one partition of a topic, where it has that key."""
 
 
 def place_of(command: dict[str, Any], code: str, message: str) -> str:
@@ -36,7 +40,8 @@ def place_of(command: dict[str, Any], code: str, message: str) -> str:
         for name in command.get(holder) or {}:
             if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", message):
                 return f"{holder}.{name}"
-    return KEYS.get(code, "do")
+    found = OF_A_PARTITION.get(code) if "partition" in command else None
+    return found if found in command else KEYS.get(code, "do")
 
 
 def outcome(world: World, number: int, command: dict[str, Any]) -> dict[str, Any] | None:

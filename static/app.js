@@ -9,12 +9,14 @@ import { Desk } from "./desk/desk.js";
 import { commandText } from "./i18n/format.js";
 import { prepare } from "./inspect/open.js";
 import { running, stopped } from "./model/clients.js";
-import { byTopic, byNumber, isInternal } from "./model/names.js";
+import { byTopic, byNumber, inspectedAs, isInternal } from "./model/names.js";
 import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
 import { Present } from "./time/present.js";
+import { BELOW_TABS, reveal } from "./views/reveal.js";
 
+const FRAMES = 60; // until a tab must have been drawn
 const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal", "stageWords", "lanesWords"];
 
 export class App {
@@ -34,6 +36,8 @@ export class App {
     this.chosenTopic = null;
     this.number = "0";
     this.selected = null; // the event that a click has chosen
+    this.inspected = null; // "kind:name" of the client or group that was chosen on the stage
+    this.folded = null; // the box of the stage whose clients are listed
     this.scene = null;
     this.tabScroll = 0;
     this.tabHeight = 600;
@@ -110,6 +114,26 @@ export class App {
 
   showTab(tab) {
     this.set({ tab, tabScroll: 0 });
+  }
+
+  /** Show a client or a group in the inspector: its card, in sight and with the focus. */
+  inspectClient(kind, name) {
+    this.showTab("groups");
+    this.set({ inspected: inspectedAs(kind, name) });
+    const reach = (frames) => {
+      const card = document.querySelector(`#tab-panel [data-inspected="${CSS.escape(inspectedAs(kind, name))}"]`);
+      if (card) {
+        reveal(card, BELOW_TABS);
+        card.focus({ preventScroll: true });
+      } else if (frames > 0) requestAnimationFrame(() => reach(frames - 1));
+    };
+    requestAnimationFrame(() => reach(FRAMES));
+  }
+
+  /** List the clients behind a box of the stage. */
+  openFolded(folded) {
+    this.set({ folded });
+    this.openDialog("clients-dialog");
   }
 
   /** acks of the next records: what the producer has that runs in the moment looked at, else what was chosen; until
@@ -218,6 +242,7 @@ export class App {
     if (facts.paused === undefined) facts.paused = speed === "play" || typeof speed === "number" ? false : true;
     if (facts.speed === undefined && typeof speed === "number") facts.speed = speed;
     this.clock.heard(facts, performance.now());
+    if (answer.nothing_for_us !== undefined) this.notice(this.words.t(`time.${speed}.nothing`, { s: Math.round(answer.nothing_for_us / 1e6) }), "news");
   }
 
   /** Another language, without losing the moment that is looked at. */

@@ -35,6 +35,19 @@ def have_modules(*names: str) -> bool:
     return all(importlib.util.find_spec(name) is not None for name in names)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_database(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Servers within the tests' process keep their jobs in a database of their own, not in the checkout's. `./brokerlab
+    test` gives each process a data directory."""
+    from django.db import connections
+
+    if "BROKERLAB_DATA" in os.environ:
+        return
+    here = connections.databases["default"]
+    if here["ENGINE"].endswith("sqlite3"):
+        here["NAME"] = tmp_path_factory.mktemp("database") / "lab.sqlite3"
+
+
 @pytest.fixture(scope="session")
 def require_program() -> Callable[[str], str]:
     """`require_program("kcat")`: its path, or the test skips (fails in CI)."""
@@ -135,8 +148,8 @@ class StartedLab:
 
 def start_lab(data: Path, *options: str, web: bool = False, brokers: int = 3) -> StartedLab:
     """`brokerlab up` on free ports; returns once the brokers listen."""
-    first = free_ports(brokers + 1)
-    ports = ["--kafka-port", str(first), "--port", str(first + brokers), "--brokers", str(brokers)]
+    first = free_ports(brokers + 2)  # the page's, the brokers', and one for a broker that joins
+    ports = ["--kafka-port", str(first + 1), "--port", str(first), "--brokers", str(brokers)]
     command = [sys.executable, "-P", "-m", "lab.cli", "up", "--data", str(data), *ports, *options]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     process = subprocess.Popen(command + ([] if web else ["--no-web"]), text=True, env=environment,

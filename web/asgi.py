@@ -31,5 +31,22 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await pages(scope, receive, send)
 
 
+class HeadAsGet:
+    """HEAD is answered as GET is, with the same headers and without the body (RFC 9110, 9.3.2)."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["method"] != "HEAD":
+            await self.application(scope, receive, send)
+            return
+
+        async def without_body(message: dict[str, Any]) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self.application({**scope, "method": "GET"}, receive, without_body)
+
+
 _sockets = URLRouter([path("live/", LabConsumer.as_asgi())])
-application = Guard(ProtocolTypeRouter({"http": _http, "websocket": _sockets}))
+application = Guard(ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": _sockets}))

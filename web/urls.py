@@ -11,6 +11,8 @@ from web.api.errors import nowhere
 from web.pages import views as pages
 from web.pages.limits import not_modelled
 
+handler404 = pages.nowhere
+
 urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),

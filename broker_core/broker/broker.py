@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker_core.broker.cleaner_threads import CleanerThreads
 from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext
 from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
@@ -118,6 +119,7 @@ class Broker:
         self.config_admin = ConfigAdmin(node, self.zk, self.cache, config, self.broker_id)
         self.topic_admin = TopicAdmin(node, self.zk, self.cache, config, self.controller)
         self.stopping = ControlledShutdown(self)
+        self.cleaning = CleanerThreads(self)
         self.idle = IdleConnections(self)
         self.pipeline = RequestPipeline(
             node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec
@@ -147,6 +149,7 @@ class Broker:
         every(config["log.retention.check.interval.ms"] * 1000, self._retention)
         every(config["log.flush.offset.checkpoint.interval.ms"] * 1000, self.log_manager.checkpoint)
         every(DELETE_CHECK_US, self._delete_expired)
+        self.cleaning.start()
         flush_ms = config["log.flush.scheduler.interval.ms"]
         if flush_ms < 1 << 40:
             every(flush_ms * 1000, self._flush)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SLIP_LIFETIME_MS = 15 * 60 * 1000
 TOPICS, BROKERS = "topics", "brokers"
+UNCLEAN = "unclean.leader.election.enable"
 Entity = tuple[str, str]  # kind, name
 LOG_SETTINGS = frozenset(one.name.replace("_", ".") for one in fields(LogConfig))
 
@@ -102,7 +103,7 @@ class ConfigStore:
     def _slips_read(self, context: tuple[list[str], int], results: list[p.Result]) -> None:
         paths, fresh = context
         changed = [znodes.decode_config_change(result.data) for result in results[-fresh:] if result.ok]
-        self._read(list(dict.fromkeys(changed)), self._take)
+        self._read(list(dict.fromkeys(changed)), self._changed)
         too_old = self.broker.node.wall_ms() - SLIP_LIFETIME_MS
         for path, result in zip(paths, results, strict=True):
             if result.stat is not None and result.stat.ctime < too_old:
@@ -134,6 +135,17 @@ class ConfigStore:
                 self._take_topic(name, values)
             elif kind == BROKERS:
                 self._take_broker(name, values)
+
+    def _changed(self, entities: list[tuple[str, str]], results: list[p.Result]) -> None:
+        """Take over; who may have an unclean leader from now on gets it (`TopicConfigHandler`, `DynamicLogConfig`)."""
+        config, controller = self.broker.config, self.broker.controller
+        before = config[UNCLEAN]
+        self._take(entities, results)
+        if config[UNCLEAN] and not before:
+            controller.unclean_election_enabled()
+        for kind, name in entities:
+            if kind == TOPICS and self.overrides.get(name, {}).get(UNCLEAN, "").lower() == "true":
+                controller.unclean_election_enabled(name)
 
     def _take_topic(self, topic: str, values: dict[str, str]) -> None:
         try:

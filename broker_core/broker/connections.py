@@ -5,6 +5,15 @@ A connection's requests are served one after the other: while one is being serve
 slow request (a Fetch that waits, a Produce with acks=all) makes everything behind it on the same
 connection wait; that is why clients open several.
 
+A client that closes its connection has sent what it has sent: that is served in order, until an answer would have to
+be written to nobody (`Selector.close` with GRACEFUL, made for producers with acks=0 that send and leave).
+
+| it has left, and waiting is | served | why                                                    |
+|-----------------------------|--------|--------------------------------------------------------|
+| the first request, any      | yes    | it was read before                                     |
+| behind one without answer   | yes    | acks=0: nothing to write has failed                    |
+| behind one with an answer   | no     | writing that answer fails, and the connection is gone  |
+
 Outside clients send frames; machines of the world send typed messages. Both become a
 `RequestContext`, and everything behind is the same.
 """
@@ -24,7 +33,7 @@ class Connection:
     """One connection. `number` is that of an outside client, or -1 for a machine of the world."""
 
     __slots__ = (
-        "number", "source", "name", "peer", "muted", "waiting", "waiting_bytes", "held", "closed",
+        "number", "source", "name", "peer", "muted", "waiting", "waiting_bytes", "held", "left", "closed",
         "client_id", "software", "negotiated", "processor", "used_us",
     )  # fmt: skip
 
@@ -39,10 +48,16 @@ class Connection:
         self.waiting: deque[Request | memoryview] = deque()
         self.waiting_bytes = 0
         self.held = False
+        self.left = False
         self.closed = False
         self.client_id: str | None = None
         self.software = ""
         self.negotiated: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Nothing more is served, and what waits is given up."""
+        self.closed = True
+        self.waiting.clear()
 
     @property
     def host(self) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.broker.connections import Connection, RequestContext
-from broker_core.broker.stages import ApiTotals, StageCosts
+from broker_core.broker.stages import ApiTotals, StageCosts, bytes_of
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
@@ -81,16 +81,14 @@ class RequestPipeline:
         """An outside client has gone."""
         connection = self.outside.pop(number, None)
         if connection is not None:
-            connection.closed = True
-            connection.waiting.clear()
+            connection.left = True
 
     def peer_down(self, peer: str) -> list[Connection]:
         """A process of the world is gone: so are its connections."""
         gone = [key for key in self.inside if key[0] == peer]
         connections = [self.inside.pop(key) for key in gone]
         for connection in connections:
-            connection.closed = True
-            connection.waiting.clear()
+            connection.left = True
         return connections
 
     def _processor(self) -> int:
@@ -101,8 +99,7 @@ class RequestPipeline:
     def refuse(self, connection: Connection, reason: str) -> None:
         """Close a connection because of what it sent."""
         self.node.emit(events.FRAME_REFUSED, connection=connection.number, reason=reason)
-        connection.closed = True
-        connection.waiting.clear()
+        connection.close()
         if connection.number >= 0:
             self.outside.pop(connection.number, None)
             self.node.close_connection(connection.number, reason)
@@ -310,7 +307,8 @@ class RequestPipeline:
 
     def _send(self, context: RequestContext, response: Any, ready_us: int) -> None:
         connection = context.connection
-        if connection.closed:
+        if connection.left or connection.closed:
+            connection.close()
             return
         node, key, correlation = self.node, context.api_key, context.correlation_id
         totals = self.totals.get(key)
@@ -321,7 +319,7 @@ class RequestPipeline:
         if now_us != context.received_us:
             totals.add(context, ready_us, now_us)
         if node.details:
-            self._report_stages(context, ready_us)
+            self._report_stages(context, ready_us, response)
         if node.messages:
             error = ERROR_FINDERS[response.__class__](response)
             node.note(events.RESPONSE_SENT, {
@@ -359,15 +357,15 @@ class RequestPipeline:
             self._hold(connection)
         self._read(connection, item)
 
-    def _report_stages(self, context: RequestContext, ready_us: int) -> None:
-        """Where the time of a request went (Kafka's RequestMetrics)."""
+    def _report_stages(self, context: RequestContext, ready_us: int, response: Any = None) -> None:
+        """Where the time of a request went, and how large it is (Kafka's RequestMetrics)."""
         node, received, taken = self.node, context.received_us, context.taken_us
         if node.details:
             handled = context.handled_us if context.handled_us >= 0 else ready_us
             node.emit(
                 events.REQUEST_STAGES, api=API_NAMES[context.api_key], correlation=context.correlation_id,
                 queue_us=taken - received, local_us=handled - taken, remote_us=ready_us - handled,
-                response_us=node.now_us() - ready_us,
+                response_us=node.now_us() - ready_us, **bytes_of(context, response),
             )  # fmt: skip
 
     # -- network processors (only when they cost something) -----------------------------------

@@ -11,6 +11,9 @@ until `default.api.timeout.ms` is over.
 | add_partitions | CreatePartitions | controller |
 | alter_config of a topic | IncrementalAlterConfigs | any broker |
 | alter_config of a broker | IncrementalAlterConfigs | that broker |
+| elect_leaders | ElectLeaders | controller |
+| reassign, cancel_reassignment | AlterPartitionReassignments | controller |
+| delete_records | DeleteRecords | leader |
 | produce | Produce (a producer with the asked-for acks) | leader |
 
 A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
@@ -37,21 +40,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from broker_core.clients import admin_requests as requests
 from broker_core.clients.accumulator import Batch
-from broker_core.clients.connections import Connections, error_of
+from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata, node_name
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
 from broker_core.kernel import events
 from broker_core.kernel.node import Node, Timer
-from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
-TOPIC, BROKER = 2, 4  # ConfigResource.Type
-SET, DELETE = 0, 1  # AlterConfigOp
 CONTROLLER, ANY = -1, -2
+Target = int | tuple[str, int]
 RESULTS = 1000
 ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
@@ -59,14 +61,14 @@ MOVE_ON_MS = 3_000
 
 
 class AdminCall:
-    """One admin request and where it goes: a broker id, CONTROLLER or ANY.
+    """One admin request and where it goes: a broker id, CONTROLLER, ANY, or the leader of a (topic, partition).
 
     `dest` is the broker that has it now; `unanswered`: an earlier try may have been carried out, nobody knows.
     """
 
     __slots__ = ("api", "body", "target", "deadline_us", "what", "dest", "unanswered", "timer")
 
-    def __init__(self, api: int, body: Any, target: int, deadline_us: int, what: dict[str, Any]) -> None:
+    def __init__(self, api: int, body: Any, target: Target, deadline_us: int, what: dict[str, Any]) -> None:
         self.api = api
         self.body = body
         self.target = target
@@ -111,48 +113,52 @@ class AdminMachine:
         self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str],
         assignment: list[list[int]] | None = None,
     ) -> int:  # fmt: skip
-        """The number under which `results` will tell how it went (so do all commands). With an assignment both counts
-        are -1."""
-        kind = m.CreateTopicsRequest
-        given = [
-            kind.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
-            for number, replicas in enumerate(assignment or [])
-        ]
-        asked = kind.CreatableTopic(
-            name=topic, num_partitions=-1 if given else partitions,
-            replication_factor=-1 if given else replication_factor, assignments=given,
-            configs=[kind.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
-        )  # fmt: skip
-        body = kind(topics=[asked], timeout=self.settings.request_timeout_ms)
+        """The number under which `results` will tell how it went (so do all commands)."""
+        body = requests.create_topic(topic, partitions, replication_factor, configs, assignment or [], self._timeout_ms)
         return self._begin(ApiKey.CREATE_TOPICS, body, CONTROLLER, {"do": "create_topic", "topic": topic})
 
     def delete_topic(self, topic: str) -> int:
-        state = m.DeleteTopicsRequest.DeleteTopicState(name=topic)
-        body = m.DeleteTopicsRequest(topics=[state], topic_names=[topic], timeout=self.settings.request_timeout_ms)
+        body = requests.delete_topic(topic, self._timeout_ms)
         return self._begin(ApiKey.DELETE_TOPICS, body, CONTROLLER, {"do": "delete_topic", "topic": topic})
 
     def add_partitions(self, topic: str, partitions: int) -> int:
         """`partitions` is the new total."""
-        asked = m.CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
-        body = m.CreatePartitionsRequest(topics=[asked], timeout=self.settings.request_timeout_ms)
+        body = requests.add_partitions(topic, partitions, self._timeout_ms)
         return self._begin(ApiKey.CREATE_PARTITIONS, body, CONTROLLER, {"do": "add_partitions", "topic": topic})
 
     def alter_config(self, topic: str | None, broker: int | None, changes: dict[str, str | None]) -> int:
         """Dynamic settings of a topic or a broker; None takes one back."""
-        kind = m.IncrementalAlterConfigsRequest
-        configs = [
-            kind.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
-            for key, value in changes.items()
-        ]
-        name = topic if topic is not None else str(broker)
-        resource = kind.AlterConfigsResource(
-            resource_type=TOPIC if topic is not None else BROKER, resource_name=name, configs=configs
-        )
+        body = requests.alter_config(topic, broker, changes)
         target = ANY if broker is None else broker
-        what = {"do": "alter_config", "topic" if topic is not None else "broker": name}
-        return self._begin(ApiKey.INCREMENTAL_ALTER_CONFIGS, kind(resources=[resource]), target, what)
+        what = {"do": "alter_config"} | ({"broker": str(broker)} if topic is None else {"topic": topic})
+        return self._begin(ApiKey.INCREMENTAL_ALTER_CONFIGS, body, target, what)
 
-    def _begin(self, api: int, body: Any, target: int, what: dict[str, Any]) -> int:
+    def elect_leaders(self, where: tuple[str, int] | None, unclean: bool) -> int:
+        """The preferred leader, or with `unclean` any replica that is alive; of one partition or of all (None)."""
+        body = requests.elect_leaders(where, unclean, self._timeout_ms)
+        what = {} if where is None else {"topic": where[0], "partition": where[1]}
+        return self._begin(ApiKey.ELECT_LEADERS, body, CONTROLLER, {"do": "elect_leaders", **what})
+
+    def reassign(self, topic: str, partition: int, replicas: list[int] | None) -> int:
+        """Other replicas, the first one preferred as leader; None cancels a move that is under way."""
+        body = requests.reassign(topic, partition, replicas, self._timeout_ms)
+        do = "cancel_reassignment" if replicas is None else "reassign"
+        what = {"do": do, "topic": topic, "partition": partition}
+        return self._begin(ApiKey.ALTER_PARTITION_REASSIGNMENTS, body, CONTROLLER, what)
+
+    def delete_records(self, topic: str, partition: int, before: int | None) -> int:
+        """The log starts at `before` from then on; None: at the high watermark."""
+        body = requests.delete_records(
+            topic, partition, requests.HIGH_WATERMARK if before is None else before, self._timeout_ms
+        )
+        what = {"do": "delete_records", "topic": topic, "partition": partition}
+        return self._begin(ApiKey.DELETE_RECORDS, body, (topic, partition), what)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return self.settings.request_timeout_ms
+
+    def _begin(self, api: int, body: Any, target: Target, what: dict[str, Any]) -> int:
         self._numbers += 1
         deadline = self.node.now_us() + self.settings.default_api_timeout_ms * 1000
         call = AdminCall(api, body, target, deadline, {"id": self._numbers, **what})
@@ -166,7 +172,9 @@ class AdminMachine:
             self._end(call, "info", "TIMEOUT", "")
             return
         dest = self._target(call)
-        if dest is None:
+        if dest is None and self._is_nowhere(call):
+            self._end(call, "info" if call.unanswered else "fail", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name, "")
+        elif dest is None:
             self.waiting.append(call)
             self.metadata.request_update()
         else:
@@ -188,7 +196,20 @@ class AdminMachine:
             return self._any_broker()
         if call.target == CONTROLLER:
             return node_name(self.metadata.controller) if self.metadata.controller >= 0 else None
+        if isinstance(call.target, tuple):
+            topic, partition = call.target
+            self.metadata.add_topic(topic)
+            leader = self.metadata.leader(topic, partition)
+            return node_name(leader) if leader >= 0 else None
         return node_name(call.target)
+
+    def _is_nowhere(self, call: AdminCall) -> bool:
+        """Whether the partition that is asked for does not exist, also not in a moment."""
+        if not isinstance(call.target, tuple) or self._may_pass(call, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            return False
+        topic, partition = call.target
+        known = self.metadata.partition_count(topic)
+        return partition >= known if known else self.metadata.errors.get(topic) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _any_broker(self) -> str | None:
         """The least loaded of those that answer. When none of the known ones does, what is known is forgotten and the
@@ -215,9 +236,7 @@ class AdminMachine:
             self._retry(call)
             return
         self.silent.pop(dest, None)
-        lists = [name for name in ("results", "responses", "topics") if hasattr(response, name)]
-        answers = getattr(response, lists[0])
-        error, message = error_of(answers[0].error_code), getattr(answers[0], "error_message", None) or ""
+        error, message = requests.verdict(response)
         if error == ErrorCode.NONE:
             self._end(call, "ok", "", "")
         elif self._may_pass(call, error):
@@ -230,14 +249,20 @@ class AdminMachine:
         if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             begun_us = call.deadline_us - self.settings.default_api_timeout_ms * 1000
             return self.node.now_us() - begun_us < ON_ITS_WAY_US
+        if call.api == ApiKey.ELECT_LEADERS:  # "not needed" and "none is there" are retriable for those who wait only
+            return error == ErrorCode.NOT_CONTROLLER
         return error == ErrorCode.NOT_CONTROLLER or (error.retriable and error != ErrorCode.REQUEST_TIMED_OUT)
 
     def _retry(self, call: AdminCall) -> None:
-        if node_name(self.metadata.controller) == call.dest:
+        if isinstance(call.target, tuple):
+            self.metadata.request_update()
+        elif node_name(self.metadata.controller) == call.dest:
             self.metadata.controller = -1
         self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
 
     def _end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
+        if isinstance(call.target, tuple):
+            self.metadata.drop_topic(call.target[0])
         self._note(call.what["id"], {"kind": kind, "error": error, "message": message})
         self.node.operation(kind, "admin", **call.what, **({"error": error, "message": message} if error else {}))
         if error:

@@ -14,8 +14,9 @@ Three consumers C0, C1, C2 subscribe to topics t0 and t1 with 4 partitions each:
 
 *range* cuts each topic on its own, so the first members get more when several topics do not divide
 evenly. *roundrobin* deals all partitions like cards. *sticky* (KIP-54) is as even as roundrobin and
-moves as little as possible: what a member had it keeps, up to its fair share. Racks (KIP-881) are
-not considered.
+moves as little as possible: what a member had it keeps, up to its fair share. *cooperative-sticky* (KIP-429)
+is the same in two steps: what changes hands is given to nobody until its owner has let go. Racks (KIP-881)
+are not considered.
 """
 
 from __future__ import annotations
@@ -104,6 +105,17 @@ def sticky_assign(partitions: Mapping[str, int], members: Mapping[str, Subscript
     return result
 
 
+def cooperative_sticky_assign(partitions: Mapping[str, int], members: Mapping[str, Subscription]) -> Assignment:
+    """As sticky, without what another member still reads: that one gives it up first and joins again, and the next
+    rebalance hands it out (`CooperativeStickyAssignor.adjustAssignment`)."""
+    claimed: dict[TopicPartition, str] = {}
+    for member in sorted(_order(members), key=lambda m: -members[m].generation):
+        for tp in members[member].owned:
+            claimed.setdefault(tp, member)
+    target = sticky_assign(partitions, members)
+    return {m: [tp for tp in owned if claimed.get(tp, m) == m] for m, owned in target.items()}
+
+
 def _keep_owned(
     partitions: Mapping[str, int], members: Mapping[str, Subscription], wanted: Mapping[str, list[str]]
 ) -> Assignment:
@@ -140,14 +152,18 @@ def _balance(result: Assignment, wanted: Mapping[str, list[str]]) -> None:
                     moved = True
 
 
+COOPERATIVE = "cooperative-sticky"
+
 ASSIGNORS: dict[str, Assignor] = {
     "range": range_assign,
     "roundrobin": round_robin_assign,
     "sticky": sticky_assign,
+    COOPERATIVE: cooperative_sticky_assign,
 }
 
 JAVA_NAMES = {
     "org.apache.kafka.clients.consumer.RangeAssignor": "range",
     "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
     "org.apache.kafka.clients.consumer.StickyAssignor": "sticky",
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": COOPERATIVE,
 }

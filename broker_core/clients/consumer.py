@@ -25,6 +25,7 @@ from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.offsets import Offsets
 from broker_core.clients.positions import COMMITTED, FETCHING, RESET, Positions
 from broker_core.clients.settings import ConsumerSettings, parse
+from broker_core.clients.validation import Validation
 from broker_core.kernel.node import Node, Timer
 from broker_core.records.record import Record
 from broker_core.wire.rpc import Response
@@ -54,6 +55,9 @@ class ConsumerMachine:
         self.metadata.allow_auto_creation = settings.allow_auto_create_topics
         self.positions = Positions(node, settings, self.connections, self.metadata, self._positions_changed)
         self.fetcher = Fetcher(node, settings, self.connections, self.metadata, self.positions, self._arrived)
+        self.validation = Validation(
+            node, settings, self.connections, self.metadata, self.positions, self._positions_changed
+        )
         self.member: GroupMember | None = None
         self.offsets: Offsets | None = None
         if settings.group_id:
@@ -158,15 +162,29 @@ class ConsumerMachine:
 
     # -- what the parts report --------------------------------------------------------------
     def revoked(self, done: Any) -> None:
-        """A rebalance begins: commit what was read, give everything up; nothing is read meanwhile."""
-        self._revoking = True
+        """A rebalance begins: commit what was read, give everything up; nothing is read meanwhile. A cooperative member
+        keeps it and reads on, but who is out of the group has lost it (`onPartitionsLost`)."""
+        keeps = self.member is not None and self.member.cooperative and self.member.generation >= 0
+        self._revoking = not keeps
         offsets = self.positions.offsets()
         auto = self.load.commit == "auto" and self.settings.enable_auto_commit
         if self.offsets is not None and auto and offsets and self.member is not None and self.member.generation >= 0:
             until = self.node.now_us() + self.settings.request_timeout_ms * 1000
-            self.offsets.commit(offsets, partial(_revoke, self, done), until)
+            self.offsets.commit(offsets, partial(_done, done) if keeps else partial(_revoke, self, done), until)
+        elif keeps:
+            done()
         else:
             self.give_up(done)
+
+    def let_go(self, partitions: list[TopicPartition], done: Any) -> None:
+        """A cooperative rebalance takes these away: commit how far they were read, then the others may have them."""
+        offsets = {tp: offset for tp, offset in self.positions.offsets().items() if tp in partitions}
+        self.node.operation("info", "revoke", partitions=[list(tp) for tp in partitions])
+        if self.offsets is not None and offsets and self.load.commit == "auto" and self.settings.enable_auto_commit:
+            until = self.node.now_us() + self.settings.request_timeout_ms * 1000
+            self.offsets.commit(offsets, partial(_done, done), until)
+        else:
+            self.node.soon(done)
 
     def give_up(self, done: Any) -> None:
         """Nothing is assigned any more."""
@@ -202,6 +220,8 @@ class ConsumerMachine:
         self._positions_changed()
 
     def _positions_changed(self) -> None:
+        if self.validation.check():
+            self.fetcher.forget()
         self.positions.find_offsets()
         self.fetcher.send()
         self._poll_soon()
@@ -263,6 +283,10 @@ class ConsumerMachine:
 
 def _ignore(ok: bool) -> None:
     """A commit in the background: the next one comes anyway."""
+
+
+def _done(done: Any, ok: bool) -> None:
+    done()
 
 
 def _revoke(machine: ConsumerMachine, done: Any, ok: bool) -> None:

@@ -15,6 +15,10 @@ request only what has changed is named.
 
 What arrives is kept as bytes and decoded when the application polls, `max.poll.records` at a time. A
 batch is always whole, so records below the position are skipped.
+
+With `check.crcs` [true] each batch is held against its checksum first. One that does not fit ends the reading: `poll()`
+throws, now and every time, until the application seeks elsewhere. What is in front of the batch has been handed out.
+Nothing is fetched again for it: the broker sends what is on its disk, and knows nothing of the damage.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from broker_core.clients.settings import ConsumerSettings
 from broker_core.kernel import events
 from broker_core.kernel.node import Node, Timer
 from broker_core.records.batch import decode_records
-from broker_core.records.header import iterate_batches
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import ensure_valid, iterate_batches
 from broker_core.records.record import Record
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -69,15 +74,22 @@ class Session:
 
 
 class Fetched:
-    """Batches of one partition that wait for the application; `end` is the offset behind the last one."""
+    """Batches of one partition that wait for the application; `end` is the offset behind the last one.
 
-    __slots__ = ("tp", "data", "at", "end", "records")
+    `epoch`: leader epoch of the last batch that was decoded; `damage`: why the next one cannot be read; nothing is
+    taken any more, and it is never used up.
+    """
 
-    def __init__(self, tp: TopicPartition, data: bytes) -> None:
+    __slots__ = ("tp", "data", "check_crcs", "at", "end", "epoch", "records", "damage")
+
+    def __init__(self, tp: TopicPartition, data: bytes, check_crcs: bool = True) -> None:
         self.tp = tp
         self.data = data
+        self.check_crcs = check_crcs
+        self.damage: RecordsError | None = None
         self.at = 0
         self.end = -1
+        self.epoch = -1
         self.records: list[Record] = []
 
     @property
@@ -87,9 +99,12 @@ class Fetched:
     def take(self, from_offset: int, count: int) -> list[Record]:
         """The next records at or above `from_offset`, at most `count`; decodes one batch at a time."""
         taken: list[Record] = []
-        while len(taken) < count and not self.used_up:
+        while len(taken) < count and not self.used_up and self.damage is None:
             if not self.records:
-                self.records = self._next_batch(from_offset)
+                try:
+                    self.records = self._next_batch(from_offset)
+                except RecordsError as error:
+                    self.damage = error
             room = count - len(taken)
             taken += self.records[:room]
             self.records = self.records[room:]
@@ -100,11 +115,13 @@ class Fetched:
         if batch is None:
             self.at = len(self.data)
             return []
+        if self.check_crcs:
+            ensure_valid(batch)
+        records = [] if batch.header.is_control else decode_records(batch)
         self.at += batch.header.size
         self.end = batch.header.next_offset
-        if batch.header.is_control:
-            return []
-        return [record for record in decode_records(batch) if record.offset >= from_offset]
+        self.epoch = batch.header.leader_epoch
+        return [record for record in records if record.offset >= from_offset]
 
 
 class Fetcher:
@@ -237,7 +254,7 @@ class Fetcher:
             self.read_replicas.prefer(tp, position, data.preferred_read_replica)
         records = _joined(data.records)
         if records:
-            self.buffered.append(Fetched(tp, records))
+            self.buffered.append(Fetched(tp, records, self.settings.check_crcs))
             self._buffered_partitions[tp] = None
 
     def _error(self, tp: TopicPartition, error: int) -> None:
@@ -247,7 +264,7 @@ class Fetcher:
             self._note(tp, error, "ask the leader")
             self._block([tp])
         elif error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._note(tp, error, "reset")
+            self._note(tp, error, "give up" if self.settings.auto_offset_reset == "none" else "reset")
             self.positions.reset(tp)
             self.positions.find_offsets()
         else:
@@ -277,21 +294,30 @@ class Fetcher:
         while count > 0 and self.buffered:
             fetched = self.buffered[0]
             position = self.positions.of.get(fetched.tp)
+            known = fetched.damage
             records = [] if position is None else fetched.take(position.offset, count)
             if position is not None and records:
-                position.offset = records[-1].offset + 1
+                position.offset, position.epoch = records[-1].offset + 1, fetched.epoch
                 count -= len(records)
                 found.append((fetched.tp, records))
+            if position is not None and fetched.damage is not None:
+                if known is None:
+                    self._note(fetched.tp, ErrorCode.CORRUPT_MESSAGE, "give up")
+                break
             if position is None or fetched.used_up:
-                if position is not None:
-                    position.offset = max(position.offset, fetched.end)
+                if position is not None and fetched.end >= position.offset:
+                    position.offset, position.epoch = fetched.end, fetched.epoch
                 self.buffered.popleft()
                 self._buffered_partitions.pop(fetched.tp, None)
         return found
 
     def forget(self) -> None:
-        """Other partitions are assigned: what was fetched for those that are gone is dropped."""
-        self.buffered = deque(fetched for fetched in self.buffered if fetched.tp in self.positions.of)
+        """What was fetched is dropped where it is not wanted any more: not assigned, or to be validated first."""
+        positions = self.positions.of
+        self.buffered = deque(
+            fetched for fetched in self.buffered
+            if fetched.tp in positions and positions[fetched.tp].state == FETCHING
+        )  # fmt: skip
         self._buffered_partitions = {fetched.tp: None for fetched in self.buffered}
 
 

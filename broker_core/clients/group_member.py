@@ -2,22 +2,26 @@
 
 | state | what it does | event => next state |
 |---|---|---|
-| unjoined | looks for the coordinator (FindCoordinator) | the application polls => joining |
-| joining | gives up its partitions, commits, sends JoinGroup | answered => syncing; MEMBER_ID_REQUIRED => once more |
+| unjoined | looks for the coordinator (FindCoordinator) | the application polls => preparing |
+| preparing | commits, gives up its partitions | done => joining |
+| joining | sends JoinGroup, commits nothing | answered => syncing; MEMBER_ID_REQUIRED => once more |
 | syncing | the group's leader shares out, all send SyncGroup | answered => stable; an error => unjoined |
 | stable | reads; heartbeats every `heartbeat.interval.ms` | REBALANCE_IN_PROGRESS => unjoined, keeps its id; |
 | | | UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION => unjoined, without an id |
 
-Rebalances are *eager*: everything is given up before it is shared out anew. They happen while the
-application polls. One that does not poll for `max.poll.interval.ms` leaves the group, so that others
-get its partitions, though its heartbeats have gone on.
+Rebalances are *eager*: everything is given up before it is shared out anew. Where all assignors of a member are
+cooperative, so is the member (KIP-429): it keeps what it has and reads on while it joins, gives up only what the new
+assignment lacks, and then joins at once again, so that it can be handed out. With `cooperative-sticky,range` it is
+eager still: the first step of a rolling upgrade. Rebalances happen while the application polls.
+One that does not poll for `max.poll.interval.ms` leaves the group, so that others get its partitions, though its
+heartbeats have gone on.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from broker_core.clients.assignors import ASSIGNORS, JAVA_NAMES, Subscription, TopicPartition
+from broker_core.clients.assignors import ASSIGNORS, COOPERATIVE, JAVA_NAMES, Subscription, TopicPartition
 from broker_core.clients.backoff import backoff_us
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.group_protocol import (
@@ -35,7 +39,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
-UNJOINED, JOINING, SYNCING, STABLE = "unjoined", "joining", "syncing", "stable"
+UNJOINED, PREPARING, JOINING, SYNCING, STABLE = "unjoined", "preparing", "joining", "syncing", "stable"
 LOST = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 FORGOTTEN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
 GROUP = 0  # FindCoordinator's key type
@@ -45,7 +49,9 @@ class GroupMember:
     """Membership of one consumer. The owner has
 
     - `in_poll`: whether the application is inside poll()
-    - `revoked(done)`: give everything up, commit if need be, then call done()
+    - `revoked(done)`: commit if need be, give everything up (a cooperative member that is in the group: nothing),
+      then call done()
+    - `let_go(partitions, done)`: commit these if need be, give them up, then call done()
     - `assigned(partitions)`, `coordinator_found()`
     """
 
@@ -67,6 +73,9 @@ class GroupMember:
         self.owned: list[TopicPartition] = []
         self.shared_out: dict[str, int] = {}
         self.assignors = [_assignor(name) for name in settings.partition_assignment_strategy]
+        self.cooperative = set(self.assignors) == {COOPERATIVE}
+        self._owned_in = -1  # the generation that gave `owned` out
+        self._synced_with: bytes | None = None
         self._finding = False
         self._attempts = 0
         self._retry: Timer | None = None
@@ -78,10 +87,12 @@ class GroupMember:
     # -- coordinator ------------------------------------------------------------------------
     def poll(self) -> None:
         """The application polls: move on whatever is due."""
+        if self._synced_with is not None:
+            self._take()
         if self.coordinator is None:
             self._find()
         elif self.state == UNJOINED and self._retry is None and not self._left:
-            self.state = JOINING
+            self.state = PREPARING
             self.owner.revoked(self._join)
 
     def _find(self) -> None:
@@ -143,6 +154,7 @@ class GroupMember:
             self.state = UNJOINED
             self._find()
             return
+        self.state = JOINING
         settings = self.settings
         body = m.JoinGroupRequest(
             group_id=settings.group_id, session_timeout=settings.session_timeout_ms,
@@ -155,6 +167,8 @@ class GroupMember:
 
     def _protocol(self, name: str) -> Any:
         wish = Subscription(self.topics)
+        if self.cooperative:
+            wish = Subscription(self.topics, self.owned, self._owned_in)
         user_data = sticky_user_data(self.owned, self.generation) if name == "sticky" and self.owned else None
         return m.JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=encode_subscription(wish, user_data))
 
@@ -205,15 +219,31 @@ class GroupMember:
             return
         self.state = STABLE
         self._attempts = 0
-        self.owned = decode_assignment(bytes(response.assignment))
-        shown: dict[str, list[int]] = {}
-        for topic, partition in self.owned:
-            shown.setdefault(topic, []).append(partition)
-        self.node.emit(events.ASSIGNMENT_TAKEN, partitions=shown, generation=self.generation)
         self._heard_us = self.node.now_us()
         self._arm_heartbeat()
+        self._synced_with = bytes(response.assignment)
+        if self.owner.in_poll or not self.cooperative:
+            self._take()
+
+    def _take(self) -> None:
+        """Take the assignment, in poll() only: a cooperative member may still be dealing with records of what goes."""
+        before, self.owned = self.owned, decode_assignment(self._synced_with or b"")
+        self._synced_with, self._owned_in = None, self.generation
+        lost = [tp for tp in before if tp not in self.owned] if self.cooperative else []
+        if lost:
+            kept = [tp for tp in before if tp in self.owned]
+            self.node.emit(
+                events.PARTITIONS_REVOKED, partitions=_by_topic(lost), kept=_by_topic(kept), generation=self.generation
+            )
+            self.owner.let_go(lost, self._let_go)
+        self.node.emit(events.ASSIGNMENT_TAKEN, partitions=_by_topic(self.owned), generation=self.generation)
         self.owner.assigned(self.owned)
         self.topics_changed()
+
+    def _let_go(self) -> None:
+        """What went is free: join again, so that it is handed out; unless another rebalance has come in between."""
+        if self.state == STABLE:
+            self.rejoin()
 
     def topics_changed(self) -> None:
         """The leader watches for topics that grow: then the group shares out anew."""
@@ -242,6 +272,7 @@ class GroupMember:
     def forget(self) -> None:
         """This member does not exist any more."""
         self.member_id, self.generation, self.owned = "", -1, []
+        self._owned_in, self._synced_with = -1, None
 
     # -- heartbeats -------------------------------------------------------------------------
     def _arm_heartbeat(self) -> None:
@@ -312,3 +343,10 @@ def _assignor(name: str) -> str:
         strategy = "partition.assignment.strategy"
         raise SettingsError(f"{strategy}: {name}: expected one of {', '.join(sorted(ASSIGNORS))}", strategy)
     return short
+
+
+def _by_topic(partitions: list[TopicPartition]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        found.setdefault(topic, []).append(partition)
+    return found

@@ -8,7 +8,8 @@ Subscription v3 => version topics user_data owned_partitions generation_id rack_
 Assignment   v3 => version assigned_partitions user_data
 00 01 | 00 00 00 01  00 06 o r d e r s | ff ff ff ff | 00 00 00 00      v1: topic "orders", nothing else
 ```
-The sticky assignor's user data hold what the member owned, and the generation (KIP-54, KIP-341).
+The sticky assignor's user data hold what the member owned, and the generation (KIP-54, KIP-341). The cooperative
+one's hold the generation alone, four bytes, for subscriptions older than v2 (KIP-792).
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def decode_subscription(data: bytes, instance: str | None = None) -> Subscriptio
     user_data = reader.blob()
     owned = reader.partitions() if version >= 1 and reader.left else []
     generation = reader.number("i") if version >= 2 and reader.left >= 4 else -1
-    if not owned and user_data:
+    if user_data and len(user_data) == 4:
+        generation = max(generation, _Reader(user_data).number("i"))
+    elif not owned and user_data:
         sticky = _Reader(user_data)
         owned = sticky.partitions()
         generation = sticky.number("i") if sticky.left >= 4 else -1

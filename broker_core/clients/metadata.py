@@ -107,6 +107,12 @@ class Metadata:
             self.wanted[topic] = None
             self.request_update("start")
 
+    def drop_topic(self, topic: str) -> None:
+        """Nobody asks about this topic any more."""
+        self.wanted.pop(topic, None)
+        self.topics.pop(topic, None)
+        self.errors.pop(topic, None)
+
     def request_update(self, reason: str = "error") -> None:
         """What is known may be wrong: ask again as soon as the backoff allows."""
         if not self._needed:

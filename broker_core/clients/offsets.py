@@ -1,7 +1,8 @@
 """Committed offsets: how a group remembers where it is.
 
 What is committed is the offset of the *next* record to read: after reading offset 41, 42. At-least-once
-commits after the records were dealt with, at-most-once before.
+commits after the records were dealt with, at-most-once before. The leader epoch of the last record goes with it
+(KIP-320): who takes the offset up can tell whether the log was cut in between.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.connections import error_of
-from broker_core.clients.group_member import FORGOTTEN, LOST, GroupMember
+from broker_core.clients.group_member import FORGOTTEN, JOINING, LOST, SYNCING, GroupMember
 from broker_core.clients.metadata import TopicPartition
 from broker_core.clients.positions import COMMITTED, Positions
 from broker_core.kernel.node import Node
@@ -18,6 +19,9 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
 RETRY = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.REQUEST_TIMED_OUT)
+
+# number, offsets, leader epochs, done, retry until, generation that it was sent in
+Commit = tuple[int, dict[TopicPartition, int], dict[TopicPartition, int], Any, int, int]
 
 
 class Offsets:
@@ -34,28 +38,42 @@ class Offsets:
 
     # -- commit -----------------------------------------------------------------------------
     def commit(self, offsets: dict[TopicPartition, int], done: Any, retry_until_us: int = 0) -> None:
-        """Store offsets, then `done(ok)`. Errors that pass are tried again until `retry_until_us`."""
+        """Store offsets, then `done(ok)`. Errors that pass are tried again until `retry_until_us`, and so long it waits
+        for a coordinator. Who has left the group or was expelled is not to commit: what it read is somebody else's now
+        (CommitFailedException), and an empty group would take it. Between JoinGroup and SyncGroup nothing is committed
+        either, and what the group refuses because it has moved on means nothing for the generation that came."""
         member = self.member
-        if not offsets or member.coordinator is None:
+        waits = self.node.now_us() < retry_until_us
+        if not offsets or (member.coordinator is None and not waits):
             done(not offsets)
             return
         self._commits += 1
         number = self._commits
         self._record("invoke", number, offsets)
-        self._send((number, offsets, done, retry_until_us))
+        if member.generation < 0 or member.state in (JOINING, SYNCING):
+            self._record("fail", number, offsets)
+            done(False)
+            return
+        epochs = {tp: self.positions.of[tp].epoch for tp in offsets if tp in self.positions.of}
+        self._send((number, offsets, epochs, done, retry_until_us, member.generation))
 
-    def _send(self, what: tuple[int, dict[TopicPartition, int], Any, int]) -> None:
+    def _send(self, what: Commit) -> None:
         member = self.member
-        number, offsets, done, _ = what
-        if member.coordinator is None:
+        number, offsets, epochs, done, retry_until_us, generation = what
+        is_member = member.generation >= 0 and member.generation == generation
+        if is_member and member.coordinator is None and self.node.now_us() < retry_until_us:
+            self._later(what)
+            return
+        if not is_member or member.coordinator is None:
             self._record("info", number, offsets)
             done(False)
             return
         topics: dict[str, list[Any]] = {}
         for (topic, partition), offset in offsets.items():
             one = m.OffsetCommitRequest.OffsetCommitRequestPartition(
-                partition_index=partition, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=""
-            )
+                partition_index=partition, committed_offset=offset,
+                committed_leader_epoch=epochs.get((topic, partition), -1), committed_metadata="",
+            )  # fmt: skip
             topics.setdefault(topic, []).append(one)
         body = m.OffsetCommitRequest(
             group_id=member.settings.group_id, generation_id_or_member_epoch=member.generation,
@@ -64,8 +82,8 @@ class Offsets:
         )  # fmt: skip
         member.connections.call(member.coordinator, ApiKey.OFFSET_COMMIT, body, self._answered, what)
 
-    def _answered(self, what: tuple[int, dict[TopicPartition, int], Any, int], response: Any) -> None:
-        number, offsets, done, retry_until_us = what
+    def _answered(self, what: Commit, response: Any) -> None:
+        number, offsets, _, done, retry_until_us, generation = what
         error = _first_error(response)
         if error == ErrorCode.NONE:
             self.committed.update(offsets)
@@ -75,13 +93,16 @@ class Offsets:
         if error in LOST:
             self.member.lose_coordinator()
         if (error in RETRY or error in LOST) and self.node.now_us() < retry_until_us:
-            self.node.after(self.member.settings.retry_backoff_ms * 1000, self._send, what)
+            self._later(what)
             return
         self._record("info" if response is None else "fail", number, offsets)
-        if error in FORGOTTEN:
+        if error in FORGOTTEN and generation == self.member.generation:
             self.member.forget()
             self.member.rejoin()
         done(False)
+
+    def _later(self, what: Commit) -> None:
+        self.node.after(self.member.settings.retry_backoff_ms * 1000, self._send, what)
 
     def _record(self, kind: str, number: int, offsets: dict[TopicPartition, int]) -> None:
         rows = [[topic, partition, offset] for (topic, partition), offset in offsets.items()]

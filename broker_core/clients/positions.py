@@ -4,11 +4,12 @@
 |---|---|---|
 | committed | wants the group's committed offset | OffsetFetch answers an offset => fetching; none => reset |
 | reset | wants the beginning or the end (`auto.offset.reset`) | ListOffsets answers => fetching |
-| fetching | `offset` is the next record for the application | OFFSET_OUT_OF_RANGE => reset |
-| stuck | there is no committed offset, and the policy is `none` | assigned anew => committed |
+| fetching | `offset` is the next record for the application | OFFSET_OUT_OF_RANGE => reset; new leader => validating |
+| validating | was the leader's log cut? (see `validation`) | it was not, or back to there => fetching |
+| stuck | no committed offset, or a log that was cut, and the policy is `none` | assigned anew => committed |
 
 The position is the offset *behind* the last record that the application was given: that is what a
-commit stores, too.
+commit stores, with `epoch`, the leader epoch of that record's batch.
 """
 
 from __future__ import annotations
@@ -26,19 +27,25 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.clients.read_replicas import ReadReplica
 
-COMMITTED, RESET, FETCHING, STUCK = "committed", "reset", "fetching", "stuck"
+COMMITTED, RESET, FETCHING, VALIDATING, STUCK = "committed", "reset", "fetching", "validating", "stuck"
 EARLIEST, LATEST = -2, -1
+NO_LEADER = (-1, -1)
 
 
 class Position:
-    """One assigned partition. `read_replica`: where it is read from, if not from the leader (see `read_replicas`)."""
+    """One assigned partition.
 
-    __slots__ = ("state", "offset", "epoch", "high_watermark", "blocked_until_us", "asking", "read_replica")
+    `leader`: the (leader, leader epoch) that the position was last held against (see `validation`); `read_replica`:
+    where it is read from, if not from the leader (see `read_replicas`).
+    """
+
+    __slots__ = ("state", "offset", "epoch", "leader", "high_watermark", "blocked_until_us", "asking", "read_replica")
 
     def __init__(self, state: str) -> None:
         self.state = state
         self.offset = -1
         self.epoch = -1
+        self.leader = NO_LEADER
         self.high_watermark = -1
         self.blocked_until_us = 0
         self.asking = False
@@ -68,10 +75,11 @@ class Positions:
         return {tp: position.offset for tp, position in self.of.items() if position.state == FETCHING}
 
     def begin_at(self, tp: TopicPartition, offset: int, epoch: int = -1) -> None:
-        """The next record is this one."""
+        """The next record is this one; with an epoch it is validated first."""
         position = self.of.get(tp)
         if position is not None:
             position.state, position.offset, position.epoch = FETCHING, offset, epoch
+            position.leader = NO_LEADER
 
     def reset(self, tp: TopicPartition) -> None:
         """By `auto.offset.reset`; with `none` the application gets an error and the partition stays."""
@@ -127,7 +135,7 @@ class Positions:
             if position.state != RESET:
                 continue
             if answer is not None and answer.error_code == ErrorCode.NONE:
-                self.begin_at(tp, max(answer.offset, 0), answer.leader_epoch)
+                self.begin_at(tp, max(answer.offset, 0))
             else:
                 again = True
                 position.blocked_until_us = self.node.now_us() + self.settings.retry_backoff_ms * 1000

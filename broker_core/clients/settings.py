@@ -115,6 +115,7 @@ class ConsumerSettings(ClientSettings):
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
     isolation_level: str = "read_uncommitted"
+    check_crcs: bool = True
     client_rack: str = ""
     default_api_timeout_ms: int = 60_000
     allow_auto_create_topics: bool = True

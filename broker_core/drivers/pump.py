@@ -36,6 +36,11 @@ STEP_LIMIT = 100_000
 LOOK_AHEAD_US = 60_000_000
 
 
+def _admitted(command: dict[str, Any]) -> dict[str, Any] | None:
+    """Every command may be tried."""
+    return None
+
+
 class LivePump:
     """Keeps a world in step with the wall clock; runs on the world's own thread."""
 
@@ -51,6 +56,7 @@ class LivePump:
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._timer_at = 0.0
         self._waiting: list[Input] = []
+        self.admit: Callable[[dict[str, Any]], dict[str, Any] | None] = _admitted
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to follow the wall clock."""
@@ -139,11 +145,17 @@ class LivePump:
         self.world.inject(item)
 
     def command(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a command at once, also while the clock stands."""
+        """Carry out a command at once, also while the clock stands.
+
+        `admit` is asked first: what the machine cannot give (a port) is refused before it becomes part of the run.
+        """
         if command.get("do") == "time":
             return self.control(command)
         if not self.paused:
             self._catch_up()
+        refused = self.admit(command)
+        if refused is not None:
+            return refused
         item = Command(command)
         self._inject(item)
         if not self.paused:
@@ -154,16 +166,21 @@ class LivePump:
 
     # -- time control -----------------------------------------------------------------------
     def control(self, command: dict[str, Any]) -> dict[str, Any]:
-        """`{"do": "time", "speed": 0.1 | "pause" | "play" | "step_event" | "step_state"}`."""
-        wanted = command.get("speed")
+        """`{"do": "time", "speed": 0.1 | "pause" | "play" | "step_event" | "step_state"}`.
+
+        A step that found nothing within `LOOK_AHEAD_US` answers how far it went: `nothing_for_us`.
+        """
+        wanted, before = command.get("speed"), self.world.now_us
         try:
-            self._control(wanted)
+            found = self._control(wanted)
         except CommandError as error:
             return {"ok": False, "error": error.reason, "place": error.place}
         self.after_pass()
-        return {"ok": True, "seq": self.world.seq, "speed": self.speed, "paused": self.paused}
+        answer = {"ok": True, "seq": self.world.seq, "speed": self.speed, "paused": self.paused}
+        return answer if found else {**answer, "nothing_for_us": self.world.now_us - before}
 
-    def _control(self, wanted: Any) -> None:
+    def _control(self, wanted: Any) -> bool:
+        """Whether what was wanted has happened; only a step may have found nothing."""
         if wanted == "pause":
             self._pause()
         elif wanted == "play":
@@ -171,7 +188,7 @@ class LivePump:
         elif wanted in ("step_event", "step_state"):
             self._pause()
             self._admit_waiting()
-            self._step(to_transition=wanted == "step_state")
+            return self._step(to_transition=wanted == "step_state")
         elif isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
             if not SLOWEST <= wanted <= FASTEST:
                 raise CommandError(f"speed is between {SLOWEST} and {FASTEST}", "speed")
@@ -182,6 +199,7 @@ class LivePump:
             self._restart_timer()
         else:
             raise CommandError("speed is a number, pause, play, step_event or step_state", "speed")
+        return True
 
     def _pause(self) -> None:
         if not self.paused:
@@ -208,16 +226,20 @@ class LivePump:
         for item in waiting:
             self._inject(item)
 
-    def _step(self, to_transition: bool) -> None:
-        """On until the journal tells of something: what leaves no row is no step to somebody who looks on."""
+    def _step(self, to_transition: bool) -> bool:
+        """On until the journal tells of something: what leaves no row is no step to somebody who looks on.
+
+        False when it told of nothing within `LOOK_AHEAD_US` or `STEP_LIMIT` events.
+        """
         world = self.world
         limit = world.now_us + LOOK_AHEAD_US
         for _ in range(STEP_LIMIT):
             before = world.journal.count
             if not world.step(limit):
-                return
+                return False
             if self._transition_since(before) if to_transition else world.journal.count > before:
-                return
+                return True
+        return False
 
     def _transition_since(self, count: int) -> bool:
         journal = self.world.journal

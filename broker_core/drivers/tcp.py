@@ -148,11 +148,21 @@ class TcpServer:
 
     def bind(self) -> None:
         """Take all ports; raises OSError with the port in its text."""
-        for node in self.ports:
-            self._sockets[node] = self._bound(node)
+        for node, port in self.ports.items():
+            self._sockets[node] = self._bound(node, port)
 
-    def _bound(self, node: str) -> socket.socket:
-        port = self.ports[node]
+    def add(self, node: str, port: int, max_frame: int) -> None:
+        """Take the port of a node that joins; raises OSError with the port in its text."""
+        listener = self._bound(node, port)
+        self._sockets[node] = listener
+        self.max_frame = max(self.max_frame, max_frame)
+
+    def remove(self, node: str) -> None:
+        """Give the port of a node up that has not joined after all."""
+        self._sockets.pop(node).close()
+        del self.ports[node]
+
+    def _bound(self, node: str, port: int) -> socket.socket:
         listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -219,7 +229,7 @@ class TcpServer:
     def listen(self, node: str, port: int) -> None:
         if self.loop is None or node in self._servers:
             return
-        listener = self._sockets.pop(node, None) or self._bound(node)
+        listener = self._sockets.pop(node, None) or self._bound(node, self.ports[node])
         listener.listen(512)
         starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
         self._servers[node] = (listener, self.loop.create_task(starting))

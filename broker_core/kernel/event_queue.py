@@ -64,6 +64,11 @@ class EventQueue:
             heapq.heappush(self._later, (self.now_us + delay_us, place, timer))
         return timer
 
+    def waiting_for(self, node: Node) -> list[Timer]:
+        """What this process waits for at a later time, in its order."""
+        found = [entry for entry in self._later if entry[2].node is node and entry[2].incarnation == node.incarnation]
+        return [timer for _, _, timer in sorted(found, key=lambda entry: entry[:2])]
+
     def run_until(self, time_us: int) -> None:
         """Execute everything that is due up to and including `time_us`; the clock ends there."""
         later = self._later

@@ -52,6 +52,9 @@ def _event(level: int, name: str, render: str, /, **params: str) -> EventCode:
 _TP = {"topic": "topic name", "partition": "partition number"}
 
 # --- the world: processes, links, commands ---------------------------------------------------
+BROKER_ADDED = _event(TRANSITION, "broker_added", "broker {broker} is added to the cluster: nothing is on it yet",
+    broker="broker id", rack="its rack, null without one",
+    replica_selector="whether as a leader it sends consumers to followers of their rack")
 PROCESS_STARTED = _event(TRANSITION, "process_started", "process starts (incarnation {incarnation})",
     incarnation="how often this process has started, from 1")
 PROCESS_ENDED = _event(TRANSITION, "process_ended", "process ends: {how}",
@@ -99,7 +102,8 @@ REQUEST_STAGES = _event(DETAIL, "request_stages",
     "{api} #{correlation}: queue {queue_us}, local {local_us}, remote {remote_us}, response queue {response_us} us",
     api="API name", correlation="correlation id", queue_us="RequestQueueTimeMs in microseconds",
     local_us="LocalTimeMs in microseconds", remote_us="RemoteTimeMs (purgatory) in microseconds",
-    response_us="ResponseQueueTimeMs in microseconds")
+    response_us="ResponseQueueTimeMs in microseconds", request_bytes="size of the request on the wire, 4 bytes of length included",
+    response_bytes="size of the answer on the wire; 0 without an answer")
 HANDLER_FAILED = _event(TRANSITION, "handler_failed", "{api} #{correlation}: the broker failed: {error}",
     api="API name", correlation="correlation id", error="type and text of the error")
 CALL_FAILED = _event(TRANSITION, "call_failed", "{place} failed: {error}",
@@ -153,6 +157,13 @@ LEADER_ELECTED = _event(TRANSITION, "leader_elected",
     reason="new | broker gone | preferred | unclean | controlled shutdown | reassignment")
 PARTITION_OFFLINE = _event(TRANSITION, "partition_offline", "{topic}-{partition} is offline: no replica of {isr} is alive",
     **_TP, isr="broker ids", leader_epoch="leader epoch")
+ASSIGNMENT_CHANGED = _event(TRANSITION, "assignment_changed",
+    "{topic}-{partition}: replicas {replicas}, being added {adding}, being removed {removing}", **_TP,
+    replicas="broker ids, the preferred leader first", adding="broker ids that a reassignment adds (KIP-455)",
+    removing="broker ids that it removes", moving="is a reassignment under way?")
+LEADER_EPOCH_RENEWED = _event(TRANSITION, "leader_epoch_renewed",
+    "{topic}-{partition}: leader {leader} stays, leader epoch {leader_epoch}, ISR {isr}", **_TP, leader="broker id",
+    leader_epoch="new leader epoch", isr="broker ids")
 CONTROL_REQUEST = _event(MESSAGE, "control_request", "{api} to broker {to}: {partitions} partitions, epoch {epoch}",
     api="LeaderAndIsr | StopReplica | UpdateMetadata", to="broker id", partitions="count", epoch="controller epoch")
 
@@ -199,6 +210,10 @@ SEGMENT_ROLLED = _event(TRANSITION, "segment_rolled", "{topic}-{partition}: new 
     base_offset="first offset", reason="size | time | index full | ...")
 SEGMENT_DELETED = _event(TRANSITION, "segment_deleted", "{topic}-{partition}: segment {base_offset} deleted ({reason})", **_TP,
     base_offset="first offset", reason="retention time | retention size | log start offset | topic deleted", bytes="size")
+LOG_CLEANED = _event(TRANSITION, "log_cleaned", "{topic}-{partition}: compacted up to {end}, {records_before} records are now {records_after}", **_TP,
+    start="first offset that was dirty", end="the new first dirty offset", bytes_before="of the segments that were copied", bytes_after="of their copies",
+    records_before="records in them", records_after="records in the copies", tombstones="of those that went: tombstones past their delete horizon")
+LOG_UNCLEANABLE = _event(TRANSITION, "log_uncleanable", "{topic}-{partition}: cannot be compacted ({reason})", **_TP, reason="what the cleaner found")
 LOG_START_MOVED = _event(TRANSITION, "log_start_moved", "{topic}-{partition}: log starts at {offset}", **_TP, offset="offset",
     reason="retention | DeleteRecords | leader")
 FLUSHED = _event(DETAIL, "flushed", "{topic}-{partition} flushed up to {offset}", **_TP, offset="recovery point")
@@ -230,14 +245,20 @@ DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a bat
 METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",
     reason="start | error | max age")
 CLIENT_ERROR = _event(MESSAGE, "client_error", "{api}: {error}, {reaction}", api="API name", error="error name",
-    reaction="retry | give up | refresh metadata | reset | ask the leader", topic="topic name or null", partition="partition or null")
+    reaction="retry | give up | refresh metadata | reset | ask the leader | fetch again", topic="topic name or null", partition="partition or null")
 SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} records failed: {error}", **_TP,
     count="records", error="error name")
 READ_REPLICA = _event(TRANSITION, "read_replica", "reads {topic}-{partition} from broker {broker} ({reason})", **_TP,
     broker="broker id: with reason nearest a replica that the leader has named, else the leader again (-1: none known)",
     reason="nearest | expired | new leader | gone | error")
+TRUNCATION_NOTICED = _event(TRANSITION, "truncation_noticed",
+    "{topic}-{partition}: position {offset} of leader epoch {epoch} is not in the log any more, which ends at {end_offset} there: {reaction}", **_TP,
+    offset="position", epoch="leader epoch of the last record read", end_offset="where the log has come apart, -1: not known",
+    end_epoch="leader epoch in front of it, -1: not known", reaction="go back | reset | give up")
 ASSIGNMENT_TAKEN = _event(TRANSITION, "assignment_taken", "reads {partitions}", partitions="topic -> partitions",
     generation="generation id")
+PARTITIONS_REVOKED = _event(TRANSITION, "partitions_revoked", "gives up {partitions}, keeps {kept}", partitions="topic -> partitions",
+    kept="topic -> partitions that it goes on reading", generation="generation id")
 
 # --- the journal itself ----------------------------------------------------------------------
 SUMMED_UP = _event(TRANSITION, "summed_up", "above the budget of this second, not recorded one by one: {counts}",

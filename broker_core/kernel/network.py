@@ -163,18 +163,37 @@ class Network:
     def change(self, source: str, dest: str, **values: float) -> None:
         """Change one direction; without values it is healthy again. A healed gap breaks the connection."""
         link = self.link(source, dest)
-        was_cut = link.partitioned
+        was_cut, bandwidth = link.partitioned, link.bandwidth
         if values:
             link.change(**values)
         else:
             link.reset()
         shown = {name: getattr(link, name) for name in SETTINGS}
         self.world.nodes[source].emit(events.LINK_CHANGED, source=source, dest=dest, **shown)
+        if link.bandwidth != bandwidth:
+            self._pace(link)
         if link.direct and link.last_delivery_us > self.world.now_us:
             link.drain(True)
             self.world.schedule(link.last_delivery_us - self.world.now_us, None, self._drained, (link,))
         if was_cut and not link.partitioned:
             self._break(source, dest)
+
+    def _pace(self, link: Link) -> None:
+        """What waits for its turn goes on as fast as the link is now, in its order."""
+        world, node = self.world, self.world.nodes[link.dest]
+        machine = node.machine
+        link.last_delivery_us = world.now_us
+        if machine is None:
+            return
+        for timer in world.waiting_for(node):
+            method, args, cause = timer.method, timer.args, timer.cause
+            if method is None or method not in (machine.receive, machine.peer_down) or args[0] != link.source:
+                continue
+            timer.cancel()
+            size = args[1].wire_size() if len(args) > 1 and hasattr(args[1], "wire_size") else 0
+            at = max(world.now_us + link.delay_us, link.last_delivery_us)
+            link.last_delivery_us = at + (size * 1_000_000 // link.bandwidth if link.bandwidth else 0)
+            world.schedule(link.last_delivery_us - world.now_us, node, method, args).cause = cause
 
     def _drained(self, link: Link) -> None:
         if link.last_delivery_us <= self.world.now_us:
@@ -203,6 +222,8 @@ class Network:
         if node.machine is None:
             self.refuse(node.name, source.name)
             return
+        if link.bandwidth and not size and hasattr(message, "wire_size"):
+            size = message.wire_size()
         copies = 2 if link.duplicate and rng.random() < link.duplicate else 1
         for _ in range(copies):
             at = link.delivery_us(world.now_us, size, rng)

@@ -142,10 +142,14 @@ class Node:
 
     # -- messages ---------------------------------------------------------------------------
     def send(self, dest: str, message: Any, size: int = 0) -> None:
-        """Send by reference over the link to `dest`; `size` in bytes counts where bandwidth is short."""
+        """Send by reference over the link to `dest`. Where bandwidth is short its `size` in bytes counts; 0: what its
+        `wire_size()` says, if it has one."""
         world = self.world
         route = self._routes.get(dest)
         if route is None:
+            if dest not in world.nodes:  # a broker of an earlier life, still named by what is stored
+                world.network.refuse(dest, self.name)
+                return
             route = self._routes[dest] = world.nodes[dest], world.network.link(self.name, dest)
         node, link = route
         machine = node.machine

@@ -8,12 +8,15 @@ A fault belongs to one directory (a mounted disk, one of `log.dirs`), or to all 
 | write_error | the same, and truncate, flush, rename, delete | Input/output error         |
 | read_error  | read                                         | Input/output error          |
 | lost_fsync  | flush                                        | "done", but nothing is safe |
-| slow        | append, write of a small file, flush         | "done", `latency_us` later  |
+| slow        | append (not to an index), small file, flush  | "done", `latency_us` later  |
 | misdirected | append                                       | "done", but somewhere else  |
 
 When it hits: every time, `times` times, from the `on_call`-th of its operations on, or with a `probability`.
 Nothing tells a process of a bit that flips (`flip`), or of a write that went to another place of its file
 (`misdirect`: zeros where it belongs, and earlier bytes gone); checksums do, when they are looked at.
+
+Kafka maps the offset and time index of a segment into memory: a new entry changes memory, and no call waits for the
+disk (`AbstractIndex`). So a slow disk costs nothing there; a full or broken one fails there as elsewhere.
 
 Nothing in this world can wait inside a call, so what a slow disk costs is noted as a debt, and the thread that
 asked pays it afterwards (`take_debt`): it stays busy for so long, and its answer leaves when it is paid.
@@ -49,6 +52,7 @@ _HITS = {
     SLOW: ("append", "write", "flush"),
     MISDIRECTED: ("placed",),
 }
+MAPPED = (".index", ".timeindex")
 _REASONS = {FULL: "No space left on device", WRITE_ERROR: "Input/output error", READ_ERROR: "Input/output error"}
 
 
@@ -74,6 +78,8 @@ class DiskFault:
     def hits(self, path: str, operation: str, random: Random) -> bool:
         """Whether this operation fails; counts it."""
         if self.hit == self.times or operation not in _HITS[self.kind] or not _below(path, self.directory):
+            return False
+        if self.kind == SLOW and operation == "append" and path.endswith(MAPPED):
             return False
         self.calls += 1
         if self.calls < self.on_call or (self.probability < 1.0 and random.random() >= self.probability):

@@ -5,10 +5,10 @@
     orders 0 56           topic, partition, offset
     orders 1 40
 
-`recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks) and
-`log-start-offset-checkpoint` stand in each log directory; `leader-epoch-checkpoint` (lines
-`epoch start-offset`) and `partition.metadata` in each partition's; `meta.properties` names the
-owner of a log directory.
+`recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks),
+`log-start-offset-checkpoint` and `cleaner-offset-checkpoint` (first dirty offsets) stand in each log
+directory; `leader-epoch-checkpoint` (lines `epoch start-offset`) and `partition.metadata` in each
+partition's; `meta.properties` names the owner of a log directory.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from broker_core.kernel.storage import Storage
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 META_PROPERTIES = "meta.properties"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from crc32c import crc32c
 
 from broker_core.log.errors import InvalidConfig
-from broker_core.records.compression import BY_NAME
+from broker_core.records.compression import BY_NAME, GZIP, LZ4, ZSTD
 from broker_core.records.validate import CREATE_TIME, LOG_APPEND_TIME, LONG_MAX, ValidationRules
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -47,6 +47,7 @@ class LogConfig:
     compression_lz4_level: int = 9
     compression_zstd_level: int = 3
     message_timestamp_type: str = "CreateTime"
+    message_timestamp_difference_max_ms: int = LONG_MAX
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = LONG_MAX
     flush_messages: int = LONG_MAX
@@ -103,17 +104,29 @@ class LogConfig:
         """Whether retention by time and size applies."""
         return "delete" in self.cleanup_policy
 
+    @property
+    def roll_ms(self) -> int:
+        """Age at which a segment is rolled: what must be compacted soon must not stay active for long (KIP-354)."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
+
     def validation_rules(self) -> ValidationRules:
-        """What `validate_batches` needs of these settings."""
+        """What `validate_batches` needs of these settings. The difference both ways is the older setting: it counts
+        where the newer one for that direction has its default (KIP-937)."""
+        before, after = self.message_timestamp_before_max_ms, self.message_timestamp_after_max_ms
+        codec = BY_NAME.get(self.compression_type)
         return ValidationRules(
             max_message_bytes=self.max_message_bytes,
             segment_bytes=self.segment_bytes,
             timestamp_type=_TIMESTAMP_TYPES[self.message_timestamp_type],
-            before_max_ms=self.message_timestamp_before_max_ms,
-            after_max_ms=self.message_timestamp_after_max_ms,
+            before_max_ms=self.message_timestamp_difference_max_ms if before == LONG_MAX else before,
+            after_max_ms=self.message_timestamp_difference_max_ms if after == LONG_MAX else after,
             compacted=self.is_compacted,
-            compression=BY_NAME.get(self.compression_type),
+            compression=codec,
+            level=self._levels().get(codec) if codec is not None else None,
         )
+
+    def _levels(self) -> dict[int, int]:
+        return {GZIP: self.compression_gzip_level, LZ4: self.compression_lz4_level, ZSTD: self.compression_zstd_level}
 
     def roll_jitter_ms(self, log_name: str, base_offset: int) -> int:
         """By how much earlier a segment is rolled, lest many roll at once; the same in every run."""
@@ -121,10 +134,6 @@ class LogConfig:
             return 0
         seed: int = crc32c(f"{log_name}/{base_offset}".encode())
         return seed % (min(self.segment_jitter_ms, self.segment_ms) + 1)
-
-    def as_strings(self) -> dict[str, str]:
-        """Dotted names and values, as DescribeConfigs shows them."""
-        return {name.replace("_", "."): _render(getattr(self, name)) for name in FIELD_NAMES}
 
 
 _DEFAULTS = LogConfig()
@@ -134,9 +143,9 @@ FIELD_NAMES: dict[str, str] = {one.name: type(getattr(_DEFAULTS, one.name)).__na
 _LEAST = {
     "segment_bytes": 14, "segment_ms": 1, "segment_jitter_ms": 0, "segment_index_bytes": 4, "index_interval_bytes": 0,
     "retention_ms": -1, "retention_bytes": -1, "local_retention_ms": -2, "local_retention_bytes": -2,
-    "max_message_bytes": 0, "min_insync_replicas": 1, "message_timestamp_before_max_ms": 0,
-    "message_timestamp_after_max_ms": 0, "flush_messages": 1, "flush_ms": 0, "file_delete_delay_ms": 0,
-    "delete_retention_ms": 0, "min_compaction_lag_ms": 0, "max_compaction_lag_ms": 1,
+    "max_message_bytes": 0, "min_insync_replicas": 1, "message_timestamp_difference_max_ms": 0,
+    "message_timestamp_before_max_ms": 0, "message_timestamp_after_max_ms": 0, "flush_messages": 1, "flush_ms": 0,
+    "file_delete_delay_ms": 0, "delete_retention_ms": 0, "min_compaction_lag_ms": 0, "max_compaction_lag_ms": 1,
 }  # fmt: skip
 
 
@@ -156,12 +165,6 @@ def _parse(dotted: str, kind: str, text: str) -> object:
     if kind == "list":
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
-
-
-def _render(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(value) if isinstance(value, list) else str(value)
 
 
 def _invalid(name: str, value: object, why: str) -> InvalidConfig:

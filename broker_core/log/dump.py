@@ -315,8 +315,6 @@ def _index_lines(file: File, base_offset: int) -> Iterator[Line]:
 
 def _time_index_lines(file: File, base_offset: int) -> Iterator[Line]:
     size = file.size - file.size % time_index.ENTRY_SIZE
-    if size == 0:
-        yield {"note": f"{file.path} is empty."}
     for index, (timestamp, relative) in enumerate(time_index.ENTRY.iter_unpack(file.read(0, size))):
         if relative == 0 and index:
             return

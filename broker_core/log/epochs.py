@@ -89,16 +89,6 @@ class LeaderEpochCache:
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
-    def start_offset_of(self, epoch: int) -> int | None:
-        """Where `epoch` begins, None when it is not known here."""
-        slot = bisect_right(self._epochs, epoch) - 1
-        return self._starts[slot] if slot >= 0 and self._epochs[slot] == epoch else None
-
-    def previous_epoch(self, epoch: int) -> int | None:
-        """The largest epoch below `epoch`."""
-        slot = bisect_right(self._epochs, epoch - 1) - 1
-        return self._epochs[slot] if slot >= 0 else None
-
     def truncate_from_end(self, end_offset: int) -> None:
         """The log now ends at `end_offset`: drop epochs that begin at or behind it."""
         if end_offset < 0 or not self._starts or self._starts[-1] < end_offset:

@@ -20,17 +20,17 @@ BATCHES = 8
 _PART = Struct(">qiI")
 
 
-def fingerprint(log: PartitionLog, upto_offset: int) -> int:
-    """Fingerprint of the batches that end below `upto_offset`; 0 when there are none."""
+def fingerprint(log: PartitionLog, upto_offset: int, from_offset: int = 0) -> int:
+    """Fingerprint of the batches from `from_offset` on that end below `upto_offset`; 0 when there are none."""
     parts: list[bytes] = []
     for place in range(log.segment_of(max(upto_offset - 1, 0)), -1, -1):
-        parts = _last_parts(log, place, upto_offset, BATCHES - len(parts)) + parts
-        if len(parts) >= BATCHES:
+        parts = _last_parts(log, place, from_offset, upto_offset, BATCHES - len(parts)) + parts
+        if len(parts) >= BATCHES or log.segments[place].base_offset <= from_offset:
             break
     return crc32c(b"".join(parts)) if parts else 0
 
 
-def _last_parts(log: PartitionLog, place: int, upto_offset: int, wanted: int) -> list[bytes]:
+def _last_parts(log: PartitionLog, place: int, from_offset: int, upto_offset: int, wanted: int) -> list[bytes]:
     segment = log.segments[place]
     tail = segment.tail
     last_offsets, positions = tail.last_offsets[-4 * BATCHES :], [tail.start, *tail.ends[:-1]][-4 * BATCHES :]
@@ -45,5 +45,6 @@ def _last_parts(log: PartitionLog, place: int, upto_offset: int, wanted: int) ->
     for _, header in headers_from(segment.log, start, segment.log.size):
         if header.last_offset >= upto_offset:
             break
-        parts.append(_PART.pack(header.base_offset, header.leader_epoch, header.crc))
+        if header.base_offset >= from_offset:
+            parts.append(_PART.pack(header.base_offset, header.leader_epoch, header.crc))
     return parts[-wanted:]

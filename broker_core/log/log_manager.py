@@ -11,6 +11,7 @@ Each log directory holds, beside the partitions,
 | `recovery-point-offset-checkpoint` | up to where each log is known to be flushed |
 | `replication-offset-checkpoint` | high watermarks |
 | `log-start-offset-checkpoint` | log starts that are not a segment's base |
+| `cleaner-offset-checkpoint` | up to where compacted logs have been cleaned |
 | `meta.properties` | whose directory it is |
 
 Nothing happens by itself here: the broker calls `run_retention`, `run_flush`, `checkpoint`,
@@ -93,6 +94,7 @@ class LogManager:
         clean = self.storage.exists(marker)
         recovery_points = self._read_offsets(log_dir, checkpoints.RECOVERY_POINTS)
         log_starts = self._read_offsets(log_dir, checkpoints.LOG_STARTS)
+        cleaned = self._read_offsets(log_dir, checkpoints.CLEANER_OFFSETS)
         self._high_watermarks.update(self._read_offsets(log_dir, checkpoints.HIGH_WATERMARKS))
         for name in self.storage.list(log_dir):
             if name.endswith(DELETE_SUFFIX):
@@ -105,6 +107,7 @@ class LogManager:
                     emit=self.emit, clean=clean, recovery_point=recovery_points.get(key, 0),
                     log_start_offset=log_starts.get(key, 0), producer_expiration_ms=self._producer_expiration_ms,
                 )  # fmt: skip
+                self._logs[key].cleaned_to = cleaned.get(key, 0)
         self.storage.delete(marker)
         return clean
 
@@ -250,15 +253,36 @@ class LogManager:
     # --- work that the broker schedules ------------------------------------------------------
 
     def run_retention(self, now_ms: int) -> int:
-        """Delete old segments, forget silent producers. Returns how many segments went."""
+        """Delete old segments, forget silent producers. Returns how many segments went.
+
+        Of compacted logs the cleaner deletes them.
+        """
         count = 0
         for log in self.logs():
-            try:
-                count += log.delete_old_segments(now_ms)
-                log.producers.expire(now_ms)
-            except StorageError as error:
-                self.fail_directory(self.dir_of(log), str(error))
+            if not log.config.is_compacted:
+                count += self.delete_old_segments_of(log, now_ms)
+            log.producers.expire(now_ms)
         return count
+
+    def delete_old_segments_of(self, log: PartitionLog, now_ms: int) -> int:
+        """Retention of one log."""
+        try:
+            return log.delete_old_segments(now_ms)
+        except StorageError as error:
+            self.fail_directory(self.dir_of(log), str(error))
+            return 0
+
+    def compacted_logs(self) -> list[PartitionLog]:
+        """Logs whose `cleanup.policy` has `compact`, in the order of topic and partition."""
+        return [self._logs[key] for key in sorted(key for key, log in self._logs.items() if log.config.is_compacted)]
+
+    def checkpoint_cleaner(self, log_dir: str) -> None:
+        """Write `cleaner-offset-checkpoint`: how far each log has been cleaned."""
+        offsets = {(log.topic, log.partition): log.cleaned_to for log in self._logs_in(log_dir) if log.cleaned_to}
+        try:
+            checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.CLEANER_OFFSETS}", offsets)
+        except StorageError as error:
+            self.fail_directory(log_dir, str(error))
 
     def run_flush(self, now_ms: int) -> int:
         """Flush the logs for which it is time. Returns how many."""
@@ -308,6 +332,8 @@ class LogManager:
         }
         checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.RECOVERY_POINTS}", points)
         checkpoints.write_offsets(self.storage, f"{log_dir}/{checkpoints.LOG_STARTS}", starts)
+        if any(log.cleaned_to for log in logs):
+            self.checkpoint_cleaner(log_dir)
         self._write_high_watermarks(log_dir, logs)
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int] | None = None) -> None:

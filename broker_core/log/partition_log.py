@@ -24,7 +24,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
-from broker_core.log import checkpoints, flushing, renaming, retention, timestamps, truncation
+from broker_core.log import checkpoints, decoded, flushing, renaming, retention, timestamps, truncation
 from broker_core.log.config import LogConfig
 from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
@@ -40,7 +40,6 @@ from broker_core.records.control import end_transaction_marker
 from broker_core.records.header import (
     CONTROL,
     BatchHeader,
-    iterate_batches,
 )
 from broker_core.records.record import Record
 from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
@@ -51,12 +50,13 @@ __all__ = ["AppendInfo", "PartitionLog"]
 
 
 class PartitionLog:
-    """See the module. `segments` is never empty and sorted by base offset; the last one is active."""
+    """See the module. `segments` is never empty and sorted by base offset; the last one is active.
+    The log cleaner has gone through what lies below `cleaned_to` (0: it was never here)."""
 
     __slots__ = (
         "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id",
         "log_start_offset", "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs",
-        "producers", "emit", "last_flush_ms", "latest_ms", "deleted_files", "_bases",
+        "producers", "emit", "last_flush_ms", "latest_ms", "deleted_files", "cleaned_to", "_bases",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +85,7 @@ class PartitionLog:
         self.log_start_offset = log_start_offset
         self.log_end_offset = self.high_watermark = log_start_offset
         self.recovery_point = recovery_point
+        self.cleaned_to = 0
         self._bases: list[int] = []
         self.producers = ProducerStateTable(producer_expiration_ms)
         self.leader_epochs = LeaderEpochCache(storage, self.epochs_path, self.end_offset)
@@ -191,7 +192,10 @@ class PartitionLog:
         if now_ms > self.latest_ms:
             self.latest_ms = now_ms
         buffers: Sequence[Buffer] = [records] if isinstance(records, (bytes, bytearray, memoryview)) else records
-        headers, size = check_copies(buffers, self.log_end_offset)
+        end = self.log_end_offset
+        headers, size = check_copies(buffers, end, end == self.log_start_offset)
+        if headers[0].base_offset < end:
+            truncation.begin_with_batch(self, headers[0].base_offset)
         for header in headers:
             if header.leader_epoch > self.leader_epochs.latest_epoch:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
@@ -250,7 +254,7 @@ class PartitionLog:
         self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
     ) -> LogSegment:
         segment, config = self.segments[-1], self._config
-        wait = config.segment_ms - config.roll_jitter_ms(self.name, segment.base_offset)
+        wait = config.roll_ms - config.roll_jitter_ms(self.name, segment.base_offset)
         reason = segment.roll_reason(size, max_timestamp, last_offset, now_ms, config.segment_bytes, wait)
         return segment if reason is None else self.roll(now_ms, reason, first_offset)
 
@@ -291,6 +295,12 @@ class PartitionLog:
         place = self.segments.index(segment)
         del self.segments[place], self._bases[place]
 
+    def insert_segment(self, segment: LogSegment) -> None:
+        """Take a segment into the list where its base offset belongs."""
+        place = bisect_right(self._bases, segment.base_offset)
+        self.segments.insert(place, segment)
+        self._bases.insert(place, segment.base_offset)
+
     def segment_of(self, offset: int) -> int:
         """Index in `segments` of the one whose range holds `offset`."""
         if offset >= self._bases[-1]:
@@ -324,16 +334,7 @@ class PartitionLog:
 
     def records(self, start: int, end: int) -> Iterator[Record]:
         """Decoded records with start <= offset < end, control batches left out."""
-        position = max(start, self.log_start_offset)
-        while position < min(end, self.log_end_offset):
-            found = self.read(position, 1024 * 1024, self.log_end_offset)
-            if not found.size:
-                return
-            for part in found.slices:
-                for batch in iterate_batches(part.read()):
-                    if not batch.header.is_control:
-                        yield from (one for one in decode_records(batch) if position <= one.offset < end)
-            position = found.next_offset
+        return decoded.records(self, start, end)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
         """(offset, timestamp, leader epoch) of the first record at or after a time; None: there is none."""
@@ -343,9 +344,9 @@ class PartitionLog:
         """(offset, timestamp, leader epoch) of the record with the largest timestamp (KIP-734)."""
         return timestamps.max_timestamp_offset(self)
 
-    def content_hash(self, upto_offset: int) -> int:
-        """Fingerprint of the last batches below `upto_offset`: equal on replicas that agree."""
-        return fingerprint(self, upto_offset)
+    def content_hash(self, upto_offset: int, from_offset: int = 0) -> int:
+        """Fingerprint of the last batches below `upto_offset`, from `from_offset` on: equal on replicas that agree."""
+        return fingerprint(self, upto_offset, from_offset)
 
     # --- cutting and ending ------------------------------------------------------------------
 

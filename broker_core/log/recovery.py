@@ -3,6 +3,7 @@
 | found | done |
 |---|---|
 | `.deleted`, `.cleaned` | dropped: a deletion or cleaning that had not ended |
+| `.swap` | a cleaning that had ended: takes the place of what it was made of (`swapping`) |
 | `.index`, `.timeindex` without `.log` | dropped |
 | an index that is missing or contradicts itself | rebuilt from the `.log` |
 | no clean-shutdown marker | every segment from the recovery point on is scanned: each batch's length, CRC and order |
@@ -26,17 +27,17 @@ from broker_core.kernel import events
 from broker_core.log.errors import CorruptIndex
 from broker_core.log.producer_snapshot import load_latest_snapshot, remove_stray_snapshots
 from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, LogSegment
+from broker_core.log.swapping import finish_swaps
 from broker_core.records.batch import decode_records
 from broker_core.records.header import Batch
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
-_LEFT_OVERS = (DELETED, ".cleaned")
-
 
 def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
     """Fill a fresh PartitionLog from its directory, or make the first segment."""
+    finish_swaps(log.storage, log.directory)
     names = log.storage.list(log.directory)
     if not names:
         log.add_segment(log.log_start_offset, now_ms)
@@ -62,12 +63,12 @@ def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
 
 
 def _without_left_overs(log: PartitionLog, names: list[str]) -> list[str]:
-    """Delete what a deletion or cleaning has left, and indexes without a log; returns the other names."""
+    """Delete what a deletion has left, and indexes without a log; returns the other names."""
     logs = {name[:20]: True for name in names if name.endswith(LOG)}
     kept: list[str] = []
     for name in names:
         orphan = name.endswith((INDEX, TIME_INDEX, TRANSACTION_INDEX)) and name[:20] not in logs
-        if orphan or name.endswith(_LEFT_OVERS):
+        if orphan or name.endswith(DELETED):
             log.storage.delete(f"{log.directory}/{name}")
         else:
             kept.append(name)

@@ -91,13 +91,18 @@ def _delete_while(log: PartitionLog, now_ms: int, reason: str, doomed: list[LogS
     return len(doomed)
 
 
-def mark_deleted(log: PartitionLog, segment: LogSegment, now_ms: int | None = None) -> None:
-    """Out of the list, files renamed to `.deleted`. Without a time the delay begins at the next sweep."""
+def mark_deleted(
+    log: PartitionLog, segment: LogSegment, now_ms: int | None = None, keep_snapshot: bool = False
+) -> None:
+    """Out of the list, files renamed to `.deleted`. Without a time the delay begins at the next sweep.
+
+    The producer snapshot of its base offset goes, too, unless another segment will begin there.
+    """
     log.forget_segment(segment)
     due = None if now_ms is None else now_ms + log.config.file_delete_delay_ms
     paths = segment.file_names()
     snapshot = f"{log.directory}/{snapshot_name(segment.base_offset)}"
-    if log.storage.exists(snapshot) and log.segments:
+    if log.storage.exists(snapshot) and log.segments and not keep_snapshot:
         paths.append(snapshot)
     for path in paths:
         log.storage.rename(path, path + DELETED)

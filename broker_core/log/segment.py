@@ -40,7 +40,7 @@ from broker_core.records.header import (
 from broker_core.records.record import Record
 
 LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
-DELETED = ".deleted"
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 LARGEST_RELATIVE_OFFSET = 0x7FFFFFFF
 NO_TIMESTAMP = -1
 _new = tuple.__new__
@@ -64,8 +64,8 @@ class LogSegment:
     """
 
     __slots__ = (
-        "base_offset", "path", "log", "index", "time_index", "max_timestamp", "max_timestamp_offset", "created_ms",
-        "first_timestamp", "index_interval_bytes", "_since_index", "tail", "_storage",
+        "base_offset", "path", "suffix", "log", "index", "time_index", "max_timestamp", "max_timestamp_offset",
+        "created_ms", "first_timestamp", "index_interval_bytes", "_since_index", "tail", "_storage",
         "sure_size", "sure_ms",
     )  # fmt: skip
 
@@ -77,13 +77,16 @@ class LogSegment:
         index_bytes: int,
         index_interval_bytes: int,
         now_ms: int,
+        suffix: str = "",
     ) -> None:
+        """Open or create the files; `suffix`: behind all their names, while the cleaner writes them."""
         self._storage = storage
         self.base_offset = base_offset
         self.path = f"{directory}/{base_offset:020d}"
-        self.log = storage.open(self.path + LOG)
-        self.index = OffsetIndex(storage.open(self.path + INDEX), base_offset, index_bytes)
-        self.time_index = TimeIndex(storage.open(self.path + TIME_INDEX), base_offset, index_bytes)
+        self.suffix = suffix
+        self.log = storage.open(self.path + LOG + suffix)
+        self.index = OffsetIndex(storage.open(self.path + INDEX + suffix), base_offset, index_bytes)
+        self.time_index = TimeIndex(storage.open(self.path + TIME_INDEX + suffix), base_offset, index_bytes)
         self.index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
         self.max_timestamp = NO_TIMESTAMP
@@ -162,12 +165,16 @@ class LogSegment:
 
     def _waited(self, max_timestamp: int, now_ms: int) -> int:
         """Milliseconds by which this segment is older than the payload."""
+        first = self.first_batch_timestamp
+        return max_timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    @property
+    def first_batch_timestamp(self) -> int:
+        """Of its first batch (-1: none), read from the file when it is not known yet."""
         if self.first_timestamp is None and self.log.size:
             first = next(headers_from(self.log, 0, self.log.size), None)
             self.first_timestamp = first[1].max_timestamp if first else NO_TIMESTAMP
-        if self.first_timestamp is not None and self.first_timestamp >= 0:
-            return max_timestamp - self.first_timestamp
-        return now_ms - self.created_ms
+        return NO_TIMESTAMP if self.first_timestamp is None else self.first_timestamp
 
     @property
     def largest_timestamp(self) -> int:
@@ -241,6 +248,7 @@ class LogSegment:
     def rebuild(self, visit: Callable[[Batch], None]) -> tuple[int, str]:
         """Scan the whole file, rebuild both indexes, cut at the first bad batch.
 
+        The time index ends with the true maximum, as that of a segment that was closed (Kafka: LogSegment.recover).
         `visit` sees every good batch. Returns how many bytes were cut, and why.
         """
         self._forget()
@@ -259,6 +267,7 @@ class LogSegment:
         cut = self.log.size - good
         if cut:
             self.log.truncate(good)
+        self.become_inactive()
         self.tail.clear(good)
         return cut, reason if cut else ""
 
@@ -322,5 +331,11 @@ class LogSegment:
 
     def file_names(self) -> list[str]:
         """Paths of the files that exist."""
-        paths = [self.path + suffix for suffix in (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)]
+        paths = [self.path + kind + self.suffix for kind in (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)]
         return [path for path in paths if self._storage.exists(path)]
+
+    def change_suffix(self, suffix: str) -> None:
+        """Give all files another suffix, the log first (Kafka's `changeFileSuffixes`)."""
+        for path in self.file_names():
+            self._storage.rename(path, path.removesuffix(self.suffix) + suffix)
+        self.suffix = suffix

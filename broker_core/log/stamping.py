@@ -89,8 +89,11 @@ def _stamped(header: BatchHeader, offset: int, leader_epoch: int, append_time: i
     )
 
 
-def check_copies(buffers: Sequence[Buffer], log_end: int) -> tuple[list[BatchHeader], int]:
-    """Headers and size of what a leader sent to its follower. Raises CorruptRecordError, OffsetsNotMonotonic."""
+def check_copies(buffers: Sequence[Buffer], log_end: int, empty: bool = False) -> tuple[list[BatchHeader], int]:
+    """Headers and size of what a leader sent to its follower. Raises CorruptRecordError, OffsetsNotMonotonic.
+
+    The first batch of an `empty` log may begin below its end, when the leader's log starts within that batch.
+    """
     if len(buffers) == 1 and is_single_batch(buffers[0]):  # one record at a time: no walk
         buffer = buffers[0]
         header = read_header(buffer)
@@ -105,9 +108,10 @@ def check_copies(buffers: Sequence[Buffer], log_end: int) -> tuple[list[BatchHea
             ensure_valid(batch)
             header = batch.header
             offset = header.base_offset
-            if offset < expected:
+            last = offset + header.last_offset_delta
+            if offset < expected and (headers or not empty or last < expected):
                 raise OffsetsNotMonotonic(f"append of offset {offset}, but the log ends at {expected}")
-            expected = offset + header.last_offset_delta + 1
+            expected = last + 1
             headers.append(header)
             end += header.batch_length + 12
         if end != length:

@@ -4,6 +4,7 @@
 |---|---|---|
 | `truncate_to` | the batch that holds the offset, all behind it | indexes, epochs, producers; HW <= the new end |
 | `truncate_fully_and_start_at` | everything | an empty segment at the offset; HW = the offset |
+| `begin_with_batch` | everything, and there is nothing | an empty segment at the batch; log start and HW stay |
 | `move_log_start` | nothing: offsets below are refused | whole segments below it go with the next retention |
 """
 
@@ -34,6 +35,7 @@ def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
     log.active.truncate_to(offset)
     log.log_end_offset = offset
     log.log_start_offset = min(log.log_start_offset, offset)
+    log.cleaned_to = min(log.cleaned_to, offset)
     log.recovery_point = min(log.recovery_point, offset)
     log.leader_epochs.truncate_from_end(offset)
     rebuild_producers(log)
@@ -45,6 +47,22 @@ def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
 def truncate_fully_and_start_at(log: PartitionLog, offset: int, reason: str) -> None:
     """See PartitionLog.truncate_fully_and_start_at."""
     before = log.log_end_offset
+    _start_over(log, offset)
+    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
+
+
+def begin_with_batch(log: PartitionLog, base_offset: int) -> None:
+    """For the first batch of an empty log, whose start lies within it: DeleteRecords stopped there at the leader.
+
+    Batches are stored whole, so files begin at the batch; readers still find nothing below the log start. Source:
+    `Partition.appendRecordsToFollowerOrFutureReplica`.
+    """
+    start = log.log_start_offset
+    _start_over(log, base_offset)
+    log.log_start_offset = log.high_watermark = start
+
+
+def _start_over(log: PartitionLog, offset: int) -> None:
     for segment in list(log.segments):
         if segment.base_offset == offset:
             log.drop_segment(segment)
@@ -52,10 +70,10 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int, reason: str) -> 
             mark_deleted(log, segment)
     log.add_segment(offset, log.latest_ms)
     log.log_start_offset = log.log_end_offset = log.high_watermark = log.recovery_point = offset
+    log.cleaned_to = min(log.cleaned_to, offset)
     log.leader_epochs.clear()
     remove_all_snapshots(log.storage, log.directory)
     log.producers.clear(offset)
-    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
 
 
 def move_log_start(log: PartitionLog, offset: int, reason: str) -> bool:

@@ -23,6 +23,7 @@ from typing import Any
 
 from broker_core.metadata import configs_rules
 from broker_core.metadata.configs_broker import BROKER_SETTINGS, BROKER_SYNONYMS
+from broker_core.metadata.configs_replication import DYNAMIC_ONLY
 from broker_core.metadata.configs_topic import SYNONYMS, TOPIC
 from broker_core.metadata.configs_types import (
     ERAS,
@@ -131,6 +132,7 @@ class BrokerConfig(Mapping[str, Any]):
     - `config[name]` is the typed value (bool, int, float, str, list of str, or None when unset), kept parsed
     - a name that no table has may be given while the broker runs: Kafka keeps it for plug-ins, without looking
       at the value and without ever showing it again, as nobody knows whether it is a password
+    - limits of throttled moves (`DYNAMIC_ONLY`) exist only as dynamic settings
     """
 
     def __init__(self, overrides: Mapping[str, str] | None = None, era: str = ZOOKEEPER) -> None:
@@ -199,6 +201,8 @@ class BrokerConfig(Mapping[str, Any]):
         """
         texts = self._dynamic_default if all_brokers else self._dynamic
         if is_unknown(name):
+            if name in DYNAMIC_ONLY:
+                DYNAMIC_ONLY[name].parse(text, self.era)
             _put(texts, name, text)
             return
         setting = broker_setting(name, self.era)
@@ -280,10 +284,14 @@ class BrokerConfig(Mapping[str, Any]):
         return replace(entry, value=places[0].value, source=ConfigSource.DYNAMIC_DEFAULT_BROKER, synonyms=places)
 
     def _describe_unknown(self, name: str) -> ConfigEntry:
+        """As in Kafka read-only and without documentation; only settings that are always dynamic show a value."""
+        shows, type_ = name in DYNAMIC_ONLY, DYNAMIC_ONLY[name].type if name in DYNAMIC_ONLY else ConfigType.UNKNOWN
         found = {ConfigSource.DYNAMIC_BROKER: self._dynamic, ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default}
-        places = tuple(Synonym(name, None, source) for source, texts in found.items() if name in texts)
-        source = places[0].source if places else ConfigSource.STATIC_BROKER
-        return ConfigEntry(name, None, source, False, True, ConfigType.UNKNOWN, places, "")
+        places = tuple(
+            Synonym(name, texts[name] if shows else None, source) for source, texts in found.items() if name in texts
+        )
+        value, source = (places[0].value, places[0].source) if places else (None, ConfigSource.STATIC_BROKER)
+        return ConfigEntry(name, value, source, True, not shows, type_, places, "")
 
     def names(self) -> list[str]:
         """Names of all settings of this era."""

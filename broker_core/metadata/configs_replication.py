@@ -86,3 +86,13 @@ REPLICATION: tuple[S, ...] = (
     S("alter.log.dirs.replication.quota.window.size.seconds", INT, "1", Range(1), READ_ONLY,
       "Length of one sample of that quota."),
 )
+
+# Set only while a broker runs, and shown only while set: limits of throttled moves (KIP-73, KIP-113).
+DYNAMIC_ONLY: dict[str, S] = {setting.name: setting for setting in (
+    S("leader.replication.throttled.rate", LONG, None, Range(0), CLUSTER_WIDE,
+      "Bytes per second that a leader sends to throttled followers."),
+    S("follower.replication.throttled.rate", LONG, None, Range(0), CLUSTER_WIDE,
+      "Bytes per second that throttled followers fetch."),
+    S("replica.alter.log.dirs.io.max.bytes.per.second", LONG, None, Range(0), CLUSTER_WIDE,
+      "Bytes per second that replicas are moved between directories."),
+)}  # fmt: skip

@@ -259,12 +259,6 @@ def decode_producer_block(data: bytes) -> tuple[int, int, int]:
     return int(value["broker"]), int(value["block_start"]), int(value["block_end"])
 
 
-def encode_partition_list(partitions: list[tuple[str, int]]) -> bytes:
-    """What /admin/preferred_replica_election and /isr_change_notification hold."""
-    return encode_json(
-        {"version": 1, "partitions": [{"topic": topic, "partition": number} for topic, number in partitions]}
-    )
-
-
 def decode_partition_list(data: bytes) -> list[tuple[str, int]]:
+    """What /admin/preferred_replica_election and /isr_change_notification hold."""
     return [(each["topic"], each["partition"]) for each in json.loads(data)["partitions"]]

@@ -21,7 +21,7 @@ from broker_core.kernel.storage import Buffer
 from broker_core.records import header as h
 from broker_core.records.compression import DEFAULT_BOUND, compress, decompress
 from broker_core.records.errors import InvalidRecordError
-from broker_core.records.header import HEADER_SIZE, LEADER_EPOCH_AT, Batch, BatchHeader, read_header
+from broker_core.records.header import HEADER_SIZE, LEADER_EPOCH_AT, Batch, read_header
 from broker_core.records.record import NewRecord, Record, decode_body, encode_records, walk
 from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint
 
@@ -45,11 +45,12 @@ def encode_batch(
     transactional: bool = False,
     control: bool = False,
     offset_deltas: Sequence[int] | None = None,
+    level: int | None = None,
 ) -> bytearray:
     """One batch of magic 2 from (timestamp, key, value, headers) tuples; at least one.
 
     `offset_deltas` leaves gaps between offsets, as the cleaner does. With `timestamp_type` 1
-    (LogAppendTime) the largest timestamp counts for every record.
+    (LogAppendTime) the largest timestamp counts for every record. `level`: of the compression, or else its default.
     """
     base_timestamp = max_timestamp = records[0][0]
     if len(records) == 1 and not (compression or records[0][3] or timestamp_type or transactional or control):
@@ -62,16 +63,16 @@ def encode_batch(
         max_timestamp = max([record[0] for record in records])
     body: Buffer = encode_records(records, base_timestamp, offset_deltas)
     if compression:
-        body = compress(compression, body)
+        body = compress(compression, body, level=level)
     attributes = compression | timestamp_type << 3 | transactional << 4 | control << 5
     last_delta = len(records) - 1 if offset_deltas is None else offset_deltas[-1]
-    return _assemble(
+    return assemble(
         body, base_offset, leader_epoch, attributes, last_delta, base_timestamp, max_timestamp,
         producer_id, producer_epoch, base_sequence, len(records),
     )  # fmt: skip
 
 
-def _assemble(
+def assemble(
     body: Buffer, base_offset: int, leader_epoch: int, attributes: int, last_delta: int, base_timestamp: int,
     max_timestamp: int, producer_id: int, producer_epoch: int, base_sequence: int, count: int,
 ) -> bytearray:  # fmt: skip
@@ -101,20 +102,9 @@ def single_record_batch(
     ))
     size = len(content)
     body = (SMALL[size] if size < SMALL_LIMIT else encode_varint(size)) + content
-    return _assemble(
+    return assemble(
         body, base_offset, leader_epoch, 0, 0, timestamp, timestamp, producer_id, producer_epoch, base_sequence, 1
     )
-
-
-def empty_batch(like: BatchHeader) -> bytearray:
-    """A batch without records that keeps the offsets, producer and sequences of another.
-
-    The cleaner leaves one where the last batch of a producer lost all its records.
-    """
-    return _assemble(
-        b"", like.base_offset, like.leader_epoch, like.attributes & ~h.COMPRESSION_MASK, like.last_offset_delta, -1,
-        like.max_timestamp, like.producer_id, like.producer_epoch, like.base_sequence, 0,
-    )  # fmt: skip
 
 
 def decode_records(batch: Batch | Buffer, bound: int = DEFAULT_BOUND) -> list[Record]:

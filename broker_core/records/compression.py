@@ -28,24 +28,28 @@ NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 BY_NAME = {name: number for number, name in enumerate(NAMES)} | {"uncompressed": NONE}
 DEFAULT_BOUND = 256 * 1024 * 1024
+DEFAULT_LEVELS = {GZIP: -1, LZ4: 9, ZSTD: 3}
+"""Codec -> its level where no `compression.CODEC.level` says otherwise (KIP-390); snappy has none."""
 _GZIP_WINDOW = 31
-_ZSTD_LEVEL = 3
 _STEP = 8
 
 
-def compress(codec: int, data: Buffer, *, old_lz4_header: bool = False) -> bytes:
-    """`data` compressed as Java's clients do by default (gzip -1 level, zstd level 3)."""
+def compress(codec: int, data: Buffer, *, level: int | None = None, old_lz4_header: bool = False) -> bytes:
+    """`data` compressed as Java's clients do: at this level, or else at the codec's default."""
+    if level is None:
+        level = DEFAULT_LEVELS.get(codec, 0)
     if codec == NONE:
         return bytes(data)
     if codec == GZIP:
-        deflate = zlib.compressobj(wbits=_GZIP_WINDOW)
+        deflate = zlib.compressobj(level, wbits=_GZIP_WINDOW)
         return deflate.compress(data) + deflate.flush()
     if codec == SNAPPY:
         return snappy.compress(data)
     if codec == LZ4:
-        return lz4_frame.compress(data, old_header=old_lz4_header)
+        fast = level == DEFAULT_LEVELS[LZ4]  # Kafka's default means the fast compressor, not the ninth level
+        return lz4_frame.compress(data, level=0 if fast else level, old_header=old_lz4_header)
     if codec == ZSTD:
-        return bytes(cramjam.zstd.compress(bytes(data), level=_ZSTD_LEVEL))
+        return bytes(cramjam.zstd.compress(bytes(data), level=level))
     raise UnsupportedCompressionError(f"unknown compression type id: {codec}")
 
 

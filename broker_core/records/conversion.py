@@ -96,14 +96,15 @@ def _as_messages(batch: Batch, magic: int, first_offset: int, bound: int) -> byt
     )
 
 
-def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND) -> bytearray:
-    """A v2 batch with another codec (topic `compression.type`); producer fields and offsets are kept."""
+def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND, level: int | None = None) -> bytearray:
+    """A v2 batch with another codec (topic `compression.type`, at its level); producer fields and offsets are kept."""
     header: BatchHeader = batch.header
     records = decode_records(batch, bound)
     return encode_batch(
         new_records(records),
         base_offset=header.base_offset,
         compression=codec,
+        level=level,
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,

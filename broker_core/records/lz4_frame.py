@@ -28,9 +28,9 @@ _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 2246822519, 3266489917, 668265263, 3747
 _PRIME_1 = 2654435761
 
 
-def compress(data: Buffer, *, old_header: bool = False) -> bytes:
-    """One frame of independent blocks; `old_header` writes the checksum byte of magic 0."""
-    compressor = cramjam.lz4.Compressor(level=0, content_checksum=False, block_linked=False)
+def compress(data: Buffer, *, level: int = 0, old_header: bool = False) -> bytes:
+    """One frame of independent blocks; level 0 is the fast one; `old_header` writes the checksum byte of magic 0."""
+    compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     compressor.compress(bytes(data))
     frame = bytes(compressor.finish())
     if not old_header:

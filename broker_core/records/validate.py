@@ -71,7 +71,8 @@ _FIRST_ZSTD_PRODUCE = 7
 
 @dataclass(slots=True)
 class ValidationRules:
-    """The topic's settings, as numbers. `compression` None: keep the producer's. `partition`: as shown in errors."""
+    """The topic's settings, as numbers. `compression` None: keep the producer's; its `level` None: the codec's default.
+    `partition`: as shown in errors."""
 
     max_message_bytes: int = 1048588
     segment_bytes: int = 1 << 30
@@ -80,6 +81,7 @@ class ValidationRules:
     after_max_ms: int = LONG_MAX
     compacted: bool = False
     compression: int | None = None
+    level: int | None = None
     partition: str = ""
     decompressed_bound: int = DEFAULT_BOUND
     per_record: bool = field(init=False)
@@ -221,7 +223,7 @@ def _convert(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str) -
             batch = _renumbered(batch)
             _check_batch(batch, rules, now_ms, origin)
         out += batch.data if codec is None or batch.header.compression == codec else recompress(
-            batch, codec, rules.decompressed_bound
+            batch, codec, rules.decompressed_bound, rules.level
         )
     return Validated([batch.header for batch in iterate_batches(out)], out)
 

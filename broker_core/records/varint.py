@@ -46,11 +46,6 @@ def varint(number: int) -> bytes:
     return SMALL[number] if 0 <= number < SMALL_LIMIT else encode_varint(number)
 
 
-def varint_size(number: int) -> int:
-    """How many bytes `encode_varint(number)` has."""
-    return max(1, (((number << 1) ^ (number >> 63)).bit_length() + 6) // 7)
-
-
 def read_varint(data: Buffer, position: int, longest: int = MAX_VARLONG_BYTES) -> tuple[int, int]:
     """(number, position behind it). Raises CorruptRecordError at the end of data or when too long."""
     folded = shift = 0

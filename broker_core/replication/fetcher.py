@@ -14,6 +14,7 @@ round trip later.
 | diverging epoch                          | truncate (see `truncation`), fetch again                |
 | OFFSET_OUT_OF_RANGE                      | ask for the leader's end, cut or restart there          |
 | FENCED_LEADER_EPOCH                      | wait for the controller                                 |
+| records that do not fit their checksum   | told, then as any other error: nobody is asked for others |
 | any other error                          | again after `replica.fetch.backoff.ms` [1000]           |
 | no answer at all (leader gone)           | all partitions again after the same time                |
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Timer
 from broker_core.kernel.storage import FileSlice
@@ -198,10 +200,19 @@ class Fetcher:
                 log.delete_records_before(data.log_start_offset, "leader")
                 partition.log_start_moved()
                 self.session.put(state)
-        except (LogError, RecordsError):
+        except (LogError, RecordsError) as refused:
+            self._note_refused(state, refused)
             self._delay(state)
         except StorageError as error:
             self._failed_here(state, error)
+
+    def _note_refused(self, state: FollowerState, error: LogError | RecordsError) -> None:
+        """What the leader sent does not go into our log: told each time, since nobody else will notice."""
+        node = self.host.node
+        if node.messages:
+            topic, partition = state.key
+            node.emit(events.CLIENT_ERROR, api="Fetch", error=error.kafka_error, reaction="fetch again", topic=topic,
+                      partition=partition)  # fmt: skip
 
     def _failed_here(self, state: FollowerState, error: StorageError) -> None:
         """Our own disk: the host gives the whole directory up."""

@@ -180,8 +180,8 @@ class Offsets:
     def delete_records(self, request: Any, done: Done, context: Any) -> None:
         """Later, or before this returns, `done(context, DeleteRecordsResponse)`.
 
-        Done when the log start of all replicas has passed the offset: only then the records are
-        gone everywhere, and no leader change brings them back.
+        Done when the log start of all replicas on live brokers has passed the offset: only then the records are gone
+        there, and no leader change brings them back. Who is dead follows when it is back.
         """
         answers: dict[tuple[str, int], Any] = {}
         pending: dict[Partition, tuple[int, Any]] = {}

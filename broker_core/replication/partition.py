@@ -351,8 +351,10 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """The highest log start offset that all replicas have reached (DeleteRecords waits for it)."""
-        return min([self.log.log_start_offset, *(replica.log_start_offset for replica in self.remote.values())])
+        """The highest log start offset that all replicas on live brokers have reached (DeleteRecords waits for it)."""
+        alive = self.host.isr_eligible
+        others = [replica.log_start_offset for broker, replica in self.remote.items() if alive(broker)]
+        return min([self.log.log_start_offset, *others])
 
     def log_start_moved(self) -> None:
         """Records were deleted: readers are told with their next answer."""

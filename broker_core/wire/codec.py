@@ -158,13 +158,3 @@ def _class_of(api_key: int, direction: str) -> Any:
             raise WireError(api_name(api_key), "unknown api key")
         found = _CLASSES[api_key, direction] = getattr(messages, api_name(api_key) + direction)
     return found
-
-
-def decode_data(message_class: Any, version: int, body: Buffer) -> Any:
-    """A message that stands in a record (consumer protocol, control records, tables made by `define`)."""
-    return read_message(message_class, version, memoryview(body))
-
-
-def encode_data(version: int, message: Any) -> bytes:
-    """The bytes of such a message, without any header."""
-    return b"".join(map(bytes, write_message(type(message), version, message, bytearray(), sized=False)))

@@ -5,6 +5,9 @@ An `RpcClient` is one named connection from a process to any number of peers, as
 NetworkClient is: requests to one peer are answered in the order in which they were sent, a
 disconnect or a timeout fails all that are in flight to it.
 
+What travels by reference takes no bytes. Where a link is short of bandwidth, a message says how many it would take on
+the wire (`wire_size`): fields as wide as they mostly are, texts and records by their length.
+
 Timeouts cost no timer per request: each peer keeps its requests in order of sending and arms one
 timer, for the oldest.
 """
@@ -21,6 +24,7 @@ from broker_core.wire.apis import API_NAMES
 
 Done = Callable[[Any, Any], None]
 NEVER_US = 1 << 62
+HEADER_BYTES, NUMBER_BYTES = 24, 4
 
 
 class Request:
@@ -38,6 +42,10 @@ class Request:
         self.client_id = client_id
         self.body = body
 
+    def wire_size(self) -> int:
+        """Bytes, roughly."""
+        return HEADER_BYTES + _size(self.body)
+
 
 class Response:
     """The answer to the request with this correlation id on this connection."""
@@ -48,6 +56,24 @@ class Response:
         self.connection = connection
         self.correlation_id = correlation_id
         self.body = body
+
+    def wire_size(self) -> int:
+        """Bytes, roughly."""
+        return HEADER_BYTES + _size(self.body)
+
+
+def _size(value: Any) -> int:
+    """Bytes that a value of a message takes on the wire, roughly."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return len(value)
+    if isinstance(value, str):
+        return 2 + len(value)
+    if isinstance(value, (list, tuple)):
+        return 4 + sum(map(_size, value))
+    fields = getattr(value, "FIELDS", None)
+    if fields is not None:
+        return sum(_size(getattr(value, name)) for name in fields)
+    return int(getattr(value, "size", NUMBER_BYTES))  # a slice of a file, or a number
 
 
 _Call = tuple[int, int, Done, Any]

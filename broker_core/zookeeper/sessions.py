@@ -43,9 +43,6 @@ class ExpiryQueue:
     def __contains__(self, session: int) -> bool:
         return session in self._deadline
 
-    def deadline_of(self, session: int) -> int | None:
-        return self._deadline.get(session)
-
     def round_up(self, time_ms: int) -> int:
         """The next tick border after `time_ms`."""
         return (time_ms // self.tick_ms + 1) * self.tick_ms

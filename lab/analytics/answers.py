@@ -181,20 +181,22 @@ def elections(tables: Tables, history: History) -> DataFrame:
 
 
 def isr_churn(tables: Tables, history: History) -> DataFrame:
-    """Changes of each partition's ISR, and how long it was smaller than at its largest."""
+    """Changes that each partition's leader made to the ISR, how small it was and how long it was smaller than at its
+    largest. An election makes it smaller, too: who has died does not stay in it."""
     return ask(tables, """
-        with steps as (
-          select c.*, size(c.isr) as members, lead(c.t_us) over w as next_us
-          from {isr_changes} c where change <> 'refused' window w as (partition by run, topic, partition order by seq)),
-        full_size as (select run, topic, partition, max(size(isr)) as members from (
-          select run, topic, partition, isr from {isr_changes} union all
-          select run, topic, partition, isr from {elections}) group by run, topic, partition)
+        with told as (
+          select run, topic, partition, seq, t_us, change, isr from {isr_changes} where change <> 'refused' union all
+          select run, topic, partition, seq, t_us, 'elected', isr from {elections} where isr is not null),
+        steps as (
+          select *, size(isr) as members, lead(t_us) over (partition by run, topic, partition order by seq) as next_us,
+                 max(size(isr)) over (partition by run, topic, partition) as full_size from told)
         select s.run, s.topic, s.partition, count_if(change = 'shrunk') as shrunk,
                count_if(change = 'expanded') as expanded,
                min(s.members) as smallest,
-               sum(if(s.members < f.members, coalesce(s.next_us, r.end_us) - s.t_us, 0)) / 1e6 as seconds_below_full
-        from steps s join full_size f using (run, topic, partition) join {ends} r using (run)
-        group by s.run, s.topic, s.partition order by s.run, s.topic, s.partition""", ends=tables.ends)
+               sum(if(s.members < s.full_size, coalesce(s.next_us, r.end_us) - s.t_us, 0)) / 1e6 as seconds_below_full
+        from steps s join {ends} r using (run)
+        group by s.run, s.topic, s.partition having shrunk + expanded > 0 or smallest < max(s.full_size)
+        order by s.run, s.topic, s.partition""", ends=tables.ends)
 
 
 def replication_lag(tables: Tables, history: History) -> DataFrame:

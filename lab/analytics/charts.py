@@ -5,14 +5,17 @@ Every mark carries its figures as a tooltip (`<title>`), and a text for readers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
+from unicodedata import east_asian_width
 
 from lab.analytics.words import ENGLISH, Words
 
 COLOURS = ("#c62828", "#1565c0", "#ef6c00", "#2e7d32", "#6a1b9a", "#00838f")
 _WIDTH, _LEFT, _ROW = 860, 260, 18
+_WIDEST = 420
+"""What labels may take of the width at most; `_LEFT` is the least."""
 MOST = 40
 """Rows of bars, and lines of stretches, that a plot has at most."""
 Row = Mapping[str, Any]
@@ -34,6 +37,25 @@ def _svg(height: int, title: str, parts: Sequence[str]) -> str:
 
 def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'
+
+
+def width_of(text: str) -> float:
+    """About how wide a text of size 12 is; letters of Korean are square."""
+    return sum(12.0 if east_asian_width(letter) in "WF" else 7.4 for letter in text)
+
+
+def _margin(labels: Iterable[str]) -> float:
+    """Room on the left in which the widest label fits, or almost all of it."""
+    return min(max([_LEFT, *(width_of(label) + 16 for label in labels)]), _WIDEST)
+
+
+def _label(x: float, y: float, text: str) -> str:
+    """A label in front of `x`; one that does not fit ends with an ellipsis and has the whole text as its tooltip."""
+    shown = text
+    while width_of(shown) > x:
+        shown = shown.removesuffix("…")[:-1] + "…"
+    tip = f"<title>{escape(text)}</title>" if shown != text else ""
+    return _text(x, y, shown, "end").replace("</text>", f"{tip}</text>")
 
 
 def _box(x: float, y: float, width: float, height: float, colour: str, tip: str) -> str:
@@ -75,17 +97,18 @@ def bars(
     height = _ROW - 4 if len(values) == 1 else 9
     group = len(values) * height + 8
     parts = []
-    for index, row in enumerate(rows):
+    names = [label_of(row, labels, words) for row in rows]
+    left = _margin(names)
+    for index, (row, label) in enumerate(zip(rows, names)):
         top = index * group + 4
-        label = label_of(row, labels, words)
-        parts.append(_text(_LEFT - 8, top + len(values) * height / 2 + 4, label[:40], "end"))
+        parts.append(_label(left - 8, top + len(values) * height / 2 + 4, label))
         for place, name in enumerate(values):
             value = row[name]
-            width = float(value or 0) / largest * (_WIDTH - _LEFT - 90)
+            width = float(value or 0) / largest * (_WIDTH - left - 90)
             y = top + place * height
             tip = f"{label} · {words.heading(name)}: {figure(value)}"
-            parts.append(_box(_LEFT, y, width, height - 1, COLOURS[place % len(COLOURS)], tip))
-            parts.append(_text(_LEFT + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
+            parts.append(_box(left, y, width, height - 1, COLOURS[place % len(COLOURS)], tip))
+            parts.append(_text(left + width + 4, y + height - 1, figure(value), size=9 if len(values) > 1 else 11))
     unit = words.heading(values[0]).removeprefix(words.column(values[0])) if len(values) == 1 else ""
     return _svg(len(rows) * group + 8, title + unit, parts)
 
@@ -99,19 +122,20 @@ def spans(
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         lines.setdefault(label_of(row, labels, words), []).append(row)
-    scale = (_WIDTH - _LEFT - 20) / last
+    left = _margin(lines)
+    scale = (_WIDTH - left - 20) / last
     parts = []
     for index, (label, stretches) in enumerate(lines.items()):
         y = index * _ROW + 4
-        parts.append(_text(_LEFT - 8, y + 11, label[:40], "end"))
-        parts.append(_box(_LEFT, y + 6, last * scale, 1, "#9e9e9e", label))
+        parts.append(_label(left - 8, y + 11, label))
+        parts.append(_box(left, y + 6, last * scale, 1, "#9e9e9e", label))
         for row in stretches:
             until = row[end] if row[end] is not None else last
             cause = f" · {words.value('cause', row['cause'])}" if "cause" in row else ""
             tip = f"{label}{cause}: {row[begin] / 1e6:.3f} s - {until / 1e6:.3f} s"
-            parts.append(_box(_LEFT + row[begin] * scale, y, (until - row[begin]) * scale, 13, COLOURS[0], tip))
+            parts.append(_box(left + row[begin] * scale, y, (until - row[begin]) * scale, 13, COLOURS[0], tip))
     height = len(lines) * _ROW + 24
-    parts += [_text(_LEFT + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10)
+    parts += [_text(left + last * scale * part / 4, height - 6, f"{last * part / 4e6:.1f} s", "middle", 10)
               for part in range(5)]
     return _svg(height, title, parts)
 
@@ -121,19 +145,20 @@ def heat_map(
 ) -> str:  # fmt: skip
     """A cell for each (row, column): its value gives the colour, its text is written in it."""
     largest = max((value for value, _ in cells.values()), default=0.0) or 1.0
-    width = (_WIDTH - _LEFT) / max(1, len(columns))
-    parts = [_text(_LEFT + (index + 0.5) * width, 16, name, "middle") for index, name in enumerate(columns)]
+    left = _margin(rows)
+    width = (_WIDTH - left) / max(1, len(columns))
+    parts = [_text(left + (index + 0.5) * width, 16, name, "middle") for index, name in enumerate(columns)]
     for line, row in enumerate(rows):
         y = 24 + line * 34
-        parts.append(_text(_LEFT - 8, y + 21, row[:40], "end"))
+        parts.append(_label(left - 8, y + 21, row))
         for index, column in enumerate(columns):
             if (row, column) not in cells:
                 continue
             value, text = cells[row, column]
             shade = round(245 - 170 * value / largest)
             colour = f"rgb(245,{shade},{shade})" if value else "rgb(223,240,223)"
-            parts.append(_box(_LEFT + index * width + 1, y, width - 2, 32, colour, f"{row} · {column}: {text}"))
-            parts.append(_text(_LEFT + (index + 0.5) * width, y + 21, text, "middle"))
+            parts.append(_box(left + index * width + 1, y, width - 2, 32, colour, f"{row} · {column}: {text}"))
+            parts.append(_text(left + (index + 0.5) * width, y + 21, text, "middle"))
     return _svg(30 + 34 * len(rows), title, parts)
 
 

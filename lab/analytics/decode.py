@@ -99,6 +99,11 @@ def find_batches(data: Array, start: int, end: int) -> tuple[Array, Array, int, 
         room *= 4
 
 
+def size_of(data: Array) -> int:
+    """The size of the batch at the beginning of `data`, as its header tells."""
+    return int.from_bytes(data[8:12].tobytes(), "big") + 12
+
+
 def read_headers(data: Array, positions: Array) -> Array:
     """The headers at `positions` (magic 2) as one array with the fields of `HEADER_FIELDS`."""
     flat = np.empty((len(positions), HEADER_SIZE), np.uint8)

@@ -7,6 +7,7 @@ the bytes a to b, and the marks are some batches in front of b, the last one alw
 |---|---|
 | has more whole batches | reads on from b |
 | ends inside a batch, or in zeros that were allocated ahead | waits in front of them |
+| ends like that, but a newer segment stands beside it | takes what is left, whose reader tells the damage |
 | was cut by its broker (it may have grown again since) | goes back to the last mark that still stands, and says so |
 | is gone before a step that was decided on | the bytes that were not read are told |
 
@@ -20,21 +21,22 @@ from zlib import crc32
 
 import numpy as np
 
-from lab.analytics.pieces import Ending, pieces
+from lab.analytics.pieces import PIECE, Ending, pieces
 from lab.analytics.places import SegmentPlace
 
 MARKS = 8
 Step = dict[str, Any]
 
 
-def look(place: SegmentPlace, before: Step | None, size: int, most: int | None = None) -> Step:
-    """The step behind `before`; `before` itself when there is nothing to do. `size`: what counts of the file."""
+def look(place: SegmentPlace, before: Step | None, size: int, most: int | None = None, sealed: bool = False) -> Step:
+    """The step behind `before`; `before` itself when there is nothing to do. `size`: what counts of the file; `sealed`:
+    nothing is appended any more."""
     if before is None:
         before = {"from": 0, "bytes": 0, "marks": []}
     marks = _standing(place.path, before["marks"], size)
     cut = len(marks) < len(before["marks"])
     begin = (marks[-1][1] if marks else 0) if cut else before["bytes"]
-    ends = _ends(place.path, begin, size, most)
+    ends = _ends(place.path, begin, size, most, sealed)
     if not ends and not cut:
         return before
     if ends:
@@ -54,7 +56,10 @@ def _standing(path: str, marks: list[list[int]], size: int) -> list[list[int]]:
 def _mark(path: str, begin: int, end: int) -> list[int]:
     with open(path, "rb") as file:
         file.seek(begin)
-        return [begin, end, crc32(file.read(end - begin))]
+        checksum, left = 0, end - begin
+        while part := file.read(min(PIECE, left)):
+            checksum, left = crc32(part, checksum), left - len(part)
+        return [begin, end, checksum]
 
 
 def _thinned(marks: list[list[int]]) -> list[list[int]]:
@@ -62,7 +67,7 @@ def _thinned(marks: list[list[int]]) -> list[list[int]]:
     return marks if len(marks) <= MARKS else [*marks[: MARKS // 2 : 2], *marks[-(MARKS - 2) :]]
 
 
-def _ends(path: str, begin: int, size: int, most: int | None) -> list[int]:
+def _ends(path: str, begin: int, size: int, most: int | None, sealed: bool) -> list[int]:
     """Where what can be read now ends, with the beginning of the last batch before it; [] when there is nothing new.
     Piece by piece: what nobody has read yet may be a whole disk. A first batch is taken be it larger than `most`."""
     if size <= begin:
@@ -79,4 +84,5 @@ def _ends(path: str, begin: int, size: int, most: int | None) -> list[int]:
                 found = [int(starts[last]), int(ends[last])]
             if fit < len(ends):
                 return found
-    return found if ending.may_go_on else [size]  # damage: it is told once
+    whole = ending.reason is None or (ending.may_go_on and not sealed)
+    return found if whole else [size]  # damage: it is told once

@@ -10,7 +10,7 @@ A fault begins with the event that tells it and ends with the next one of the sa
 | disk | disks_changed to some faults | the next disks_changed of the node |
 | protection | protection_set to off | the next protection_set of it |
 | clock_skew | the command | the next one for that node, or stop_all_faults |
-| bit_flip, wipe, expire_session, lose_next, drop_next | the command | at once |
+| bit_flip, lose_index, wipe, expire_session, lose_next, drop_next | the command | at once |
 
 A link is healthy when nothing is lost, doubled, overtaken, limited or late beyond the cluster's own delay.
 """
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 _CHANGES = {
     "log_loaded": "loaded", "log_recovered": "recovered", "index_rebuilt": "index rebuilt", "segment_rolled": "rolled",
     "segment_deleted": "deleted", "log_start_moved": "start moved", "flushed": "flushed",
+    "log_cleaned": "compacted",
 }  # fmt: skip
 CODES = (*_CHANGES, "log_appended", "truncated", "process_ended")
 FAULTY = (
     "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "disks_changed",
     "protection_set", "command", "command_refused",
 )  # fmt: skip
-_AT_ONCE = ("bit_flip", "wipe", "expire_session", "lose_next", "drop_next")
+_AT_ONCE = ("bit_flip", "lose_index", "wipe", "expire_session", "lose_next", "drop_next")
 
 
 def storage(events: DataFrame) -> DataFrame:
@@ -50,8 +51,9 @@ def storage(events: DataFrame) -> DataFrame:
         f"case code {change} end as change",
         "if(code in ('segment_rolled', 'segment_deleted'), p.base_offset, null) as base_offset",
         "case code when 'log_loaded' then p.start when 'log_start_moved' then p.offset end as log_start",
-        "case code when 'flushed' then p.offset when 'log_loaded' then p.`end` when 'log_recovered' then p.`end` end"
-        " as log_end", "coalesce(p.bytes_cut, p.bytes) as bytes", "p.clean as clean",
+        "case when code = 'flushed' then p.offset"
+        " when code in ('log_loaded', 'log_recovered', 'log_cleaned') then p.`end` end as log_end",
+        "coalesce(p.bytes_cut, p.bytes, p.bytes_before - p.bytes_after) as bytes", "p.clean as clean",
         "if(code = 'log_loaded', greatest(held - p.`end`, 0), null) as lost", "p.file as file", "p.reason as reason")
     power = events.where("code = 'process_ended' and p.how = 'power_loss'").selectExpr(
         "run", "seq", "t_us", "node", "position as gone_at")

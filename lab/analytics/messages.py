@@ -49,6 +49,10 @@ _TEXTS = {
     "line_missing": (r"no row: '(?P<name>\w+)' is missing", "{name} 값이 없는 줄입니다"),
     "line_wrong": (r"no row: (?P<why>.*)", "저널의 줄이 아닙니다(“{why}”)"),
     "batch_cut": (r"the file ends inside a batch", "배치 도중에 파일이 끝납니다"),
+    "batch_cut_of": (
+        r"the file ends inside a batch of (?P<bytes>\d+) bytes",
+        "배치 도중에 파일이 끝납니다. 헤더에 적힌 배치 크기는 {bytes}바이트입니다",
+    ),
     "no_batch_magic": (r"no batch begins here: unknown magic", "배치의 시작이 아닙니다. 모르는 매직 값입니다"),
     "no_batch_length": (r"no batch begins here: impossible length", "배치의 시작이 아닙니다. 있을 수 없는 길이입니다"),
     "zeros": (r"zeros up to the end of the file", "파일 끝까지 0만 있습니다"),
@@ -86,6 +90,7 @@ _TEXTS = {
         r"the Spark worker has ended \(exit code (?P<exit>-?\d+)\)",
         "Spark 작업 프로세스가 끝났습니다(종료 코드 {exit})",
     ),
+    "interrupted": (r"interrupted", "Ctrl-C로 중단했습니다"),
     "machine_died": (r"Spark's Java virtual machine has died", "Spark의 Java 가상 머신이 죽었습니다"),
     "no_java": (
         r"Spark needs Java (?P<version>\d+) or newer(?P<seen>.*?): install a JRE.*",
@@ -106,6 +111,16 @@ _TEXTS = {
         r"(?P<path>.+) cannot be written: (?P<why>.*); set BROKERLAB_CACHE",
         "{path}: 쓸 수 없습니다({why}). BROKERLAB_CACHE에 다른 디렉터리를 지정하세요",
     ),
+    "not_true": (
+        r"RunError: (?P<step>steps\[\d+\]): (?P<condition>.*) did not come true within (?P<s>\S+) s of virtual time",
+        "{step}: 클러스터 시간으로 {s}초 안에 조건({condition})이 이루어지지 않았습니다",
+    ),
+    "no_cluster": (
+        r"RunError: the cluster did not form: no controller, or brokers that are not registered",
+        "클러스터가 만들어지지 않았습니다. 컨트롤러가 없거나 등록되지 않은 브로커가 있습니다",
+    ),
+    "refused": (r"RunError: (?P<what>.+) was refused: (?P<why>.*)", "명령이 거부되었습니다({what}: “{why}”)"),
+    "no_topics": (r"RunError: topics were not created: (?P<why>.*)", "토픽을 만들지 못했습니다(“{why}”)"),
     "no_memory": (r"MemoryError", "메모리가 모자랍니다"),
     "no_space": (r"OSError: \[Errno 28\].*", "디스크에 남은 공간이 없습니다"),
 }  # fmt: skip

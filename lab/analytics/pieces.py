@@ -3,19 +3,25 @@
 A piece is small enough to stay in the processor's cache from the checksum to the columns. All pieces of a file lie in
 one buffer, one after the other: what was made of a piece must not point into it. A file is read, not mapped: its broker
 may cut it at any time, and to touch a page that is gone ends the process.
+
+A header may lie about the length. Of a batch that is larger than a piece the body comes into memory only when it is
+wanted and its checksum, computed on the way through the file, fits; and what claims to reach behind the end of the file
+ends the reading there, as it does for Kafka's recovery of a log (`FileLogInputStream.nextBatch`).
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
+from crc32c import crc32c
 
 from broker_core.records import Batch, read_header
 from lab.analytics import decode
-from lab.analytics.decode import BAD_MAGIC, CUT, MAGIC_AT, WHOLE, Array
+from lab.analytics.decode import BAD_MAGIC, CUT, HEADER_SIZE, MAGIC_AT, WHOLE, Array
 
 PIECE = 4 * 1024 * 1024
 _ENDINGS = {CUT: "the file ends inside a batch", BAD_MAGIC: "no batch begins here: unknown magic"}
@@ -59,13 +65,42 @@ class Ending:
     may_go_on: bool = True
 
 
-def pieces(file: io.FileIO, start: int, end: int, ending: Ending) -> Iterator[Piece]:
-    """The whole batches of the bytes `start` to `end`; `ending` is filled in when they are through."""
-    data = np.empty(max(min(PIECE, end - start), 1), np.uint8)
-    at, there, how = start, 0, WHOLE
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A batch that is larger than a piece: `size` bytes from byte `at` of the file, and the bytes it begins with."""
+
+    file: io.FileIO
+    at: int
+    size: int
+    head: memoryview
+
+    def old(self) -> bool:
+        """Whether it is a message of magic 0 or 1."""
+        return self.head[MAGIC_AT] < 2
+
+    def checksums(self) -> tuple[int, int]:
+        """(stored, computed), a piece of the file at a time."""
+        place, covers, update = (12, 16, crc32) if self.old() else (17, 21, crc32c)
+        computed, room = 0, bytearray(min(PIECE, self.size))
+        self.file.seek(self.at + covers)
+        left = self.size - covers
+        while left and (count := self.file.readinto(memoryview(room)[:left])):
+            computed = update(memoryview(room)[:count], computed)
+            left -= count
+        return int.from_bytes(self.head[place : place + 4], "big"), computed
+
+
+def pieces(
+    file: io.FileIO, start: int, end: int, ending: Ending, wanted: Callable[[Large], bool] | None = None
+) -> Iterator[Piece]:
+    """The whole batches of the bytes `start` to `end`; `ending` is filled in when they are through.
+
+    `wanted` is asked about each batch that is larger than a piece, and those that it refuses are passed over. Without
+    it they come as a piece with their header only, for who asks where batches stand.
+    """
+    data = np.empty(max(min(max(PIECE, HEADER_SIZE), end - start), 1), np.uint8)
+    at, there, how, claimed = start, 0, WHOLE, 0
     while how in (WHOLE, CUT) and at + there < end:
-        if there == len(data):
-            data = np.concatenate([data, np.empty_like(data)])
         file.seek(at + there)
         count = file.readinto(memoryview(data)[there : end - at])
         if not count:
@@ -77,9 +112,20 @@ def pieces(file: io.FileIO, start: int, end: int, ending: Ending) -> Iterator[Pi
         data[:there] = data[stopped : stopped + there]
         at += stopped
         ending.at = at
-    ending.at = at
+        claimed = decode.size_of(data) if how == CUT and there > MAGIC_AT else 0
+        if claimed > end - at:
+            break
+        if claimed > len(data):
+            if wanted is None:
+                yield Piece(data, at, np.array([0]), np.array([claimed]))
+            elif wanted(Large(file, at, claimed, memoryview(data)[:there])):
+                data = np.concatenate([data[:there], np.empty(claimed - there, np.uint8)])
+                continue
+            at, there, how = at + claimed, 0, WHOLE
+            ending.at = at
     if there:
         ending.reason = _ENDINGS.get(how, "no batch begins here: impossible length")
+        ending.reason += f" of {claimed} bytes" if claimed else ""
         ending.may_go_on = how in (WHOLE, CUT)
         if not data[:there].any() and _is_zeros(file, at + there, end):
             ending.reason, ending.may_go_on = "zeros up to the end of the file", True

@@ -118,8 +118,10 @@ QUERIES = {query.name: query for query in (
           ("A red bar is a promise that was broken.", "빨간 막대는 지켜지지 않은 약속입니다."), receipt,
           ("bars", ("run", "producer"), _COUNTS)),
     Query("lost", ("Lost", "유실"),
-          ("Neighbouring offsets are lost together: the tail that the new leader did not have.",
-           "이웃한 오프셋이 함께 사라집니다. 새 리더가 갖고 있지 않던 끝부분입니다."), lost),
+          (("Neighbouring offsets mostly have one cause: the next leader did not have them, the power failed before "
+            "they were flushed, retention was quicker than the reader, or with acks=0 they never arrived."),
+           ("이웃한 오프셋은 대개 한 가지 까닭으로 사라집니다. 새 리더에 없었거나, 플러시 전에 정전이 되었거나, "
+            "읽기 전에 보존 정책에 따라 지워졌거나, acks=0이라 도착하지 못한 것입니다.")), lost),
     Query("duplicated", ("Duplicated", "중복"),
           ("A value at two offsets was sent twice: the first answer did not arrive.",
            "한 값이 두 오프셋에 있으면 두 번 보낸 것입니다. 첫 응답이 도착하지 않았습니다."), duplicated),

@@ -291,11 +291,11 @@ REPLICATION = Table("replication", "one change of one replica's log: an append, 
     reason  string  why it was cut
 """))
 STORAGE = Table("storage", "one thing that happened to a partition's files on one broker", _columns(_MOMENT + _TP + """
-    change  string  loaded, recovered, index rebuilt, rolled, deleted, start moved, flushed, page cache lost
+    change  string  loaded, recovered, index rebuilt, rolled, deleted, compacted, start moved, flushed, page cache lost
     base_offset  bigint  first offset of the segment: rolled, deleted
     log_start  bigint  log start offset: loaded, start moved
-    log_end  bigint  log end offset: loaded, recovered; flushed up to; end before the power went: page cache lost
-    bytes  bigint  bytes deleted, or cut by the recovery
+    log_end  bigint  log end offset: loaded, recovered; up to where: flushed, compacted; end: page cache lost
+    bytes  bigint  bytes deleted, cut by the recovery, or saved: compacted
     clean  boolean  whether a clean shutdown was found: loaded
     lost  bigint  offsets that were there before the stop and are not any more: loaded; null when not known
     file  string  index rebuilt

@@ -7,7 +7,7 @@ What cannot be read is told, with the byte at which it stands, and reading goes 
 | a checksum that does not fit | `stored crc 0x..., computed 0x...` | the batch is left out, the next is read |
 | records that do not decode | what the decoder says | the same |
 | a length or magic that cannot be | `no batch begins here` | the rest of the file is left out, its bytes are counted |
-| the file ends inside a batch | `the file ends inside a batch` | the end |
+| the file ends inside a batch, or its length is a lie | `the file ends inside a batch of 999 bytes` | the end |
 | the file is gone since it was listed | `the file is gone` | its bytes are counted |
 | the disk or the rights of the user refuse it | `the file cannot be read` | the same |
 
@@ -30,7 +30,7 @@ from broker_core.records.header import ensure_valid
 from lab.analytics import decode
 from lab.analytics.columns import Chunk, batch_columns, instant, plain_rows, record_columns
 from lab.analytics.decode import BAD_RECORD, HEADER_SIZE, Array
-from lab.analytics.pieces import Ending, Piece, pieces
+from lab.analytics.pieces import Ending, Large, Piece, pieces
 from lab.analytics.places import SegmentPlace
 
 ROWS = 32_768
@@ -120,7 +120,7 @@ class SegmentReader:
         try:
             with open(self.place.path, "rb", buffering=0) as file:
                 end = min(end, os.fstat(file.fileno()).st_size)
-                for piece in pieces(file, self.start, end, ending):
+                for piece in pieces(file, self.start, end, ending, self._fits):
                     if self.checksums:
                         piece = piece.only(self._check(piece))
                     if len(piece.positions):
@@ -132,6 +132,15 @@ class SegmentReader:
         else:
             if ending.reason is not None:
                 self._tell(ending.at, f"{ending.reason}, {end - ending.at} bytes are left")
+
+    def _fits(self, batch: Large) -> bool:
+        """Whether a large batch is what its header says; also without `checksums`: a wrong length may claim it all."""
+        stored, found = batch.checksums()
+        if stored != found:
+            offset = int.from_bytes(batch.head[:8], "big", signed=True)
+            prefix = f"batch at offset {offset}: " if batch.old() else ""
+            self._tell(batch.at, f"{prefix}stored crc {stored:#010x}, computed {found:#010x}")
+        return stored == found
 
     def _check(self, piece: Piece) -> Array:
         """Which batches fit their checksum; the others are told."""

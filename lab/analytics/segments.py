@@ -15,7 +15,7 @@ decoded. Damage becomes rows with `error`; where that column was not asked for, 
 | path | directories of runs or of disks: separated by commas, or a JSON list (`places.joined_paths`) |
 | level | records (default), batches, segments |
 | topic, broker | only this topic, this broker's disk |
-| checksums | false: do not compute checksums |
+| checksums | false: do not compute checksums, except of batches larger than a piece (`pieces`) |
 | split | bytes of a file for one task (default 64 MiB); it takes the batch in which they end, too |
 | maxBytesPerTrigger | streaming: bytes that one micro-batch takes at most (default: all there is) |
 
@@ -25,6 +25,7 @@ read is not taken back, but told: a row with `error`, then what stands there now
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,14 +216,16 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = start if isinstance(start, dict) else {}
         most = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         found: dict[str, Any] = {}
-        for place in self.choice.growing():
+        listed = self.choice.growing()
+        homes = [os.path.dirname(place.path) for place in listed]
+        for place, home, following in zip(listed, homes, [*homes[1:], ""]):
             before = begin.get(place.path)
             if most is not None and most <= 0:
                 step = before
             else:
                 size = place.size if self.until is None else min(place.size, self.until.get(place.path, 0))
                 try:
-                    step = look(place, before, size, most)
+                    step = look(place, before, size, most, home == following and size == place.size)
                 except FileNotFoundError:
                     continue  # retention has just deleted it
                 most = None if most is None or step is before else most - (step["bytes"] - step["from"])

@@ -27,7 +27,7 @@ import socket
 import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -188,20 +188,27 @@ def _spark_version() -> str:
 
 @contextmanager
 def _told_to_file(quiet: bool) -> Iterator[None]:
-    """What is started meanwhile has a file as its standard error: the machine's remarks on itself."""
+    """What is started meanwhile has a file as its standard error: the machine's remarks on itself. This program tells
+    what it has to tell where it always did: it may be interrupted meanwhile."""
     if not quiet:
         yield
         return
     sys.stderr.flush()
-    kept = os.dup(2)
     log = os.open(cache_directory() / "machine.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    with open(os.dup(2), "w") as kept, redirect_stderr(kept) if _is_standard_error(sys.stderr) else nullcontext():
+        try:
+            os.dup2(log, 2)
+            yield
+        finally:
+            os.dup2(kept.fileno(), 2)
+            os.close(log)
+
+
+def _is_standard_error(stream: Any) -> bool:
     try:
-        os.dup2(log, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(log)
+        return bool(stream.fileno() == 2)
+    except (OSError, AttributeError):  # not a file: something captures it
+        return False
 
 
 def _first_line(error: BaseException) -> str:

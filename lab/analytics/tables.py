@@ -36,8 +36,8 @@ _GROUP = ("struct<`group` string, before string, after string, generation int, r
           "client_id string, instance string, assignment map<string, map<string, array<int>>>, topic string,"
           "partition int, offset bigint>")
 _STORAGE = ("struct<topic string, partition int, base_offset bigint, last_offset bigint, start bigint, `end` bigint,"
-            "offset bigint, after bigint, bytes bigint, bytes_cut bigint, clean boolean, file string, reason string,"
-            "how string>")
+            "offset bigint, after bigint, bytes bigint, bytes_cut bigint, bytes_before bigint, bytes_after bigint,"
+            "clean boolean, file string, reason string, how string>")
 _FAULT = ("struct<how string, source string, dest string, delay_us bigint, jitter_us bigint, `drop` double,"
           "duplicate double, reorder double, bandwidth bigint, partitioned boolean, faults array<string>,"
           "protection string, `on` boolean, command string>")

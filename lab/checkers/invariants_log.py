@@ -113,6 +113,15 @@ class CommittedLog:
         self.gaps: list[tuple[int, int]] = []
         self.breaks: list[tuple[int, int, int, int]] = []
 
+    def forget_below(self, offset: int) -> None:
+        """Compaction has been here: what is below `offset` differs from replica to replica and is not judged."""
+        if self.end < offset:
+            self.restart(offset)
+            return
+        self.start = max(self.start, offset)
+        gone = bisect_left(self.lasts, offset)
+        del self.lasts[:gone], self.keys[:gone]
+
     def extend(self, log: PartitionLog, limit: int) -> int:
         """Take in what is below the leader's high watermark; how many batches that were."""
         mark, log_start = log.high_watermark, log.log_start_offset
@@ -172,6 +181,11 @@ class Copy:
         """The log was cut: from `offset` on there may be something else now."""
         self.agreed = min(self.agreed, offset)
         if self.mismatch is not None and self.mismatch >= offset:
+            self.mismatch = None
+
+    def forget_below(self, offset: int) -> None:
+        """What is below `offset` is not judged."""
+        if self.mismatch is not None and self.mismatch < offset:
             self.mismatch = None
 
     def differs_below(self, offset: int) -> bool:

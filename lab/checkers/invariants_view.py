@@ -20,6 +20,7 @@ from typing import Any
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
+from broker_core.log.cleaning import rewritten_to
 from broker_core.metadata import znodes
 from broker_core.metadata.partition import LeaderAndIsr
 from broker_core.replication.partition import OFFLINE, Partition
@@ -271,6 +272,11 @@ class View:
         if leader is not None and 0 <= history.unclean_epoch <= leader.leader_epoch:
             history.begin_again()
         copies = {broker: self._copy(history, broker, partition) for broker, partition in look.replicas.items()}
+        cleaned = max((rewritten_to(copy.log) for copy in copies.values()), default=0)
+        if cleaned > committed.start:
+            committed.forget_below(cleaned)
+            for copy in copies.values():
+                copy.forget_below(cleaned)
         if leader is not None and look.state is not None:
             mine = copies[look.state.leader]
             self._left -= mine.compare(committed, self._left)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+INTERRUPTED = 130
+"""The exit code of what Ctrl-C has ended: 128 and the number of SIGINT."""
+
 
 class CommandError(Exception):
     """Ends a command with one line on standard error and an exit code that is not 0."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from lab import heap
-from lab.cli.errors import CommandError
+from lab.cli.errors import INTERRUPTED, CommandError
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -27,12 +27,13 @@ def main(arguments: list[str]) -> int:
         gc.enable()
         heap.settle()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    as_json = getattr(chosen, "json", False)
     try:
         return command(chosen)
     except CommandError as error:
-        return refuse(error, as_json=getattr(chosen, "json", False))
+        return refuse(error, as_json=as_json)
     except KeyboardInterrupt:
-        return 130
+        return refuse(CommandError("interrupted", INTERRUPTED), as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

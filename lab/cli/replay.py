@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.cli.errors import CommandError
+from lab.cli.errors import INTERRUPTED, CommandError
 from lab.cli.spark import with_session
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _LINE = "\r\x1b[K"
 
 def replay(arguments: argparse.Namespace) -> int:
     """Exit code 0 when answered, 1 when the work broke off, 2 for directories that hold no run, unknown queries and
-    missing Java or PySpark."""
+    missing Java or PySpark, 130 when interrupted."""
     try:
         from lab.analytics import queries
         from lab.analytics import replay as pipeline
@@ -32,6 +32,7 @@ def replay(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out) if arguments.out else None
     found: list[dict[str, Any]] = []
     empty: list[str] = []
+    told = 0
     try:
         names = [queries.find(name).name for name in arguments.query or []]
         find_runs(arguments.directories)
@@ -41,6 +42,7 @@ def replay(arguments: argparse.Namespace) -> int:
         make_directory(out)
 
     def ask(spark: SparkSession) -> None:
+        nonlocal told
         for answer in pipeline.replay(spark, arguments.directories, names, out, None if arguments.json else progress):
             if arguments.json:
                 found.append(pipeline.plain(answer))
@@ -49,11 +51,16 @@ def replay(arguments: argparse.Namespace) -> int:
                 print(f"\n{answer.name}\n{text_table(answer.columns, answer.rows, answer.count)}", flush=True)
             else:
                 empty.append(answer.name)
+            told += 1
 
     if not arguments.json:
         progress("Spark starts", 0, 1)
     try:
         with_session("brokerlab replay", arguments.master, ask)
+    except KeyboardInterrupt:
+        incomplete = "" if out is None else f", {out} is not complete"
+        total = len(names or queries.QUERIES)
+        raise CommandError(f"interrupted: {told} of {total} questions were answered{incomplete}", INTERRUPTED) from None
     finally:
         clear()
     if arguments.json:

@@ -1,4 +1,4 @@
-"""A Spark session around one command: trouble becomes one line, Ctrl-C ends it without a word."""
+"""A Spark session around one command: trouble becomes one line; Ctrl-C ends it, and the command says what it has."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class _Work(Generic[T]):
 
 
 def with_session(name: str, master: str | None, work: Callable[[SparkSession], T]) -> T:
-    """What `work` gives; the session ends with it. Raises CommandError for whatever goes wrong inside."""
+    """What `work` gives; the session ends with it. Raises CommandError for whatever goes wrong inside, and
+    KeyboardInterrupt when everything has ended."""
     from lab.analytics import session
 
     inside = _Work(name, master, work)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.cli.errors import CommandError
+from lab.cli.errors import INTERRUPTED, CommandError
 from lab.cli.replay import clear, make_directory, progress, text_table
 from lab.cli.spark import with_session
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def sweep(arguments: argparse.Namespace) -> int:
     """Exit code 0 when every run could be carried out, 1 when one failed or was left open, 2 for a wrong grid or no
-    Spark."""
+    Spark, 130 when interrupted: then the runs that were through are told as always, the others as left open."""
     try:
         from lab.analytics import grid, sweep, sweep_report, tally
         from lab.analytics.errors import AnalyticsError, one_line
@@ -40,8 +41,12 @@ def sweep(arguments: argparse.Namespace) -> int:
         with written(out):
             sweep.write_cells(cells, out)
 
+    total = len(cells) * len(seeds)
+    count = tally.Tally(total, None)
+    stopped = ""
+
     def compute(spark: SparkSession) -> list[dict[str, Any]]:
-        count = tally.Tally(len(cells) * len(seeds), tally.letter_box(spark))
+        count.box = tally.letter_box(spark)
         with told(count, arguments.json):
             frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box, home)
             rows, trouble = sweep.carry_out(frame, count)
@@ -54,6 +59,13 @@ def sweep(arguments: argparse.Namespace) -> int:
     try:
         with scratch() as home:
             results = with_session("brokerlab sweep", arguments.master, compute)
+    except KeyboardInterrupt:
+        count.look()
+        results = list(count.rows)
+        stopped = f"interrupted: {len(results)} of {total} runs were carried out"
+        if not results:
+            raise CommandError(stopped, INTERRUPTED) from None
+        results += sweep.left_open(arguments.scenario, cells, seeds, out, results, "interrupted")
     finally:
         clear()
     summary = sweep.summarise(cells, results)
@@ -65,6 +77,9 @@ def sweep(arguments: argparse.Namespace) -> int:
         print(json.dumps({"cells": summary, "failed": failed}))
     else:
         show(sweep_report.text(cells, summary), summary, failed, out)
+    if stopped:
+        print(f"brokerlab: {stopped}", file=sys.stderr)
+        return INTERRUPTED
     return 1 if failed else 0
 
 

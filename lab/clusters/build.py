@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_core.broker.broker import BrokerFactory
-from broker_core.broker.stages import StageCosts
 from broker_core.clients.admin import admin_factory
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Storage
@@ -27,6 +25,7 @@ from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
 from broker_core.zookeeper.sessions import SessionLimits
 from lab.clusters import presets
 from lab.clusters.clients import bootstrap
+from lab.clusters.joining import add_broker_node
 from lab.clusters.operator import LabOperator
 from lab.clusters.spec import RunSpec
 
@@ -49,13 +48,11 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     world = World(spec.seed, spec.epoch_ms, spec.record_level, int(cluster.link_delay_ms * 1000))
     world.life = spec.life
     protections = Protections(**cluster.protections)
-    operator = world.operator = LabOperator(spec, protections)
+    operator = world.operator = LabOperator(spec, protections, storage_factory)
     operator.past.watch(world)
     world.add_node(ZOOKEEPER, storage_factory(ZOOKEEPER), partial(make_zookeeper, cluster.preset))
     for broker in cluster.brokers:
-        costs = StageCosts(**cluster.stage_costs)
-        factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=protections, costs=costs)
-        world.add_node(f"broker-{broker.id}", storage_factory(f"broker-{broker.id}"), factory)
+        add_broker_node(world, cluster, broker, storage_factory(f"broker-{broker.id}"), protections)
     world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
     for name in list(world.nodes):
         world.schedule(0, None, world.start_node, (name,))

@@ -25,7 +25,11 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.node import Node
 from broker_core.kernel.world import World
+from broker_core.log.cleaner import parts_of
+from broker_core.log.cleaning import rewritten_to
+from broker_core.log.partition_log import PartitionLog
 from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.flights import flights
 from lab.checkers.invariants import described
@@ -34,7 +38,7 @@ from lab.clusters.inspect_trial import trial
 from lab.clusters.inspect_znode import znode
 from lab.clusters.metrics import metrics
 from lab.clusters.metrics_registry import REGISTRY
-from lab.clusters.observe import brokers, partition_state, partitions_of
+from lab.clusters.observe import brokers, partition_state, partitions_of, reassignment
 from lab.clusters.roles import split
 
 INDEX_ENTRIES = 200
@@ -63,7 +67,7 @@ def partition(world: World, name: str) -> dict[str, Any]:
     if truth is None:
         raise CommandError(f"there is no partition {name}", "name")
     return {
-        "name": name, "truth": truth, "lag_time_max_ms": _lag_time(world),
+        "name": name, "truth": truth, "moving": reassignment(world, topic, number), "lag_time_max_ms": _lag_time(world),
         "replicas": [_replica(world, topic, number, broker, truth) for broker in truth["replicas"]],
         "beliefs": _beliefs(world, topic, number, truth),
     }  # fmt: skip
@@ -96,7 +100,7 @@ def _replica(world: World, topic: str, number: int, broker: int, truth: dict[str
             "leo": log.log_end_offset, "hw": log.high_watermark, "start": log.log_start_offset,
             "flushed": log.recovery_point, "size": log.size_bytes, "segments": len(log.segments),
             "epochs": [[epoch, start] for epoch, start in _epochs(log)],
-            "hash": f"{log.content_hash(_common_end(world, topic, number, truth)):08x}",
+            "hash": f"{log.content_hash(*_common_part(world, topic, number, truth)):08x}",
         }  # fmt: skip
     return found | _caught_up(_leader(world, topic, number, truth), broker)
 
@@ -107,15 +111,15 @@ def _epochs(log: Any) -> list[tuple[int, int]]:
     return [(int(entry[0]), int(entry[1])) for entry in list(entries)[-8:]]
 
 
-def _common_end(world: World, topic: str, number: int, truth: dict[str, Any]) -> int:
-    """Below this offset every replica that is there has batches, so their hashes can be compared."""
-    ends = [0]
-    for broker in truth["replicas"]:
-        node = world.nodes.get(f"broker-{broker}")
-        own = None if node is None else partitions_of(node).get((topic, number))
-        if own is not None and own.log is not None:
-            ends.append(own.log.log_end_offset)
-    return min(ends[1:], default=0)
+def _common_part(world: World, topic: str, number: int, truth: dict[str, Any]) -> tuple[int, int]:
+    """(end, start) of what every replica that is there has as it was written, so that their hashes can be compared.
+
+    What compaction has copied in one of them is left out: each broker cleans in its own time.
+    """
+    nodes = [world.nodes.get(f"broker-{broker}") for broker in truth["replicas"]]
+    found = [partitions_of(node).get((topic, number)) for node in nodes if node is not None]
+    logs = [own.log for own in found if own is not None and own.log is not None]
+    return min((log.log_end_offset for log in logs), default=0), max((rewritten_to(log) for log in logs), default=0)
 
 
 def _caught_up(leader: Any, broker: int) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def _caught_up(leader: Any, broker: int) -> dict[str, Any]:
     if remote is None:
         return {"known_leo": None, "caught_up_ms": None}
     now_ms = leader.now_ms()
-    caught = now_ms if remote.log_end_offset == leader.log.log_end_offset else remote.last_caught_up_ms
+    caught = remote.caught_up_ms(leader.log.log_end_offset, now_ms)
     return {
         "known_leo": remote.log_end_offset if remote.log_end_offset >= 0 else None,
         "caught_up_ms": max(0, now_ms - caught) if caught > 0 else None,
@@ -197,6 +201,16 @@ def files(world: World, name: str) -> dict[str, Any]:
         "recovery_point": log.recovery_point, "segment_bytes": log.config.segment_bytes,
         "index_interval_bytes": log.config.index_interval_bytes,
         "segments": [_segment(segment, segment is log.active) for segment in log.segments],
+        "compaction": _compaction(node, log) if node is not None and log.config.is_compacted else None,
+    }  # fmt: skip
+
+
+def _compaction(node: Node, log: PartitionLog) -> dict[str, Any]:
+    """How a compacted log is divided: clean below `first_dirty`, cleanable below `first_uncleanable`."""
+    parts = parts_of(log, node.wall_ms())
+    return {
+        "first_dirty": parts.first_dirty, "first_uncleanable": parts.first_uncleanable,
+        "dirty_ratio": parts.dirty_ratio, "min_dirty_ratio": log.config.min_cleanable_dirty_ratio,
     }  # fmt: skip
 
 

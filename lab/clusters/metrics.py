@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_core.kernel.world import World
+from broker_core.log.cleaner import LogCleaner
 from broker_core.replication.partition import Partition
 from broker_core.wire import api_name
 from lab.clusters.metrics_registry import REGISTRY, Metric
@@ -81,6 +82,7 @@ def of_broker(world: World, machine: Any) -> Found:
     """All metrics of one broker."""
     partitions: list[Partition] = list(machine.partitions.values())
     yield from _replicas(partitions, machine.log_manager)
+    yield from _cleaner(machine.cleaning.cleaner)
     yield from _meters(machine.replicas.meters)
     yield from _controller(machine)
     yield from _requests(machine)
@@ -100,6 +102,17 @@ def _replicas(partitions: list[Partition], logs: Any) -> Found:
     yield kind + "AtMinIsrPartitionCount", sum(isr == least for isr, _, least in sizes)
     yield kind + "OfflineReplicaCount", sum(1 for one in partitions if one.role == "offline")
     yield "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", len(logs.offline_dirs)
+
+
+def _cleaner(cleaner: LogCleaner) -> Found:
+    manager, threads = "kafka.log:type=LogCleanerManager,name=", "kafka.log:type=LogCleaner,name="
+    yield manager + "max-dirty-percent", int(100 * cleaner.dirtiest)
+    for log_dir in cleaner.manager.live_dirs():
+        count = sum(cleaner.manager.dir_of(log) == log_dir for log in cleaner.uncleanable_logs())
+        yield f'{manager}uncleanable-partitions-count,logDirectory="{log_dir}"', count
+    stats = cleaner.last_stats
+    yield threads + "cleaner-recopy-percent", int(100 * stats.bytes_after / max(1, stats.bytes_before))
+    yield threads + "max-buffer-utilization-percent", 100 * stats.map_utilization
 
 
 def _meters(meters: Any) -> Found:

@@ -71,6 +71,18 @@ _metric(_REPLICAS + "FailedIsrUpdatesPerSec", METER, "changes",
 _metric("kafka.log:type=LogManager,name=OfflineLogDirectoryCount", GAUGE, "directories",
         "Log directories that have failed.",
         "고장 난 로그 디렉터리 수.", 0)  # fmt: skip
+_metric("kafka.log:type=LogCleanerManager,name=max-dirty-percent", GAUGE, "percent",
+        "Dirty ratio of the dirtiest compacted log when the cleaner last looked.",
+        "정리기가 마지막으로 살폈을 때 압축 정리 로그들의 가장 높은 미정리 비율(%).")  # fmt: skip
+_metric("kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count", GAUGE, "partitions",
+        "Compacted logs that the cleaner leaves alone, because a batch in them is damaged.",
+        "배치가 손상되어 정리기가 건드리지 않는 압축 정리 로그 수.", 0)  # fmt: skip
+_metric("kafka.log:type=LogCleaner,name=cleaner-recopy-percent", GAUGE, "percent",
+        "Bytes that the last cleaning kept, of those that it looked at.",
+        "마지막 정리에서 살펴본 바이트 가운데 남긴 비율(%).")  # fmt: skip
+_metric("kafka.log:type=LogCleaner,name=max-buffer-utilization-percent", GAUGE, "percent",
+        "How full the offset map of the last cleaning was.",
+        "마지막 정리에서 오프셋 맵이 찬 비율(%).")  # fmt: skip
 _metric(_TOPICS + "MessagesInPerSec", METER, "records",
         "Records that producers have written here.",
         "프로듀서가 이 브로커에 쓴 레코드 수.")  # fmt: skip

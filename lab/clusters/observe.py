@@ -64,6 +64,15 @@ def partition_state(world: World, topic: str, partition: int) -> dict[str, Any] 
     return None if assigned is None else _state(nodes, topic, partition, assigned.replicas)
 
 
+def reassignment(world: World, topic: str, partition: int) -> dict[str, list[int]] | None:
+    """Replicas that a move adds and removes; None when none is under way (KIP-455)."""
+    info = tree(world).get(znodes.topic_path(topic))
+    assigned = znodes.TopicInfo.decode(info.data).partitions.get(partition) if info is not None and info.data else None
+    if assigned is None or not assigned.being_reassigned:
+        return None
+    return {"adding": list(assigned.adding), "removing": list(assigned.removing)}
+
+
 def _state(nodes: dict[str, Any], topic: str, partition: int, replicas: list[int]) -> dict[str, Any]:
     found = nodes.get(znodes.state_path(topic, partition))
     if found is None or not found.data:
@@ -227,6 +236,15 @@ def _stopped(world: World, spec: RunSpec, configs: dict[str, dict[str, str]]) ->
             for (topic, number), log in stopped_logs(node, directories, compacted).items():
                 found[topic, number, str(broker)] = log
     return found
+
+
+def observe_stopped(world: World, spec: RunSpec, name: str) -> dict[str, list[int]]:
+    """`orders-0` -> [leo, hw, start] of a stopped broker's logs, as its disks hold them."""
+    logs = _stopped(world, spec, {topic: _configs(world, topic) for topic in topics(world)})
+    return {
+        f"{topic}-{number}": [log.leo, log.hw, log.start]
+        for (topic, number, broker), log in logs.items() if f"broker-{broker}" == name
+    }  # fmt: skip
 
 
 def _min_isr(world: World, state: dict[str, Any], configs: dict[str, str]) -> int:

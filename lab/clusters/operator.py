@@ -6,6 +6,7 @@ tree at that moment, so that a recorded command means the same when the run is e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,13 @@ from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import STOPPED
+from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
 from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
+from lab.clusters.joining import add_broker_node, new_broker, tell_of
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
@@ -31,9 +34,10 @@ OPERATOR = "operator"
 class LabOperator(FaultCommands):
     """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
 
-    def __init__(self, spec: RunSpec, protections: Protections) -> None:
+    def __init__(self, spec: RunSpec, protections: Protections, disks: Callable[[str], Storage]) -> None:
         self.spec = spec
         self.protections = protections  # the one object that all brokers consult
+        self.disks = disks  # by the name of a node, for brokers that join
         self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
         self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
         self.past = Past()
@@ -62,7 +66,8 @@ class LabOperator(FaultCommands):
         name = str(command["node"]) if "node" in command else f"broker-{command['broker']}"
         if name not in world.nodes:
             key = "node" if "node" in command else "broker"
-            raise CommandError(f"there is no {name}, expected one of {', '.join(world.nodes)}", key)
+            known = [one for one in world.nodes if key == "node" or one.startswith("broker-")]
+            raise CommandError(f"there is no {name}, expected one of {', '.join(known)}", key)
         return name
 
     def _do_kill(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -98,6 +103,17 @@ class LabOperator(FaultCommands):
         world.stop(name)
         return {"node": name}
 
+    def _do_add_broker(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """From now on it is one of the cluster's brokers, for everybody who reads the description of this world."""
+        cluster = self.spec.cluster
+        broker = new_broker(command, cluster)
+        cluster.brokers.append(broker)
+        name = f"broker-{broker.id}"
+        add_broker_node(world, cluster, broker, self.disks(name), self.protections)
+        tell_of(world, cluster, broker)
+        world.start_node(name)
+        return {"node": name, "broker": broker.id}
+
     # -- topics -----------------------------------------------------------------------------
     def _admin(self, world: World) -> AdminMachine:
         machine = world.nodes[OPERATOR].machine
@@ -116,6 +132,20 @@ class LabOperator(FaultCommands):
 
     def _do_add_partitions(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).add_partitions(command["topic"], command["partitions"])}
+
+    def _do_elect_leaders(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        where = (command["topic"], command["partition"]) if "topic" in command else None
+        return {"id": self._admin(world).elect_leaders(where, command.get("unclean", False))}
+
+    def _do_reassign(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).reassign(command["topic"], command["partition"], command["replicas"])}
+
+    def _do_cancel_reassignment(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).reassign(command["topic"], command["partition"], None)}
+
+    def _do_delete_records(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        admin = self._admin(world)
+        return {"id": admin.delete_records(command["topic"], command["partition"], command.get("before"))}
 
     def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}

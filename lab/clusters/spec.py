@@ -67,7 +67,7 @@ class BrokerSpec:
 
 @dataclass(slots=True)
 class ClusterSpec:
-    """Brokers and what they have in common."""
+    """Brokers and what they have in common. A world adds those that join it to `brokers`."""
 
     name: str = "lab"
     brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
@@ -157,9 +157,6 @@ class RunSpec:
     def broker_names(self) -> list[str]:
         return [f"broker-{broker.id}" for broker in self.cluster.brokers]
 
-    def client_names(self) -> list[str]:
-        return [client.name for client in self.clients]
-
     def node_names(self) -> list[str]:
         """Nodes that have disks worth keeping."""
         return [*self.tree_names(), *self.broker_names()]
@@ -241,38 +238,43 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
         return [BrokerSpec(number + 1) for number in range(integer(value, place, 1, MAX_BROKERS))]
     brokers: list[BrokerSpec] = []
     for index, one in enumerate(items(value, place)):
-        at = (*place, index)
-        if isinstance(one, int) and not isinstance(one, bool):
-            brokers.append(BrokerSpec(integer(one, at, 0)))
-            continue
-        data = mapping(one, at, ["id", "rack", "settings"], ["id"])
-        rack = data.get("rack")
-        brokers.append(
-            BrokerSpec(
-                integer(data["id"], (*at, "id"), 0),
-                None if rack is None else text(rack, (*at, "rack")),
-                _settings(data.get("settings"), (*at, "settings")),
-            )
-        )
+        plain = isinstance(one, int) and not isinstance(one, bool)
+        brokers.append(broker_from_dict({"id": one} if plain else one, (*place, index)))
     if not 1 <= len(brokers) <= MAX_BROKERS:
         raise SpecError(place, f"expected 1 to {MAX_BROKERS} brokers, found {len(brokers)}")
     unique([str(broker.id) for broker in brokers], place, "broker id")
     return brokers
 
 
+def broker_from_dict(value: Any, place: Place) -> BrokerSpec:
+    """{id, rack, settings}; the settings are checked beside those of the cluster (`check_broker`)."""
+    data = mapping(value, place, ["id", "rack", "settings"], ["id"])
+    return BrokerSpec(
+        integer(data["id"], (*place, "id"), 0),
+        None if data.get("rack") is None else text(data["rack"], (*place, "rack")),
+        _settings(data.get("settings"), (*place, "settings")),
+    )
+
+
 def _check_settings(cluster: ClusterSpec, place: Place) -> None:
-    for index, broker in enumerate(cluster.brokers):
-        _set_elsewhere(broker.settings, (*place, "brokers", index, "settings"))
     _set_elsewhere(cluster.settings, (*place, "settings"))
     for index, broker in enumerate(cluster.brokers):
-        try:
-            advertised_address(BrokerConfig(cluster.broker_settings(broker)))
-        except ConfigError as error:
-            name = getattr(error, "name", "")
-            at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
-            if name in broker.settings:
-                at = (*place, "brokers", index, "settings", name)
-            raise SpecError(at, str(error)) from None
+        check_broker(cluster, broker, place, (*place, "brokers", index))
+
+
+def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Place) -> None:
+    """Its settings, those of the `cluster` at `place` among them; `own` is the place of the broker itself."""
+    _set_elsewhere(broker.settings, (*own, "settings"))
+    try:
+        advertised_address(BrokerConfig(cluster.broker_settings(broker)))
+    except ConfigError as error:
+        name = getattr(error, "name", "")
+        at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
+        if name in broker.settings:
+            at = (*own, "settings", name)
+        elif name == "broker.id":
+            at = (*own, "id")
+        raise SpecError(at, str(error)) from None
 
 
 def _set_elsewhere(settings: dict[str, str], place: Place) -> None:

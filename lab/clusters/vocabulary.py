@@ -4,7 +4,12 @@
 |---|---|---|
 | kill, restart, pause, resume, stop, power_loss | broker, node or leader_of | to the process |
 | power_loss | torn: true | part of what was not flushed is left, damaged |
+| add_broker | broker, rack, settings | it joins: no replicas yet; without `broker` it gets the next id |
 | create_topic, delete_topic, add_partitions | topic, partitions, replication_factor, configs | by the admin client |
+| elect_leaders | topic and partition, or neither; unclean | the preferred leader, or any replica that is alive |
+| reassign | topic, partition, replicas | other replicas, the preferred leader first |
+| cancel_reassignment | topic, partition | the replicas of before |
+| delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | alter_config | topic or broker, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | produce | topic, value, key, partition, acks | one record by hand |
@@ -22,6 +27,7 @@
 | misdirected_write | the same | an append lands in an earlier place of its file |
 | slow_disk | the same, latency_ms | an append or flush takes so much longer |
 | bit_flip | broker, topic, partition, offset, field | a bit of the batch with that offset turns over |
+| lose_index | broker, topic, partition, offset, torn | the indexes of a stopped broker's segment are gone, or cut |
 | repair_disk | broker | it works again |
 | wipe | broker | the process is killed, its disks are empty |
 | clock_skew | broker, ms | its clock is wrong by so much |
@@ -51,11 +57,12 @@ Check = Callable[[Any, Place], Any]
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """Which keys a command has, how each is checked, and which must be there."""
+    """Which keys a command has, how each is checked, and which must be there; of those `together` all or none."""
 
     keys: dict[str, Check]
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
 
 
 def _whole(least: int, most: int | None = None) -> Check:
@@ -114,6 +121,15 @@ def _assignment(value: Any, place: Place) -> list[list[int]]:
     return rows
 
 
+def _replicas(value: Any, place: Place) -> list[int]:
+    """Brokers, the preferred leader first."""
+    found = [checks.integer(one, (*place, index), 0) for index, one in enumerate(checks.items(value, place))]
+    if not found:
+        raise SpecError(place, "expected at least one broker")
+    checks.unique([str(one) for one in found], place, "broker")
+    return found
+
+
 def _pair(value: Any, place: Place) -> list[Any]:
     """Two ends of a link."""
     ends = checks.items(value, place)
@@ -133,6 +149,11 @@ def _settings(value: Any, place: Place) -> dict[str, str | None]:
     if not given:
         raise SpecError(place, "expected at least one setting")
     return {name: None if one is None else checks.setting(one, (*place, name)) for name, one in given.items()}
+
+
+def _own_settings(value: Any, place: Place) -> dict[str, str]:
+    """Name -> value; they are checked beside those of the cluster, when the command is carried out."""
+    return {name: checks.setting(one, (*place, name)) for name, one in checks.mapping(value, place).items()}
 
 
 def _switches(value: Any, place: Place) -> dict[str, bool]:
@@ -164,6 +185,8 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 )
 
 
+_PARTITION: dict[str, Check] = {"topic": checks.text, "partition": _whole(0)}
+
 _DISK: dict[str, Check] = {
     "directory": checks.text, "once": checks.truth, "times": _whole(1), "on_call": _whole(1),
     "probability": _probability,
@@ -180,11 +203,16 @@ KINDS: dict[str, CommandKind] = {
         for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "repair_disk", "expire_session")
     },
     "power_loss": _process(torn=checks.truth),
+    "add_broker": CommandKind({"broker": _whole(0), "rack": checks.text, "settings": _own_settings}),
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),
          "configs": topic_configs, "assignment": _assignment}, ("topic",)),
     "delete_topic": CommandKind({"topic": checks.text}, ("topic",)),
     "add_partitions": CommandKind({"topic": checks.text, "partitions": _whole(2, 10_000)}, ("topic", "partitions")),
+    "elect_leaders": CommandKind({**_PARTITION, "unclean": checks.truth}, together=tuple(_PARTITION)),
+    "reassign": CommandKind({**_PARTITION, "replicas": _replicas}, (*_PARTITION, "replicas")),
+    "cancel_reassignment": CommandKind(_PARTITION, tuple(_PARTITION)),
+    "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
     "set_protection": CommandKind({"set": _switches}, ("set",)),
@@ -207,6 +235,8 @@ KINDS: dict[str, CommandKind] = {
     "slow_disk": _process(("latency_ms",), **_DISK, latency_ms=_delay),
     "bit_flip": _process(
         ("topic", "partition", "offset"), topic=checks.text, partition=_whole(0), offset=_whole(0), field=_field),
+    "lose_index": _process(
+        ("topic", "partition"), topic=checks.text, partition=_whole(0), offset=_whole(0), torn=checks.truth),
     "clock_skew": _process(("ms",), ms=_milliseconds),
     "stop_all_faults": CommandKind({}),
     "start_client": CommandKind({"name": checks.text, **_CLIENT}, ("name",)),
@@ -222,7 +252,8 @@ def check_command(value: Any, place: Place = ()) -> dict[str, Any]:
     if name not in KINDS:
         raise SpecError((*place, "do"), f"unknown command {name!r}, {checks.expected(str(name), list(KINDS))}")
     kind = KINDS[name]
-    checks.mapping(given, place, ["do", *kind.keys], kind.required)
+    together = kind.together if any(key in given for key in kind.together) else ()
+    checks.mapping(given, place, ["do", *kind.keys], (*kind.required, *together))
     found = [key for key in kind.one_of if key in given]
     if kind.one_of and len(found) != 1:
         raise SpecError(place, f"{name}: expected exactly one of {', '.join(kind.one_of)}, found {len(found)}")

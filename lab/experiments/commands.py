@@ -71,9 +71,11 @@ def lessons(*, as_json: bool = False) -> int:
     if as_json:
         print(json.dumps(found))
         return MET
-    for name in grammar.names():
-        scenario = grammar.load(name)
-        print(f"{name:28} {' '.join(scenario.teaches):22} {scenario.title.get('en', '')}")
+    for group in found["subjects"]:
+        print(group["title"]["en"])
+        for name in group["scenarios"]:
+            rows = " ".join(found["scenarios"][name]["rows"])
+            print(f"  {name:36} {rows:22} {found['scenarios'][name]['title'].get('en', '')}")
     print(f"without a lesson: {' '.join(found['missing'])}")
     return MET
 

@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import orjson
 
 from broker_core.kernel.world import World
+from lab.checkers.group_work import Reader, group_work
 from lab.checkers.receipt import Receipt
+from lab.clusters.spec import client_from_dict
 from lab.scenarios.conditions import Comparison, value_of
-from lab.scenarios.expectations import RECEIPT, SETTLED, event_filter, is_state, subject_of
+from lab.scenarios.expectations import (
+    DELAYS,
+    OF_PARAMETERS,
+    RECEIPT,
+    SETTLED,
+    event_filter,
+    is_state,
+    parameter_filter,
+    subject_of,
+)
 from lab.scenarios.grammar import Scenario
 from lab.scenarios.lesson import matches
 from lab.scenarios.times import duration_us
@@ -33,6 +45,8 @@ class Findings:
     state: dict[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     gaps_ms: dict[str, int] = field(default_factory=dict)
+    delays_ms: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, dict[str, int]] = field(default_factory=dict)
     violations: dict[str, int] | None = None
 
     def look(self, world: World, scenario: Scenario, settled: bool) -> None:
@@ -48,6 +62,13 @@ class Findings:
             return self._of_receipt(rest)
         if kind == "events":
             return self._count(rest)
+        if kind in OF_PARAMETERS:
+            return self._of_parameter(kind, rest)
+        if kind in DELAYS:
+            return self.delays_ms.get(rest)
+        if kind == "group":
+            group, _, figure = rest.rpartition(".")
+            return self.groups.get(group, {}).get(figure)
         if kind == "unavailability":
             return self.gaps_ms.get(rest)
         if kind == "invariants":
@@ -66,6 +87,15 @@ class Findings:
         if not where:
             count += sum(row[5]["counts"].get(code, 0) for row in self.rows if row[3] == "summed_up")
         return count
+
+    def _of_parameter(self, kind: str, rest: str) -> int | None:
+        """Of numbers; None when there is none, or when the journal has summed such events up."""
+        code, parameter, where = parameter_filter(rest)
+        if any(row[3] == "summed_up" and code in row[5]["counts"] for row in self.rows):
+            return None
+        found = [row[5].get(parameter) for row in self.rows if row[3] == code and matches(row, where)]
+        numbers = [one for one in found if isinstance(one, int)]
+        return (sum(numbers) if kind == "sum" else max(numbers)) if numbers else None
 
     def _violations(self, rest: str) -> int | None:
         if self.violations is None:
@@ -95,11 +125,20 @@ def keys(scenario: Scenario) -> list[str]:
     return wanted
 
 
+def kinds(scenario: Scenario) -> set[str]:
+    """What the figures are about: some take a look at every single record, which others need not pay for."""
+    return {key.partition(".")[0] for key in keys(scenario)}
+
+
 def read_rows(path: Path, from_us: int = 0) -> list[Row]:
-    """Rows of a journal file from a moment on."""
+    """Rows of a journal file from a moment on; what was summed up in seconds before it is left out."""
     with open(path, "rb") as file:
         rows = [orjson.loads(line) for line in file]
-    return [row for row in rows if row[1] >= from_us]
+    return [row for row in rows if row[1] >= from_us and not _summed_up_before(row, from_us)]
+
+
+def _summed_up_before(row: Row, from_us: int) -> bool:
+    return row[3] == "summed_up" and (row[5]["second"] + 1) * 1_000_000 <= from_us
 
 
 def load_end_us(facts: dict[str, Any]) -> int | None:
@@ -125,6 +164,46 @@ def longest_gaps_us(operations: Iterable[dict[str, Any]], from_us: int, until_us
             gaps[name] = max(gaps.get(name, 0), row["t"] - begin)
             last[name] = row["t"]
     return {name: max(gaps.get(name, 0), until_us - begin) for name, begin in last.items()}
+
+
+def delays_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+    """Client -> median time from the making of a record to its acknowledgement, or the poll that gave it to a reader,
+    whole milliseconds. Records that were made before `from_us` are left out: there was no reader yet."""
+    made: dict[tuple[str, int], int] = {}
+    delays: dict[str, list[int]] = {}
+    for row in operations:
+        if row["op"] == "send" and row["kind"] == "invoke" and row.get("created_us", -1) >= from_us:
+            for first, count in row["values"]:
+                made.update(((row["label"], value), row["created_us"]) for value in range(first, first + count))
+        elif row["op"] in ("poll", "send") and row["kind"] == "ok" and row["t"] <= until_us:
+            found = delays.setdefault(row["process"], [])
+            runs = row.get("runs") or ((0, row["label"], *one) for one in row["values"])
+            for _, label, first, count in runs:
+                if label is None:
+                    continue  # a record by hand: its value is a text, and nobody noted when it was made
+                for value in range(first, first + count):
+                    if (label, value) in made:
+                        found.append(row["t"] - made[label, value])
+    return {name: int(median(found)) // 1000 for name, found in delays.items() if found}
+
+
+def groups_work(
+    operations: Iterable[dict[str, Any]], rows: Iterable[Row], scenario: Scenario, until_us: int
+) -> dict[str, dict[str, int]]:
+    """What each group of the scenario has made of the records until then; its processes crash as the journal says."""
+    commands = [one.command for one in scenario.steps]
+    started = [one for one in commands if one.get("do") == "start_client" and "kind" in one]
+    plain = [{key: value for key, value in one.items() if key != "do"} for one in started]
+    given = [*scenario.spec.clients, *(client_from_dict(one, ()) for one in plain)]
+    readers = {
+        client.name: Reader(client.settings["group.id"], int(client.process_ms * 1000), client.commit)
+        for client in given if client.settings.get("group.id")
+    }  # fmt: skip
+    crashes: dict[str, list[int]] = {}
+    for row in rows:
+        if row[3] == "process_ended" and row[5]["how"] != "shutdown":
+            crashes.setdefault(row[2], []).append(row[1])
+    return group_work(operations, crashes, readers, until_us) if readers else {}
 
 
 def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:

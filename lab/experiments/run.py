@@ -13,6 +13,7 @@ same directory can be executed again without this module's decisions (`verify`).
 
 from __future__ import annotations
 
+import copy
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.clients.consumer import ConsumerMachine
+from broker_core.kernel import events
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
@@ -28,8 +30,9 @@ from lab.checkers.receipt import Receipt, make_receipt
 from lab.clusters import observe
 from lab.clusters.build import OPERATOR, StorageFactory, build_world, memory
 from lab.experiments.directory import JOURNAL, RunDirectory
-from lab.experiments.findings import Findings, longest_gaps_ms, read_rows
+from lab.experiments.findings import Findings, Row, delays_ms, groups_work, kinds, longest_gaps_ms, read_rows
 from lab.scenarios import grammar
+from lab.scenarios.expectations import DELAYS
 from lab.scenarios.grammar import Scenario, Step
 
 GRID_US = 1_000
@@ -95,14 +98,16 @@ class Execution:
 
     def __init__(self, scenario: Scenario, files: RunDirectory, live: bool, storage_factory: StorageFactory) -> None:
         self.scenario = scenario
-        self.spec = scenario.spec
+        self.spec = copy.deepcopy(scenario.spec)  # the world adds the brokers that join it
         self.files = files
         self.live = live
         self.world: World = build_world(self.spec, storage_factory)
         self.monitor = InvariantMonitor(self.world)
         self.notes: list[str] = []
         self.began_us = 0
+        self.loaded_us = 0
         self.findings = Findings()
+        self.asked = kinds(scenario)
         self.steps: list[dict[str, int]] = []
         self.unmet: list[str] = []
         self._wall_start = time.monotonic()
@@ -131,6 +136,9 @@ class Execution:
         found.violations = dict(self.monitor.counts)
         receipt = found.receipt = make_receipt(world.operations.rows)
         found.rows = read_rows(files.path / JOURNAL, self.began_us)
+        self.notes += refused_by_brokers(found.rows)
+        if "group" in self.asked:
+            found.groups = groups_work(world.operations.rows, found.rows, self.scenario, self.loaded_us)
         unmet = self.judge()
         prediction, moment = found.right_choice(self.scenario), self._moment()
         files.write_disks(world)
@@ -237,9 +245,12 @@ class Execution:
                 self.unmet.append(f"steps[{index}]: expected {step.check}, found {step.check.value(self.world)}")
             before = self.world.now_us
         self._run_until(max(self.world.now_us, self.began_us + self.scenario.duration_us))
+        self.loaded_us = self.world.now_us
         self.findings.look(self.world, self.scenario, settled=False)
         rows = self.world.operations.rows
         self.findings.gaps_ms = longest_gaps_ms(rows, self.began_us, self.world.now_us)
+        if self.asked & set(DELAYS):
+            self.findings.delays_ms = delays_ms(rows, self.began_us, self.world.now_us)
 
     def _step(self, command: dict[str, Any], index: int) -> None:
         """A step that is refused is an expectation that is not met: the rest of the run tells something, too."""
@@ -311,7 +322,7 @@ class Execution:
         names = [topic for topic in observe.topics(self.world) if not topic.startswith("__")]
         if not names:
             return
-        settings = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false"}
+        settings = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "check.crcs": "false"}
         self._inject(
             {"do": "start_client", "name": CHECKER, "kind": "consumer", "topic": ",".join(names), "settings": settings}
         )
@@ -326,6 +337,12 @@ class Execution:
     def judge(self) -> list[str]:
         """Expectations that are not met, as text."""
         return [*self.unmet, *self.findings.unmet(self.scenario.expect)]
+
+
+def refused_by_brokers(rows: list[Row]) -> list[str]:
+    """Commands that were taken and sent, but answered with an error: what came of a step shows only later."""
+    refused = [row[5] for row in rows if row[2] == OPERATOR and row[3] == events.COMMAND_REFUSED.name]
+    return [f"{_phrase(one['command'])} was refused: {one['reason']}" for one in refused]
 
 
 def _phrase(command: dict[str, Any]) -> str:

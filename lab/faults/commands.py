@@ -143,6 +143,11 @@ class FaultCommands:
         place = command["topic"], command["partition"], command["offset"]
         return {"node": name, **disks.flip_bit(world.nodes[name], *place, command.get("field", "records"))}
 
+    def _do_lose_index(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        place = command["topic"], command["partition"], command.get("offset")
+        return {"node": name, "files": disks.lose_index(world.nodes[name], *place, command.get("torn", False))}
+
     def _do_wipe(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
         if world.nodes[name].state != STOPPED:

@@ -6,11 +6,11 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, StorageError
-from broker_core.kernel.node import Node
+from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.storage import File
 from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.log.scan import find_batch
-from broker_core.log.segment import LOG
+from broker_core.log.segment import INDEX, LOG, TIME_INDEX
 from lab.clusters import stopped
 
 KINDS = {
@@ -72,6 +72,36 @@ def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) ->
     flip(file, at)
     stopped.forget(node)
     return {"file": file.path, "position": at}
+
+
+def lose_index(node: Node, topic: str, partition: int, offset: int | None, torn: bool) -> list[str]:
+    """Delete the offset and time index of the segment with `offset` (None: of every segment), or cut their last entry.
+
+    Only while the broker does not run: a process that has its indexes in memory (Kafka maps them) would not notice.
+    Returns the files.
+    """
+    if node.state != STOPPED:
+        raise CommandError(f"{node.name} runs, and has its indexes in memory: stop it first")
+    storage = node.storage
+    found: list[str] = []
+    for parent in storage.list(""):
+        directory = f"{parent}/{topic}-{partition}"
+        stems = [name[: -len(LOG)] for name in storage.list(directory) if name.endswith(LOG)]
+        if offset is not None:
+            stems = [stem for stem in stems if int(stem) <= offset][-1:]
+        found += [f"{directory}/{stem}{suffix}" for stem in stems for suffix in (INDEX, TIME_INDEX)]
+    paths = [path for path in found if storage.exists(path)]
+    if torn:
+        paths = [path for path in paths if storage.open(path).size]
+    if not paths:
+        key = "partition" if offset is None else "offset"
+        raise CommandError(f"{node.name} has no such index of {topic}-{partition}", key)
+    for path in paths:
+        if torn:
+            storage.open(path).truncate(storage.open(path).size - 1)
+        else:
+            storage.delete(path)
+    return paths
 
 
 def _batch(node: Node, topic: str, partition: int, offset: int) -> tuple[File, int, int] | None:

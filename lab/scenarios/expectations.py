@@ -9,6 +9,11 @@
 | `unavailability.orders-0` | longest time under load in which nothing was acknowledged there: `"<= 4s"` |
 | `events.leader_elected` | how many such events since the clients started |
 | `events.leader_elected[reason=unclean]` | those with these parameters; `node` is the node that tells |
+| `sum.request_stages.request_bytes[api=Fetch]` | a parameter of such events, added up |
+| `most.request_stages.queue_us[api=Produce]` | its largest value |
+| `ack_delay.producer-1` | median time from the making of a record until its producer knew it acknowledged |
+| `read_delay.reader` | median time from the making of a record until this consumer has read it: `"<= 50ms"` |
+| `group.billing.twice` | what a group has made of the records under load: `lab.checkers.group_work` |
 | `invariants.violations`, `invariants.NAME` | how often an invariant did not hold |
 """
 
@@ -18,6 +23,7 @@ import re
 from typing import Any
 
 from broker_core.kernel.events import REGISTRY
+from lab.checkers.group_work import FIGURES
 from lab.checkers.invariants import described
 from lab.checkers.receipt import Receipt
 from lab.clusters import checks
@@ -29,7 +35,11 @@ from lab.scenarios.times import duration_us
 RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstance(figure, int))
 PRODUCER = ("acked", "read", "lost", "duplicated", "reordered", "unseen")
 SETTLED = "settled."
-KINDS = ("receipt", "events", "unavailability", "invariants", "settled", *SUBJECTS)
+OF_PARAMETERS = ("sum", "most")
+DELAYS = {"ack_delay": "producer", "read_delay": "consumer"}
+KINDS = (
+    "receipt", "events", *OF_PARAMETERS, "unavailability", *DELAYS, "group", "invariants", "settled", *SUBJECTS
+)  # fmt: skip
 _EVENT = re.compile(r"^([a-z_]+)(?:\[(.*)\])?$")
 _SIGN = re.compile(r"^\s*(>=|<=|!=|==|>|<)?\s*(.*)$")
 
@@ -46,6 +56,14 @@ def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison
         _check_receipt(rest, key, place, spec)
     elif kind == "events":
         event_filter(rest, place)
+    elif kind in OF_PARAMETERS:
+        parameter_filter(rest, place)
+    elif kind in DELAYS:
+        known = [client.name for client in spec.clients if client.kind == DELAYS[kind]]
+        checks.choice(rest, place, known)
+        return _in_ms(value, place)
+    elif kind == "group":
+        _check_group(rest, key, place, spec)
     elif kind == "unavailability":
         if not split_ok(rest):
             raise SpecError(place, f"{key!r}: expected unavailability.TOPIC-PARTITION")
@@ -89,6 +107,14 @@ def event_filter(text: str, place: Place = ()) -> tuple[str, dict[str, str]]:
     return code, wanted
 
 
+def parameter_filter(text: str, place: Place = ()) -> tuple[str, str, dict[str, str]]:
+    """`request_stages.queue_us[api=Fetch]` -> (request_stages, queue_us, {api: Fetch})."""
+    event, bracket, filters = text.partition("[")
+    code, _, parameter = event.partition(".")
+    where = event_filter(code + bracket + filters, place)[1]
+    return code, checks.choice(parameter, place, list(REGISTRY[code].params)), where
+
+
 def _check_receipt(rest: str, key: str, place: Place, spec: RunSpec) -> None:
     parts = rest.split(".")
     if len(parts) == 1:
@@ -99,6 +125,15 @@ def _check_receipt(rest: str, key: str, place: Place, spec: RunSpec) -> None:
         checks.choice(parts[2], place, PRODUCER)
     else:
         raise SpecError(place, f"{key!r}: expected receipt.<figure> or receipt.producers.NAME.<figure>")
+
+
+def _check_group(rest: str, key: str, place: Place, spec: RunSpec) -> None:
+    group, dot, figure = rest.rpartition(".")
+    if not dot:
+        raise SpecError(place, f"{key!r}: expected group.NAME.<figure>")
+    known = [client.settings["group.id"] for client in spec.clients if client.settings.get("group.id")]
+    checks.choice(group, place, list(dict.fromkeys(known)))
+    checks.choice(figure, place, FIGURES)
 
 
 def _in_ms(value: Any, place: Place) -> Comparison:

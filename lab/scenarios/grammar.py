@@ -5,6 +5,7 @@ scenario: acks-1                      # its name
 title: {en: ..., ko: ...}
 text: {en: ..., ko: ...}
 teaches: [B3, E1]                     # rows of the feature table
+subject: durability                   # `subjects`: the group under which lists show it
 cluster: {brokers: 3, preset: teaching}
 seed: 7
 topics: [{name: orders, partitions: 1, replication_factor: 3}]
@@ -44,6 +45,7 @@ from lab.scenarios.expectations import RECEIPT, expectations
 from lab.scenarios.lesson import LESSON_KEYS, Lesson, read_lesson, texts
 from lab.scenarios.reading import ScenarioError, line_of, read
 from lab.scenarios.steps import Step, check_names, read_steps
+from lab.scenarios.subjects import SUBJECTS
 from lab.scenarios.times import duration_us
 
 __all__ = ["RECEIPT", "Scenario", "ScenarioError", "Step", "find", "from_dict", "load", "names", "parse", "variant_of"]
@@ -51,7 +53,7 @@ __all__ = ["RECEIPT", "Scenario", "ScenarioError", "Step", "find", "from_dict", 
 HOME = Path(__file__).parent
 SPEC_KEYS = ("cluster", "seed", "record_level", "epoch_ms", "topics", "clients")
 KEYS = (
-    "scenario", "title", "text", "teaches", "clusters", *SPEC_KEYS, "steps", "duration", "settle", "expect",
+    "scenario", "title", "text", "teaches", "subject", "clusters", *SPEC_KEYS, "steps", "duration", "settle", "expect",
     "variants", "variant", *LESSON_KEYS,
 )  # fmt: skip
 
@@ -66,6 +68,7 @@ class Scenario:
     title: dict[str, str] = field(default_factory=dict)
     text: dict[str, str] = field(default_factory=dict)
     teaches: list[str] = field(default_factory=list)
+    subject: str = ""
     steps: list[Step] = field(default_factory=list)
     duration_us: int = 10_000_000
     settle_us: int = 120_000_000
@@ -151,6 +154,8 @@ def _read(data: dict[str, Any], default_name: str) -> Scenario:
     scenario.text = texts(data.get("text"), ("text",))
     for index, row in enumerate(checks.items(data.get("teaches"), ("teaches",))):
         scenario.teaches.append(checks.text(row, ("teaches", index)))
+    if "subject" in data:
+        scenario.subject = checks.choice(data["subject"], ("subject",), SUBJECTS)
     scenario.steps = read_steps(data.get("steps"), ("steps",))
     if "duration" in data:
         scenario.duration_us = duration_us(data["duration"], ("duration",))

@@ -12,6 +12,7 @@ fork:                                      # "what if": goes on from right befor
   title: {en: With acks=all, ko: ...}
   steps: [{do: set_client, name: producer-orders, set: {acks: all}}, {after: 1s, do: kill, leader_of: orders-0}]
   expect: {receipt.lost: 0}
+  see: {en: What you see then, ko: ...}    # without it what is seen is as below
 see: {en: What you see, ko: ...}
 why: {en: Why it is so, ko: ..., source: [KIP-101, "Kafka documentation, 4.7 Replication"]}
 ```
@@ -81,6 +82,7 @@ class Fork:
     before: int
     steps: list[Step]
     expect: dict[str, Comparison]
+    see: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -151,9 +153,10 @@ def _moment(value: Any, place: Place, steps: int) -> Moment:
 
 
 def _fork(value: Any, place: Place, spec: RunSpec, steps: list[Step]) -> Fork:
-    data = checks.mapping(value, place, ["title", "before", "steps", "expect"], ["title", "steps"])
+    data = checks.mapping(value, place, ["title", "before", "steps", "expect", "see"], ["title", "steps"])
     before = checks.integer(data.get("before", 0), (*place, "before"), 0, max(0, len(steps) - 1))
     other = read_steps(data["steps"], (*place, "steps"), follow=True)
     check_names(other, spec, (*place, "steps"), steps[:before])
     expect = expectations(data.get("expect"), (*place, "expect"), spec)
-    return Fork(texts(data["title"], (*place, "title")), before, other, expect)
+    see = texts(data.get("see"), (*place, "see"))
+    return Fork(texts(data["title"], (*place, "title")), before, other, expect, see)

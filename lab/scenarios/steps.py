@@ -13,18 +13,24 @@ be so at that moment, and a run in which it is not has failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from broker_core.metadata.topic_names import is_internal
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import RunSpec, changed_client, client_from_dict
+from lab.clusters.joining import new_broker
+from lab.clusters.spec import ClusterSpec, RunSpec, changed_client, client_from_dict
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
 from lab.scenarios.times import duration_us
 
 STEP_KEYS = ("at", "after", "when", "within")
 WITHIN_US = 60_000_000
+OF_TOPICS = (
+    "delete_topic", "add_partitions", "elect_leaders", "reassign", "cancel_reassignment", "delete_records"
+)  # fmt: skip
+"""Commands about a topic that must be there by then."""
 
 
 @dataclass(slots=True)
@@ -74,10 +80,17 @@ def _what(given: dict[str, Any], place: Place) -> Step:
     return Step(check_command({key: one for key, one in given.items() if key not in STEP_KEYS}, place))
 
 
+def _check_broker(given: int, cluster: ClusterSpec, place: Place) -> None:
+    brokers = [broker.id for broker in cluster.brokers]
+    if given not in brokers:
+        expected = checks.expected(str(given), [str(one) for one in brokers])
+        raise SpecError(place, f"there is no broker {given}, {expected}")
+
+
 def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence[Step] = ()) -> None:
     """Commands that name a broker, a client or a topic name one that can be there, and settings that a client has.
     `before`: steps that have been checked, and are carried out first."""
-    brokers = [broker.id for broker in spec.cluster.brokers]
+    cluster = replace(spec.cluster, brokers=[*spec.cluster.brokers])
     clients = {client.name: client for client in spec.clients}
     topics = [topic.name for topic in spec.topics]
     for index, step in enumerate([*before, *steps], -len(before)):
@@ -85,6 +98,8 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
         name = command.get("do")
         if name == "create_topic":
             topics.append(command["topic"])
+        elif name == "add_broker":
+            cluster.brokers.append(new_broker(command, cluster, at))
         elif name == "start_client" and len(command) > 2:
             given = {key: one for key, one in command.items() if key != "do"}
             clients[command["name"]] = client_from_dict(given, at, spec.cluster.preset)
@@ -92,11 +107,14 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
             checks.choice(command["name"], (*at, "name"), clients)
             if name == "set_client":
                 clients[command["name"]] = changed_client(clients[command["name"]], command["set"], (*at, "set"))
-        elif name in ("delete_topic", "add_partitions"):
+        elif name in OF_TOPICS and "topic" in command:
             checks.choice(command["topic"], (*at, "topic"), topics)
-        if "broker" in command and command["broker"] not in brokers:
-            expected = checks.expected(str(command["broker"]), [str(one) for one in brokers])
-            raise SpecError((*at, "broker"), f"there is no broker {command['broker']}, {expected}")
+        if "broker" in command:
+            _check_broker(command["broker"], cluster, (*at, "broker"))
+        for number, broker in enumerate(command.get("replicas", ())):
+            _check_broker(broker, cluster, (*at, "replicas", number))
         for key in ("leader_of", "follower_of"):
             if key in command:
-                checks.choice(command[key].rpartition("-")[0], (*at, key), topics)
+                topic = command[key].rpartition("-")[0]
+                if not is_internal(topic):
+                    checks.choice(topic, (*at, key), topics)

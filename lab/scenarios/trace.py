@@ -3,6 +3,7 @@
 ```
 trace()["rows"]["B3"]       {"scenarios": ["acks-0", ...], "settings": ["min.insync.replicas", ...], "events": [...]}
 trace()["settings"]["acks"] ["acks-0", "acks-1", ...]
+trace()["subjects"]         [{"subject": "durability", "title": {...}, "scenarios": ["acks-0", ...]}, ...]
 trace()["missing"]          rows of A to E that no scenario teaches yet
 ```
 """
@@ -15,6 +16,7 @@ from typing import Any
 from lab.scenarios import grammar
 from lab.scenarios.expectations import event_filter
 from lab.scenarios.grammar import Scenario
+from lab.scenarios.subjects import grouped
 
 COUNTS = {"A": 12, "B": 6, "C": 8, "D": 11, "E": 9}
 ROWS = tuple(f"{part}{number}" for part, count in COUNTS.items() for number in range(1, count + 1))
@@ -28,7 +30,8 @@ def trace(scenarios: Iterable[Scenario] | None = None) -> dict[str, Any]:
     events: dict[str, list[str]] = {}
     for scenario in scenarios if scenarios is not None else map(grammar.load, grammar.names()):
         lesson = {
-            "rows": scenario.teaches, "settings": list(dict.fromkeys(settings(scenario.document))),
+            "subject": scenario.subject, "title": scenario.title, "rows": scenario.teaches,
+            "settings": list(dict.fromkeys(settings(scenario.document))),
             "events": list(dict.fromkeys(_events(scenario))),
         }  # fmt: skip
         lessons[scenario.name] = lesson
@@ -41,6 +44,7 @@ def trace(scenarios: Iterable[Scenario] | None = None) -> dict[str, Any]:
         for code in lesson["events"]:
             _join(events.setdefault(code, []), [scenario.name])
     return {
+        "subjects": grouped((name, lesson["subject"]) for name, lesson in lessons.items()),
         "rows": rows, "scenarios": lessons, "settings": dict(sorted(used.items())),
         "events": dict(sorted(events.items())), "missing": [row for row in ROWS if not rows[row]["scenarios"]],
     }  # fmt: skip

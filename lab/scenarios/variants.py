@@ -31,7 +31,7 @@ from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 
 FORK = "fork"
-NOT_IN_VARIANTS = ("variants", "variant", "scenario")
+NOT_IN_VARIANTS = ("variants", "variant", "scenario", "subject")
 TIMING = ("at", "after", "when", "within")
 
 
@@ -75,7 +75,7 @@ def _titled(name: str, title: Any) -> dict[str, Any]:
 
 
 def forked(document: dict[str, Any]) -> dict[str, Any]:
-    """The fork as a scenario of its own: the steps before it, then its own."""
+    """The fork as a scenario of its own: the steps before it, then its own; what is seen in it, if it says so."""
     fork = document["fork"]
     before = fork.get("before", 0)
     steps = list(document.get("steps") or [])
@@ -87,7 +87,8 @@ def forked(document: dict[str, Any]) -> dict[str, Any]:
             step["after"] = 0
     gone = ("fork", "moment", "predict")
     rest = {key: value for key, value in document.items() if key not in gone}
-    return {**rest, "steps": [*steps[:before], *own], "expect": fork.get("expect") or {}}
+    see = {"see": fork["see"]} if fork.get("see") else {}
+    return {**rest, "steps": [*steps[:before], *own], "expect": fork.get("expect") or {}, **see}
 
 
 def merged(base: Any, change: Any) -> Any:

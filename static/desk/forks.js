@@ -132,7 +132,7 @@ export class Forks {
     let position = history.end;
     const answer = await app.command(command);
     if (!answer.ok || !answer.pending) return answer.ok;
-    app.notice(app.words.t("fork.waiting", { command }));
+    app.notice(app.words.t("fork.waiting", { command }), "news");
     const name = String(command.topic ?? command.broker);
     for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await new Promise((resolve) => { setTimeout(resolve, 100); })) {
       for (position = Math.max(position, history.begin); position < history.end; position += 1) {

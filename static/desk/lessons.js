@@ -16,7 +16,8 @@ const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 export class Lessons {
   constructor(app, desk) {
     Object.assign(this, { app, desk });
-    this.all = null; // what the server lists
+    this.all = null; // what the server lists, and under which subjects: [{subject, title, scenarios: [name]}]
+    this.subjects = [];
     this.one = null; // {name, title, text, document, yaml, own}
     this.variant = ""; // the setting that it is run with
     this.chosen = null; // index of the prediction
@@ -29,7 +30,7 @@ export class Lessons {
 
   async load() {
     try {
-      this.all ??= (await api("/scenarios")).scenarios;
+      if (!this.all) ({ scenarios: this.all, subjects: this.subjects } = await api("/scenarios"));
       this.error = null;
     } catch (error) {
       this.error = error.message;

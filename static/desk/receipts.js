@@ -79,7 +79,7 @@ export class Receipts {
     };
     await this.desk.past.reach(() => find() !== null);
     const found = find();
-    if (found === null) this.app.notice(this.app.words.t("receipt.not_seen", { partition: `${topic}-${partition}`, offset }));
+    if (found === null) this.app.notice(this.app.words.t("receipt.not_seen", { partition: `${topic}-${partition}`, offset }), "news");
     else {
       clock.go(found + 1);
       this.app.light(found, offset);

@@ -1,5 +1,6 @@
 /** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
 import { running } from "../model/clients.js";
+import { weakestAcks } from "../model/coach.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -82,7 +83,7 @@ export class Tour {
     return { key: params.left ? "tour.election" : "tour.election_now", params, share: Math.min(1, passed / patience) };
   }
 
-  _receipt({ clock }) {
+  _receipt({ clock, state, acks }) {
     const { elected, killed } = this.steps;
     const params = { leader: elected.leader, partition: elected.name, broker: killed.broker, without: ((elected.t - killed.t) / 1e6).toFixed(1) };
     const act = () => {
@@ -90,7 +91,8 @@ export class Tour {
       this.finish();
       if (this.desk.panel !== "receipt") this.desk.show("receipt");
     };
-    return { key: elected.reason === "unclean" ? "tour.receipt_unclean" : "tour.receipt", params, act, wait: clock.clusterTime() - elected.t < LOOK_AFTER_US };
+    const key = elected.reason === "unclean" ? "tour.receipt_unclean" : elected.leader === killed.broker ? "tour.receipt_back" : `tour.receipt.${weakestAcks(state, acks)}`;
+    return { key, params, act, wait: clock.clusterTime() - elected.t < LOOK_AFTER_US };
   }
 
   /** From the last death of a leader to the election that followed: [{position, event}], oldest first. */

@@ -8,6 +8,7 @@
  * With reduced motion nothing travels: each way on which something is under way is an arrow with its sum, and the
  * picture changes in steps of STEP_MS.
  */
+import { arrange } from "./labels.js";
 import { along, boxOf, way } from "./layout.js";
 import { FLIGHT_MS, Traffic, crowdLabel } from "./traffic.js";
 import { brokerOf } from "../model/names.js";
@@ -86,11 +87,6 @@ export class Dots {
     return share * share * (3 - 2 * share);
   }
 
-  /** The lines of the names at both sides, which no label covers: {left, right, y}. */
-  #names({ left, right }) {
-    return [...left, ...right].flatMap(({ x, y, w }) => [21, 35, 49].map((line) => ({ left: x + 8, right: x + w - 8, y: y + line })));
-  }
-
   /** Draw what is under way at `wall`. */
   paint(scene, state, palette, wall) {
     if (this.reduced.matches && this.clean && wall - this.painted < STEP_MS) return;
@@ -101,13 +97,12 @@ export class Dots {
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, scene.width, scene.height);
-    const cards = [Math.min(...scene.brokers.map(({ x }) => x)), Math.max(...scene.brokers.map(({ x, w }) => x + w))];
-    Object.assign(this, { width: scene.width, cards, taken: this.#names(scene), labels: [], curves: new Map() });
+    Object.assign(this, { width: scene.width, labels: [], loud: [], curves: new Map() });
     traffic.expire(wall);
     for (const crowd of traffic.crowds.values()) this.#crowd(crowd, scene, state, palette, wall);
     for (const flight of traffic.flights) this.#flight(flight, scene, state, palette, wall);
     this.#stand(scene, state, palette);
-    this.#write(palette);
+    this.#write(scene, palette);
     this.clean = true; // what is under way is painted anew anyway
     if (!traffic.busy) this.painted = -Infinity;
   }
@@ -151,7 +146,7 @@ export class Dots {
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     context.globalAlpha = 1;
-    if (flight.failed || (share > 0.08 && share < 0.85)) this.#label(at, flight, flight.count > 1 ? `${flight.label} ×${flight.count}` : flight.label);
+    if (flight.failed || (share > 0.08 && share < 0.85)) this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
   }
 
   #crowd(crowd, scene, state, palette, wall) {
@@ -165,7 +160,7 @@ export class Dots {
     if (still) this.#head(curve);
     else for (const wave of crowd.waves) this.#shape(along(curve, this.#share(wave, wall)), crowd, Math.min(9, 4 + Math.log2(wave.count) / 1.5));
     if (!crowd.text || wall - crowd.written > LABEL_MS) Object.assign(crowd, { text: crowdLabel(crowd), written: wall });
-    this.#label([0.5, 0.3, 0.7].map((share) => along(curve, share)), crowd, crowd.text);
+    this.#label([0.5, 0.3, 0.7].map((share) => along(curve, share)), crowd, [crowd.text, crowdLabel(crowd, 1)]);
   }
 
   #stand(scene, state, palette) {
@@ -187,12 +182,13 @@ export class Dots {
       this.#shape(at, flight, flight.first ? 7.5 : 5.5);
       context.stroke();
       const more = flight.first ? behind.get(`${flight.from}>${flight.to}`) : 0;
-      this.#label(at, { ...flight, labelled: flight.first, quiet: !flight.first }, more ? `${flight.label} +${more}` : flight.label);
+      this.#label([at], { ...flight, labelled: flight.first, quiet: !flight.first }, more ? [`${flight.label} +${more}`, flight.label] : [flight.label]);
     }
   }
 
   #shape({ x, y }, { answer, quiet }, size) {
     const { context } = this;
+    if (!answer && !quiet) this.loud.push({ x, y });
     const r = quiet ? size * 0.7 : size;
     context.beginPath();
     if (answer) {
@@ -205,8 +201,11 @@ export class Dots {
     context.fill();
   }
 
-  #label(at, flight, text) {
-    this.labels.push({ places: Array.isArray(at) ? at : [at], flight, text, rank: (flight.labelled ? 2 : 0) + (flight.failed ? 4 : flight.quiet ? 0 : 1) });
+  /** A label of `flight` at one of `places`, with the first of `texts` for which there is room. */
+  #label(places, flight, texts) {
+    const rank = (flight.labelled ? 2 : 0) + (flight.failed ? 4 : flight.quiet ? 0 : 1);
+    const side = brokerOf(flight.from) ? Math.sign(places[0].x - this.width / 2) : 0; // of brokers: outside the cards
+    this.labels.push({ places, texts, rank, side, flight, before: flight.line, way: `${flight.from}>${flight.to}:${flight.answer}` });
   }
 
   #width(text) {
@@ -218,40 +217,19 @@ export class Dots {
     return wide;
   }
 
-  /** The left end of a label in the middle over `at`, moved to the side where it would cover a broker's card. */
-  #offCards(at, wide) {
-    const left = at.x - wide / 2;
-    const [first, last] = this.cards;
-    if (at.x <= first + 3) return Math.min(left, first - wide - 4);
-    return at.x >= last - 3 ? Math.max(left, last + 4) : left;
-  }
-
-  /** Where a label beside `at` stands: {left, right, y}. */
-  #place(at, flight, text) {
-    const fromBroker = brokerOf(flight.from);
-    const wide = this.#width(text);
-    const beside = at.x > this.width / 2 ? at.x + 9 : at.x - wide - 9; // outside the cards
-    const free = fromBroker ? beside : this.#offCards(at, wide);
-    const left = Math.max(2, Math.min(this.width - wide - 3, free));
-    return { left, right: left + wide, y: fromBroker ? at.y : at.y - 6 };
-  }
-
-  /** Labels that do not cover one another: failures first, then those that were there before, then the loud ones. */
-  #write(palette) {
+  /** Labels that cover neither cards nor one another: failures first, then those that were there before, then the loud ones. */
+  #write(scene, palette) {
     const { context } = this;
     context.font = palette.font(FONT);
     context.lineWidth = 3.5;
     context.lineJoin = "round";
     context.strokeStyle = palette.ground;
-    for (const { places, flight, text } of this.labels.sort((one, other) => other.rank - one.rank)) {
-      const place = places.map((at) => this.#place(at, flight, text)).find((box) => !this.taken.some((other) => box.left < other.right && box.right > other.left && Math.abs(box.y - other.y) < 15));
-      flight.labelled = place !== undefined;
+    for (const { flight, place, text } of arrange(this.labels, scene, (written) => this.#width(written), this.loud)) {
+      Object.assign(flight, { labelled: place !== null, line: place?.line });
       if (!place) continue;
-      this.taken.push(place);
-      const { left, y } = place;
-      context.strokeText(text, left, y - 5);
+      context.strokeText(text, place.left, place.base);
       context.fillStyle = flight.quiet ? palette.soft : palette.ink;
-      context.fillText(text, left, y - 5);
+      context.fillText(text, place.left, place.base);
     }
   }
 }

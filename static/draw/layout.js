@@ -8,6 +8,7 @@ import { byNumber, kindOf } from "../model/names.js";
 
 const GAP = 12;
 const STRIP = 40;
+const SIDE = { least: 34, most: 58, gap: 6, wanted: 26 }; // height of a client's box, and between two of them
 
 /** The left side: built-in producers, the viewer's own writes, outside clients. */
 function senders(state) {
@@ -15,7 +16,6 @@ function senders(state) {
     .map(([name, client]) => ({ name, kind: "producer", client }));
   const outside = Object.values(state.connections);
   if (outside.length) found.push({ name: "outside", kind: "outside", connections: outside });
-  found.splice(4);
   found.push({ name: "operator", kind: "you" });
   return found;
 }
@@ -28,11 +28,23 @@ function readers(state) {
   for (const [name, client] of Object.entries(state.clients)) {
     if (client.kind === "consumer" && !grouped.has(name) && !grouped.has(client.settings?.client_id)) found.push({ name, kind: "consumer", client });
   }
-  return found.slice(0, 5);
+  return found;
 }
 
-function column(items, x, w, height, h) {
-  const step = Math.min(h + 26, (height - h) / Math.max(1, items.length));
+/** As many as fit; one box named `name` stands for the rest, and the last `kept` are never among them. */
+function folded(items, name, height, kept = 0) {
+  const most = Math.max(kept + 1, Math.floor((height + SIDE.gap) / (SIDE.least + SIDE.gap)));
+  if (items.length <= most) return items;
+  const end = items.length - kept;
+  const shown = most - kept - 1;
+  return [...items.slice(0, shown), { name, kind: "folded", rest: items.slice(shown, end) }, ...items.slice(end)];
+}
+
+/** One below the other; many are lower and closer, and none covers another. */
+function column(items, x, w, height) {
+  const n = Math.max(1, items.length);
+  const h = Math.min(SIDE.most, Math.floor((height + SIDE.gap) / n) - SIDE.gap);
+  const step = n === 1 ? 0 : Math.min(h + SIDE.wanted, (height - h) / (n - 1));
   const top = height / 2 - ((items.length - 1) * step) / 2 - h / 2;
   return items.map((item, index) => ({ ...item, x, y: Math.round(top + index * step), w, h }));
 }
@@ -63,13 +75,12 @@ export function layout(state, width, height) {
   const w = Math.min(540, space);
   const shift = Math.floor((space - w) / 2);
   const body = height - STRIP - GAP - 6;
-  const box = 58;
   const spare = Math.round(way * 0.7);
   return {
     width, height,
     brokers: brokerBoxes(state, x + shift, w, body),
-    left: column(senders(state), margin, side, body, box),
-    right: column(right, width - margin - side, side, body, box),
+    left: column(folded(senders(state), "more-senders", body, 1), margin, side, body),
+    right: column(folded(right, "more-readers", body), width - margin - side, side, body),
     tree: { x: x + shift - spare, y: height - STRIP - 4, w: w + 2 * spare, h: STRIP },
   };
 }
@@ -79,7 +90,8 @@ export function boxOf(scene, node, state) {
   const kind = kindOf(node);
   if (kind === "broker") return scene.brokers.find((box) => `broker-${box.id}` === node) ?? null;
   if (kind === "server") return scene.tree;
-  const own = [...scene.left, ...scene.right].find((box) => box.name === node);
+  const holds = (wanted) => (box) => box.name === wanted || box.rest?.some(({ name }) => name === wanted);
+  const own = [...scene.left, ...scene.right].find(holds(node)) ?? scene.right.find(holds(state.clients[node]?.settings?.["group.id"] ?? null));
   if (own) return own;
   if (/^\d+$/.test(String(node))) return scene.left.find((box) => box.kind === "outside") ?? scene.left[0];
   const client = state.clients[node];

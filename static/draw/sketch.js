@@ -173,7 +173,8 @@ function silences(entries, xs, lanes, state, end) {
       if (event.node !== name) return;
       if (event.code === "process_ended" || event.code === "process_paused") [since, kind] = [since ?? xs[index], event.code];
       else if (event.code === "process_started" || event.code === "process_resumed") {
-        found.push({ lane, x1: since ?? 0, x2: xs[index], kind: event.code === "process_started" ? "process_ended" : "process_paused" });
+        const absent = since === null && event.params.incarnation === 1; // there was no such process yet
+        if (!absent) found.push({ lane, x1: since ?? 0, x2: xs[index], kind: event.code === "process_started" ? "process_ended" : "process_paused" });
         since = null;
       }
     });

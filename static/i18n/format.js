@@ -3,9 +3,10 @@
  *
  *     {topic}            the parameter as it is
  *     {isr|set}          through a filter: {1, 2}
+ *     {n|plural|is|are}  the first form beside one, the second beside any other number
  *     {이/가}            the Korean particle that fits the sound of what stands before it
  *
- * Filters get (value, words, parameters); `words` is the page catalogue of the language, and has the patterns of
+ * Filters get (value, words, parameters, forms); `words` is the page catalogue of the language, and has the patterns of
  * `refusals` beside its texts.
  */
 import { known, told } from "../model/refusals.js";
@@ -50,6 +51,7 @@ export const FILTERS = {
   list: (value) => list(value).join(", "),
   awaited: (value, words) => list(value).map((key) => String(key).replace(/^session (?=\d+$)/, `${words["noun.fetch_session"]} `)).join(", "),
   count,
+  plural: (value, words, params, [one, many]) => (Number(value) === 1 ? one : many),
   ms: millis,
   us: (value) => millis(Number(value) / 1000),
   percent: (value) => `${Math.round(Number(value) * 100)} %`,
@@ -108,9 +110,9 @@ export function format(template, params, words) {
       text += particle(text, inside);
       continue;
     }
-    const [name, filter] = inside.split("|");
+    const [name, filter, ...forms] = inside.split("|");
     const value = params[name];
-    text += filter ? FILTERS[filter](value, words, params) : String(value ?? "?");
+    text += filter ? FILTERS[filter](value, words, params, forms) : String(value ?? "?");
   }
   return text + template.slice(from);
 }

@@ -19,7 +19,7 @@ export class Follow {
       this.look();
     } else {
       this.on = false;
-      app.notice(app.words.t("follow.off"));
+      app.notice(app.words.t("follow.off"), "news");
     }
   }
 
@@ -33,6 +33,6 @@ export class Follow {
     this.shown = now;
     const nobody = leader === null || leader === undefined || leader < 0;
     if (!nobody) app.set({ brokerOpen: String(leader), fileBroker: String(leader) });
-    app.notice(app.words.t(nobody ? "follow.nobody" : "follow.leader", { partition: app.chosen, leader }));
+    app.notice(app.words.t(nobody ? "follow.nobody" : "follow.leader", { partition: app.chosen, leader }), "news");
   }
 }

@@ -7,12 +7,21 @@
  * | a topic, no records, no producer | start a producer | start_client |
  * | all brokers alive | broker L leads orders-0: kill it | kill L |
  * | one dead, it still leads | nobody knows yet | |
- * | one dead, another leads | nothing committed is lost | restart |
+ * | one dead, another leads | what acks=0, 1 or all has kept | restart |
  * | no leader | offline, bring one back | restart |
+ *
+ * A change of leader keeps what is committed. That is all that was acknowledged with acks=all only, so what is said of
+ * it depends on the weakest acks in use.
  */
 import { running } from "./clients.js";
 import { leaderLog } from "./figures.js";
 import { byNumber } from "./names.js";
+
+/** The least that a producer of `state`, or the viewer's `chosen` acks, waits for: "0" | "1" | "all". */
+export function weakestAcks(state, chosen) {
+  const used = Object.values(state.clients).filter(({ kind }) => kind === "producer").map(({ settings }) => String(settings?.acks ?? "all"));
+  return ["0", "1"].find((acks) => acks === String(chosen) || used.includes(acks)) ?? "all";
+}
 
 function partitionAdvice(state, topicName, number, acks) {
   const partition = state.topics[topicName].partitions[number];
@@ -26,7 +35,7 @@ function partitionAdvice(state, topicName, number, acks) {
     return null;
   }
   if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
-  if (dead) return { key: partition.unclean ? "coach.unclean" : "coach.moved", act: "coach.moved.do", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
+  if (dead) return { key: partition.unclean ? "coach.unclean" : `coach.moved.${weakestAcks(state, acks)}`, act: "coach.moved.do", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
   const known = `producer-${topicName}` in state.clients;
   const busy = running(state, "producer").length > 0;
   if (!(leaderLog(partition)?.leo > 0) && !busy) {

@@ -1,7 +1,7 @@
 /**
  * Lessons at one key: a few commands in a row, each given when its moment has come.
  *
- * A step is {do: command} or {until: (state) => boolean, text}; `plan` looks at the state once and says what
+ * A step is {do: command}, {until: (state) => boolean, text} or {pause: milliseconds of the cluster's time}; `plan` looks at the state once and says what
  * will be done, so the same plan can be shown before it is carried out. A step with `undo` is taken back when the
  * lesson ends, also one that is stopped or that fails on its way.
  *
@@ -50,7 +50,10 @@ function storm(state, topic) {
   const names = [1, 2, 3].map((n) => `consumer-storm-${n}`);
   const come = (name) => (name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind: "consumer", topic, settings: { "group.id": "storm" } });
   const steps = names.filter((name) => state.clients[name]?.state !== "running").flatMap((name) => [{ do: come(name) }, { pause: 500 }]);
-  for (const name of names) steps.push({ pause: 900 }, { do: { do: "stop_client", name } }, { pause: 900 }, { do: { do: "start_client", name } });
+  for (const name of names) {
+    const gone = { until: (now) => now.clients[name]?.state !== "running", text: "macro.wait_gone", params: { name } };
+    steps.push({ pause: 900 }, { do: { do: "stop_client", name } }, gone, { pause: 900 }, { do: { do: "start_client", name } });
+  }
   return steps;
 }
 
@@ -65,7 +68,7 @@ export function plan(lesson, state, topic, number, acks = "all") {
 
 /** Carries steps out, one after the other; `tick` is called now and then. */
 export class Runner {
-  constructor(app, now = () => performance.now()) {
+  constructor(app, now = () => app.clock.clusterTime() / 1000) {
     Object.assign(this, { app, now });
     this.lesson = null;
     this.steps = [];
@@ -100,12 +103,15 @@ export class Runner {
     if (!undo) return;
     const answer = await app.command(undo, true);
     const settings = Object.entries(undo.set).map(([key, value]) => `${key}=${value ?? app.words.t("macro.default")}`).join(", ");
-    app.notice(app.words.t(answer.ok ? "macro.settings_back" : "macro.settings_left", { topic: undo.topic, settings }));
+    app.notice(app.words.t(answer.ok ? "macro.settings_back" : "macro.settings_left", { topic: undo.topic, settings }), answer.ok ? "news" : "bad");
   }
 
-  /** What is waited for: {text, params}, or null. */
+  /** What is waited for: {text, params}, or null. In a cluster that stands nothing comes. */
   get waiting() {
-    return this.lesson && this.steps[this.at]?.until ? this.steps[this.at] : null;
+    const step = this.lesson && !this.busy ? this.steps[this.at] : null;
+    if (!step || step.do) return null;
+    if (this.app.clock.cluster.paused) return { text: "macro.wait_time", params: {} };
+    return step.until ? step : null;
   }
 
   get share() {

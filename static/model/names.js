@@ -22,3 +22,6 @@ export const byNumber = (left, right) => Number(left) - Number(right);
 export function byTopic(left, right) {
   return isInternal(left) - isInternal(right) || (left < right ? -1 : left > right ? 1 : 0);
 }
+
+/** A client or a group as one text: a group may have the name of a client. */
+export const inspectedAs = (kind, name) => `${kind}:${name}`;

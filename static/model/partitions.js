@@ -49,6 +49,17 @@ function endAt(log, leo, start = log.start) {
   if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
 }
 
+/** The process of a broker is over: what its disks hold of its logs is all there is, {"orders-0": [leo, hw, start]}. */
+export function keepStopped(draft, { node, logs }) {
+  for (const [name, [leo, hw, start]] of Object.entries(logs)) {
+    const at = name.lastIndexOf("-");
+    const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, node);
+    if (!log) continue;
+    endAt(log, leo, start);
+    log.hw = hw;
+  }
+}
+
 function setEnd(draft, params, { node }) {
   const log = logOf(draft, params, node);
   if (log && params.leo !== undefined) endAt(log, params.leo);
@@ -101,6 +112,14 @@ export const partitions = {
     Object.assign(found, { leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
     found.unclean = params.reason === "unclean"; // records may be missing since this election
     if (params.replicas) found.replicas = params.replicas;
+  },
+  assignment_changed(draft, params) {
+    const found = partitionOf(draft, params);
+    if (found) found.replicas = params.replicas;
+  },
+  leader_epoch_renewed(draft, params) {
+    const found = partitionOf(draft, params);
+    if (found) Object.assign(found, { leader: params.leader, leader_epoch: params.leader_epoch, isr: params.isr });
   },
   partition_offline(draft, params) {
     const found = partitionOf(draft, params);

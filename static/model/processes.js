@@ -1,5 +1,6 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
 import { brokerOf, kindOf } from "./names.js";
+import { keepStopped } from "./partitions.js";
 
 /** The entry of a node: a broker, a client, or a server of the coordination tree. */
 function process(draft, node) {
@@ -38,6 +39,10 @@ function register(draft, path, registered) {
 
 export const processes = {
   command,
+  broker_added(draft, { broker, rack, replica_selector }, { node }) {
+    const found = { id: broker, node, state: "stopped", how: null, registered: false, host: "", port: 0, incarnation: 0, disk: [], rack, replica_selector };
+    Object.assign(draft.make("brokers", String(broker)), found);
+  },
   process_started(draft, { incarnation }, { node }) {
     Object.assign(process(draft, node), { node, state: "running", how: null, incarnation });
     if (draft.root.clients[node]?.reads_from) draft.own("clients", node).reads_from = {};
@@ -46,6 +51,8 @@ export const processes = {
   process_ended(draft, { how }, { node }) {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
     if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
+    if (draft.root.ending?.node === node) keepStopped(draft, draft.root.ending);
+    delete draft.root.ending;
   },
   process_paused(draft, params, { node }) {
     process(draft, node).state = "paused";

@@ -1,9 +1,16 @@
-/** Rows that are not events of the journal: what clients have done, what pipelines hold, which lights turned. */
+/**
+ * Rows that are not events of the journal: what clients have done, what pipelines hold, which lights turned, what lies
+ * on the disks of a broker that ends.
+ */
 
 /** Codes that nobody steps to and that no story tells. */
-export const SILENT = new Set(["marks", "progress", "lights"]);
+export const SILENT = new Set(["marks", "progress", "lights", "stopped_logs"]);
 
 export const progress = {
+  // In front of the end of a broker's process, which makes it hold (partitions.js).
+  stopped_logs(draft, { logs }, { node }) {
+    draft.root.ending = { node, logs };
+  },
   progress(draft, { clients, pipelines }) {
     for (const [name, figures] of Object.entries(clients ?? {})) if (draft.root.clients[name]) Object.assign(draft.make("clients", name), figures);
     draft.root.pipelines = pipelines ?? {};

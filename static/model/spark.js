@@ -8,13 +8,16 @@ const TIMES = ["from_us", "at_us", "t_us"];
 const place = (row) => (event) => event.params.topic === row.topic && Number(event.params.partition) === Number(row.partition);
 const holds = (row) => (event) => place(row)(event) && event.params.base_offset <= row.offset && row.offset <= event.params.last_offset;
 
+/** Whether an election left replicas outside of the ISR. */
+const isSmall = ({ params }) => params.isr.length < params.replicas.length;
+
 /** Query -> row -> {codes, fits, last?}: which events of the journal are meant. */
 const MEANT = {
   duplicated: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   inconsistent: (row) => ({ codes: ["log_appended"], fits: holds(row), last: true }),
   elections: (row) => ({ codes: ["leader_elected", "partition_offline"], fits: ({ code, params }) => (code === "leader_elected" ? params.reason === row.reason : /alive/.test(row.reason)) }),
-  isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded"], fits: place(row) }),
+  isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded", "leader_elected"], fits: (event) => place(row)(event) && (event.code !== "leader_elected" || isSmall(event)) }),
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
   rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && params.after === "PreparingRebalance" }),

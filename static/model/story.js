@@ -12,19 +12,19 @@
 import { SILENT } from "./progress.js";
 
 export const LOUD = new Set([
-  "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
+  "broker_added", "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
   "disk_fault", "disks_changed", "protection_set", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
-  "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
-  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "group_state",
+  "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
+  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "log_cleaned", "log_uncleanable", "group_state",
   "member_joined", "member_left", "send_failed", "client_software",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
   "command_refused", "controller_fenced", "replica_fenced", "send_failed", "truncated", "broker_refused", "request_queue_full",
-  "isr_change_refused",
+  "isr_change_refused", "log_uncleanable",
 ]);
-const GOOD = new Set(["process_started", "process_resumed", "isr_expanded", "broker_registered"]);
+const GOOD = new Set(["broker_added", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
 const TURN = new Set(["leader_elected", "controller_elected", "became_leader"]);
 
 /** What kind of mark an event gets: bad | good | turn | plain. Shown by colour and by glyph. */
@@ -42,8 +42,8 @@ const MERGED = {
   became_leader: [], became_follower: ["leader"], log_loaded: [], log_recovered: ["reason"], truncated: ["reason"],
   znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
   group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
-  replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
-  connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [],
+  leader_epoch_renewed: [], replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
+  connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [], log_cleaned: [],
 };
 const ONE_MOMENT_US = 300_000;
 const LONG = { replica_fenced: 20_000_000, client_software: 5_000_000 }; // the same again and again

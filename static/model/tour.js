@@ -20,7 +20,7 @@ export class Tour {
 
   reset() {
     this.killed = null; // {broker, t, seq, led: {"orders-0": true}}
-    this.elected = null; // {seq, t, leader, name, epoch, reason}
+    this.elected = null; // {seq, t, leader, name, epoch, reason}; the killed broker itself when nobody else was in sync
     this.target = null; // {topic, number}: the partition that the tour speaks of
     this.receipt = false; // it was looked at after the election
   }
@@ -32,9 +32,7 @@ export class Tour {
     if (code === "leader_elected" && this.killed) {
       const name = `${params.topic}-${params.partition}`;
       if (this.elected && (name !== this.targetName || this.elected.name === name)) return;
-      if (name in this.killed.led && params.leader !== this.killed.broker) {
-        this.elected = { seq, t, leader: params.leader, name, epoch: params.leader_epoch ?? params.epoch, reason: params.reason };
-      }
+      if (name in this.killed.led) this.elected = { seq, t, leader: params.leader, name, epoch: params.leader_epoch ?? params.epoch, reason: params.reason };
     }
   }
 
@@ -69,6 +67,7 @@ export class Tour {
   step(state) {
     if (this.receipt) return null;
     if (this.elected) return "receipt";
+    if (this.killed && !Object.keys(this.killed.led).some((name) => partitionOf(state, name))) this.killed = null; // what it led was deleted
     if (this.killed) return "election";
     const topics = Object.keys(state.topics).filter((name) => !state.topics[name].internal);
     if (!topics.length) return "topic";
@@ -80,6 +79,12 @@ export class Tour {
     const { settings = {}, preset } = state.cluster;
     return 1000 * Number(settings["zookeeper.session.timeout.ms"] ?? settings["broker.session.timeout.ms"] ?? SESSION_MS[preset] ?? SESSION_MS.default);
   }
+}
+
+/** The partition called "orders-0"; undefined when there is none. */
+function partitionOf(state, name) {
+  const at = name.lastIndexOf("-");
+  return state.topics[name.slice(0, at)]?.partitions[name.slice(at + 1)];
 }
 
 /** Records in the leader's log; 0 without a leader. */

@@ -18,9 +18,10 @@ export function deskButtons(view) {
 export function drawer(view) {
   const { words, desk } = view;
   if (!desk.panel) return [];
+  const page = desk.panel === "scenarios" ? `scenarios ${desk.lessons.one?.name ?? ""}` : desk.panel; // another one begins at its top
   return [
     h("div", { key: "head", class: "panel-head" }, h("h2", { id: "drawer-title" }, words.t(`${desk.panel}.title`)),
       h("button", { type: "button", class: "round", "data-drawer": "close", "aria-label": words.t("close"), onclick: () => desk.close() }, "×")),
-    h("div", { key: desk.panel, class: "drawer-body", tabindex: "0", role: "group", "aria-labelledby": "drawer-title" }, PANELS[desk.panel](view)),
+    h("div", { key: page, class: "drawer-body", tabindex: "0", role: "group", "aria-labelledby": "drawer-title" }, PANELS[desk.panel](view)),
   ];
 }

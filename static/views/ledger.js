@@ -49,9 +49,9 @@ function batches({ chosenPartition: partition, words, showBytes }) {
     h("table", { key: "batches", class: "partitions small batches" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
       h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.absent ? "astray" : line.differs ? "offline" : "" },
-        h("th", { scope: "row" }, h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) }, line.base === line.last ? count(line.base) : `${count(line.base)}–${count(line.last)}`)), h("td", { class: "number" }, count(line.bytes)),
+        h("th", { scope: "row" }, h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) }, count(line.base), line.base !== line.last && ["–", h("wbr", {}), count(line.last)])), h("td", { class: "number" }, count(line.bytes)),
         partition.replicas.map((id) => batchCell(line, id, words)),
-        h("td", { class: line.absent ? "absent" : null }, stateOf(line, hw, words)))))),
+        h("td", { class: line.absent ? "absent" : "batch-state" }, stateOf(line, hw, words)))))),
     h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
     lines.some((line) => line.absent) && h("p", { key: "absent", class: "hint" }, h("b", { class: "absent" }, `⊘ ${words.t("ledger.absent")}`), `: ${words.t("ledger.absent.hint")}`),
   ];

@@ -1,4 +1,5 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
+import { clientsDialog } from "./clients.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { Follow } from "../inspect/follow.js";
 import { help } from "./help.js";
@@ -19,8 +20,10 @@ export function relabel(words, root = document) {
 }
 
 function notices(app) {
-  const show = (text) => {
+  /** What was refused or failed looks like an error; news (`kind`: "news") does not. */
+  const show = (text, kind = "bad") => {
     const note = document.createElement("p");
+    note.className = kind;
     note.textContent = text;
     $("notices").append(note);
     setTimeout(() => note.remove(), NOTICE_MS);
@@ -44,6 +47,13 @@ function produce(app) {
     const known = answer.offset !== undefined && answer.partition !== undefined;
     const told = known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t(answer.pending ? "levers.not_yet" : "levers.written");
     $("produce-result").textContent = `${answer.pending ? "…" : "✓"} ${told}`;
+  });
+}
+
+function newBroker(app) {
+  $("broker-add").addEventListener("click", async () => {
+    const answer = await app.command({ do: "add_broker" });
+    if (answer.ok) app.notice(app.words.t("levers.broker_added", { broker: answer.broker }), "news");
   });
 }
 
@@ -79,7 +89,7 @@ function helpDialog(app) {
 
 function dialogs(app) {
   app.openDialog = (id) => {
-    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog };
+    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog };
     patch($(id), views[id](app));
     if (!$(id).open) $(id).showModal();
   };
@@ -160,6 +170,6 @@ function lanes(app) {
 
 /** Listen to everything. */
 export function listen(app) {
-  for (const part of [notices, produce, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
+  for (const part of [notices, produce, newBroker, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));
 }

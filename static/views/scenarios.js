@@ -1,8 +1,10 @@
 /** Scenarios: the list; one with its text, settings, prediction, run; what came out, and the other course beside it. */
 import { seconds } from "../i18n/format.js";
 import { judged } from "../model/judgement.js";
+import { icon } from "./icons.js";
 import { h } from "./patch.js";
 import { further, receiptTable, verdict } from "./receipt.js";
+import { reveal } from "./reveal.js";
 import { working } from "./runs.js";
 import { replayButton, sweepButton } from "./spark/buttons.js";
 
@@ -18,11 +20,34 @@ function list(view) {
     refused && h("p", { key: "refused", class: "verdict bad", role: "alert" }, "✕ ", refusal(refused, words)),
     h("p", { key: "hint", class: "hint" }, words.t("scenarios.hint")),
     fileChooser(view),
-    h("ol", { key: "list", class: "scenarios" }, (all ?? []).map((one) => h("li", { key: one.name },
+    contents(view), desk.lessons.subjects.map((group) => subject(group, view)),
+  ];
+}
+
+/** The subjects at a glance; each leads to its scenarios. */
+function contents({ words, desk }) {
+  const go = (id) => {
+    const heading = document.getElementById(id);
+    reveal(heading.parentElement);
+    heading.focus({ preventScroll: true });
+  };
+  return h("nav", { key: "subjects", class: "subjects", "aria-label": words.t("scenarios.subjects") }, desk.lessons.subjects.map((group) => h("button", {
+    key: group.subject, type: "button", class: "chip", "data-subject": group.subject, onclick: () => go(headingOf(group)),
+  }, icon(group.subject || "words"), told(group.title, words))));
+}
+
+const headingOf = ({ subject: name }) => `subject-${name || "none"}`;
+
+/** The scenarios of one subject, below a heading that stays in sight. */
+function subject(group, { words, desk }) {
+  const members = group.scenarios.map((name) => desk.lessons.all.find((one) => one.name === name));
+  const id = headingOf(group);
+  return h("section", { key: id, "aria-labelledby": id },
+    h("h3", { id, class: "subject", tabindex: "-1" }, icon(group.subject || "words", 15), told(group.title, words), h("span", { class: "lever-state" }, words.t("scenarios.count", { n: members.length }))),
+    h("ol", { class: "scenarios" }, members.map((one) => h("li", { key: one.name },
       h("button", { type: "button", class: "card-button", "data-scenario": one.name, onclick: () => desk.lessons.pick(one.name) },
         h("b", {}, told(one.title, words) || one.name),
-        h("span", { class: "hint" }, desk.lessons.wasRun(one.name) ? `✓ ${words.t("scenarios.done")}` : firstSentence(told(one.text, words))))))),
-  ];
+        h("span", { class: "hint" }, desk.lessons.wasRun(one.name) ? `✓ ${words.t("scenarios.done")}` : firstSentence(told(one.text, words))))))));
 }
 
 /** Where to read more in the reader's language: the names of documents and chapters, not those of KIPs and settings. */
@@ -156,6 +181,7 @@ function otherCourse(view, busy) {
     h("h4", {}, words.t("fork.course", { title })),
     h("p", { class: "hint" }, words.t("fork.parted", { run: other.run ?? other.recorded, parent: result.run ?? result.recorded, t: seconds(other.facts.forked_at_us) })),
     ending(other, words),
+    fork.see && h("p", { class: "lesson", "data-see": "fork" }, h("b", {}, `${words.t("scenarios.see")} `), told(fork.see, words)),
     h("div", { class: "run-acts" },
       h("button", { type: "button", class: "main", "data-lesson": "compare", disabled: busy, onclick: lessons.compare }, words.t("compare.title")),
       h("button", { type: "button", "data-lesson": "parting", disabled: busy, onclick: lessons.showParting }, words.t("fork.show"))));

@@ -11,6 +11,7 @@ import { Palette } from "../draw/palette.js";
 import { sketch } from "../draw/sketch.js";
 import { sumsOf } from "../draw/traffic.js";
 import { seconds } from "../i18n/format.js";
+import { clientsDialog } from "./clients.js";
 import { coach } from "./coach.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { deskButtons, drawer } from "./drawer.js";
@@ -189,11 +190,14 @@ export class Screen {
     patch($("desk"), deskButtons(app));
     const opened = $("drawer").hidden && app.desk.panel;
     $("drawer").hidden = !app.desk.panel;
+    const before = $("drawer").querySelector(".drawer-body");
     patch($("drawer"), drawer(app));
-    if (opened) $("drawer").querySelector(".drawer-body").focus();
+    const body = $("drawer").querySelector(".drawer-body");
+    if (opened || (body !== before && document.activeElement === document.body)) body?.focus(); // what had the focus is gone
     if ($("fork-dialog").open) patch($("fork-dialog"), forkDialog(app));
     if ($("compare-dialog").open) patch($("compare-dialog"), compareDialog(app));
     if ($("present-dialog").open) patch($("present-dialog"), presentDialog(app));
+    if ($("clients-dialog").open) patch($("clients-dialog"), clientsDialog(app));
     if ($("spark-dialog").open) patch($("spark-dialog"), sparkDialog(app));
     patch($("rolling-switch"), rollingSwitch(app));
     patch($("rolling"), rollingStrip(app));

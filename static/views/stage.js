@@ -18,6 +18,7 @@ const ROW = { least: 18, most: 23, wanted: 3, head: 29 };
 const LABEL = 76;
 const PRINT = 46;
 const NARROW = 290; // a card without room for checksums
+const LOW_SIDE = 54; // a client's box without room for a third line
 const NARROW_SIDE = 100; // a group's box with room for its name alone
 
 function shortName(topic, number) {
@@ -137,36 +138,70 @@ function brokerCard(view, box) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 21 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
-    hidden > 0 && box.w >= NARROW && h("text", { class: "row-note end", x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, words.t("stage.more", { n: hidden })),
+    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: box.x + box.w - (isController ? 46 : 12), y: box.y + 20 }, h("title", {}, words.t("stage.more", { n: hidden })), box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
     pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), box.x + box.w - (isController ? 42 : 8) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(box.x + box.w - 30, box.y + 7), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, tall)),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
 }
 
-function sideText(item, { words, state, acks }) {
+function sideText(item, view) {
+  const { words, state, acks } = view;
+  if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
   if (item.kind === "group") {
     return [item.w < NARROW_SIDE ? item.name : words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
   }
   if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
   const { client } = item;
-  const first = item.kind === "producer" ? words.t("stage.producer") : words.t("stage.consumer");
-  const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : item.name.replace(/^(producer|consumer)-/, "");
+  const own = item.name.replace(/^(producer|consumer)-/, "");
+  const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
+  const named = FILTERS.node(item.name, words.words);
+  const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
+  const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : own;
   const figure = item.kind === "producer" ? (client.acked > 0 || client.failed > 0) && (client.failed > 0 ? words.t("stage.acked_failed", { acked: client.acked, failed: client.failed }) : words.t("stage.acked", { n: client.acked })) : client.read > 0 && words.t("stage.read", { n: client.read });
   return [first, settings, figure || null];
 }
 
+/** A click shows a client in the inspector. The box of those without room opens their list, by the keyboard too. */
+function opens(view, item, told) {
+  if (item.kind === "you") return {};
+  if (item.kind !== "folded") return { onclick: () => view.inspectClient(item.kind, item.name) };
+  const open = () => view.openFolded(item.name);
+  const press = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    open();
+  };
+  return { role: "button", tabindex: "0", "aria-haspopup": "dialog", "aria-label": told, "data-folded": item.name, onclick: open, onkeydown: press };
+}
+
+/** Who is behind a box of the stage: [{kind, name, shown, text}]. */
+export function foldedClients(view, name) {
+  const { left = [], right = [] } = view.scene ?? {};
+  const rest = [...left, ...right].find((box) => box.name === name)?.rest ?? [];
+  return rest.map((item) => {
+    const [first, ...more] = sideText({ ...item, w: Infinity }, view);
+    const kind = view.words.t(`clients.kind.${item.kind}`);
+    return { kind: item.kind, name: item.name, shown: first, text: [kind, ...more].filter(Boolean).join(" · ") };
+  });
+}
+
 function side(view, item) {
-  const [first, second, third] = sideText(item, view);
+  const [first, second, last] = sideText(item, view);
+  const third = item.h < LOW_SIDE ? null : last;
+  const room = item.w - (item.kind === "folded" ? 24 : -8); // names are wider than figures
+  const middle = item.y + item.h / 2;
   const x = item.x + item.w / 2;
   const stopped = item.client && item.client.state !== "running";
-  return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}` },
-    h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: 29 }),
-    h("title", {}, [first, second, third].filter(Boolean).join(" · ")),
-    h("text", { class: "side-name", x, y: item.y + (third ? 20 : 26) }, cut(first, item.w - 8)),
-    h("text", { class: "side-note", x, y: item.y + (third ? 34 : 42) }, cut(second, item.w + 8, NOTE)),
-    third && h("text", { class: "side-note", x, y: item.y + 48 }, cut(third, item.w + 8, NOTE)));
+  const told = [first, second, last].filter(Boolean).join(" · ");
+  return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}`, ...opens(view, item, told) },
+    h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: item.h / 2 }),
+    h("title", {}, told),
+    h("text", { class: "side-name", x, y: middle - (third ? 9 : 3) }, cut(first, item.w - 8)),
+    h("text", { class: "side-note", x, y: middle + (third ? 5 : 12) }, cut(second, room, NOTE)),
+    third && h("text", { class: "side-note", x, y: middle + 19 }, cut(third, item.w + 8, NOTE)));
 }
 
 function ways(view, scene) {
@@ -232,7 +267,7 @@ export function stage(view, width, height) {
 /** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */
 export function sidesText(view) {
   const { left = [], right = [] } = view.scene ?? {};
-  return [...left, ...right].map((item) => [item.name, sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
+  return [...left, ...right].flatMap((item) => item.rest ?? [item]).map((item) => [item.name, sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
 }
 
 /** What the signs mean. */

@@ -65,6 +65,7 @@ WANTED = [
     ("elections", "failover", ("reason", "elections", "never_took_over", "takeover_ms_p50", "takeover_ms_max"),
      [("broker gone", 1, 0, 300.0, 300.0), ("new", 1, 0, 100.0, 100.0)]),
     ("isr_churn", "failover", ("shrunk", "expanded", "smallest", "seconds_below_full"), [(1, 1, 2, 6.8)]),
+    ("isr_churn", "returned", ("shrunk", "expanded", "smallest", "seconds_below_full"), [(0, 0, 1, 2.1)]),
     ("rebalance_cost", "rebalances", ("group", "generations", "rebalances", "joining_ms", "assigning_ms", "longest_ms"),
      [("billing", 2, 2, 2400.0, 600.0, 2000.0)]),
     ("latency", "requests", ("api", "requests", "expired", "way_there_p50", "queue_p50", "local_p50", "remote_p50", "response_p50", "total_p50"),

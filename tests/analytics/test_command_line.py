@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pyarrow import parquet
 
 from lab.analytics import places
 from lab.analytics.errors import AnalyticsError, one_line
+from lab.analytics.grid import parse_seeds
 from tests.conftest import CHECKOUT
 
 PATIENCE_S = 300
@@ -37,20 +40,48 @@ def test_a_table_that_cannot_be_written_is_told_in_one_line(short_runs, tmp_path
 
 
 @pytest.mark.slow
-def test_an_interrupted_sweep_says_nothing_and_leaves_nothing(tmp_path):
-    done = brokerlab("sweep", "acks-all", "--seeds", "1..500", TMPDIR=str(tmp_path))
+def test_an_interrupted_sweep_tells_the_runs_that_were_through_and_leaves_nothing(tmp_path):
+    out = tmp_path / "out"
+    done = brokerlab("sweep", "acks-0", "--seeds", "1..500", "--out", str(out), TMPDIR=str(tmp_path))
+    assert below(done, "SparkSubmit", tmp_path)
+    children = psutil.Process(done.pid).children(recursive=True)
+    seen: set[Path] = set()
     until = time.monotonic() + PATIENCE_S
-    while not list(tmp_path.glob("brokerlab-sweep-*/brokerlab-run-*")):
+    while len(seen) < 30:  # some tasks have ended
         assert done.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
+        seen |= set(tmp_path.glob("brokerlab-sweep-*/brokerlab-run-*"))
+        time.sleep(0.02)
     done.send_signal(signal.SIGINT)
-    assert done.communicate(timeout=PATIENCE_S) == ("", "")
+    shown, told = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 130
+    (count,) = re.findall(r"^brokerlab: interrupted: (\d+) of 500 runs were carried out\n$", told)
+    rows = parquet.read_table(out / "results.parquet").to_pylist()
+    through = [row["seed"] for row in rows if row["error"] is None]
+    assert len(rows) == 500 and 0 < len(through) == int(count)
+    (line,) = [line for line in shown.splitlines() if "not carried out: interrupted" in line]
+    assert set(parse_seeds(line.split("seeds ")[1].split(":")[0])) == set(range(1, 501)) - set(through)
+    assert not list(tmp_path.glob("brokerlab-*"))
+    assert not [one for one in psutil.wait_procs(children, 10)[1] if one.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["sweep", "acks-0"], ["replay", "RUNS"]])
+def test_a_command_that_is_interrupted_while_spark_starts_says_so_in_one_line(short_runs, tmp_path, arguments):
+    arguments = [str(short_runs) if one == "RUNS" else one for one in arguments]
+    done = brokerlab(*arguments, TMPDIR=str(tmp_path))
+    below(done, "SparkSubmit")
+    children = psutil.Process(done.pid).children(recursive=True)
+    done.send_signal(signal.SIGINT)
+    shown, told = done.communicate(timeout=PATIENCE_S)
+    assert (done.returncode, shown) == (130, "")
+    assert re.fullmatch(r"brokerlab: interrupted: 0 of \d+ (runs were carried out|questions were answered)\n", told)
+    assert not psutil.wait_procs(children, 10)[1]
     assert not list(tmp_path.glob("brokerlab-*"))
 
 
-def below(started: subprocess.Popen[str], words: str, directory: Path) -> psutil.Process:
-    """A process that the command has started whose command line holds these words, once the sweep is at work."""
+def below(started: subprocess.Popen[str], words: str, directory: Path | None = None) -> psutil.Process:
+    """A process that the command has started whose command line holds these words; with the directory of a sweep's
+    scratch files, once the sweep is at work."""
     until = time.monotonic() + PATIENCE_S
     while True:
         assert started.poll() is None and time.monotonic() < until
@@ -58,9 +89,9 @@ def below(started: subprocess.Popen[str], words: str, directory: Path) -> psutil
         for one in psutil.Process(started.pid).children(recursive=True):
             with suppress(psutil.Error):
                 found += [one] if words in " ".join(one.cmdline()) else []
-        if found and list(directory.glob("brokerlab-sweep-*/brokerlab-run-*")):
+        if found and (directory is None or list(directory.glob("brokerlab-sweep-*/brokerlab-run-*"))):
             return found[-1]
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 @pytest.mark.slow

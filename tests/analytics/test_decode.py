@@ -110,7 +110,8 @@ def test_a_flipped_bit_costs_one_batch_and_is_told_with_its_place(tmp_path):
 
 def test_a_file_that_ends_inside_a_batch_says_where(tmp_path):
     first, second, _ = three_batches()
-    assert damage_of(tmp_path, first + second[:-3]) == ([0], [(len(first), f"the file ends inside a batch, {len(second) - 3} bytes are left")])
+    assert damage_of(tmp_path, first + second[:-3]) == ([0], [(len(first), f"the file ends inside a batch of {len(second)} bytes, {len(second) - 3} bytes are left")])
+    assert damage_of(tmp_path / "short", first + second[:16]) == ([0], [(len(first), "the file ends inside a batch, 16 bytes are left")])
 
 
 def test_what_begins_no_batch_ends_the_reading_and_is_counted(tmp_path):
@@ -120,6 +121,78 @@ def test_what_begins_no_batch_ends_the_reading_and_is_counted(tmp_path):
     offsets, damage = damage_of(tmp_path, first + bad + third)
     assert offsets == [0]
     assert damage == [(len(first), f"no batch begins here: impossible length, {len(second) + len(third)} bytes are left")]
+
+
+def buffers_of(monkeypatch):
+    """The sizes of all buffers that pieces of a file are read into."""
+    sizes = []
+    find = decode.find_batches
+    monkeypatch.setattr(decode, "find_batches", lambda data, start, end: sizes.append(len(data)) or find(data, start, end))
+    return sizes
+
+
+def claiming(batch, length):
+    return batch[:8] + length.to_bytes(4, "big") + batch[12:]
+
+
+@pytest.mark.parametrize("length", [0x7FFFFF00, 0x7FFFFFFF, 12_000_000])
+def test_a_length_that_claims_more_than_the_file_has_takes_no_memory(tmp_path, monkeypatch, length):
+    """Kafka's recovery cuts a log there: what stands in front of it is read, the rest is told and not taken in."""
+    monkeypatch.setattr(pieces, "PIECE", 64 * 1024)
+    first, second, _ = three_batches()
+    after = bytes(encode_batch([(1000, None, b"x" * 1000, ())], 2)) * 10_000
+    place = place_of(tmp_path, first + claiming(second, length) + after)
+    sizes = buffers_of(monkeypatch)
+    tracemalloc.start()
+    try:
+        rows = read(place)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    left = len(second) + len(after)
+    assert [row["offset"] for row in rows if row["error"] is None] == [0]
+    assert [(row["position"], row["segment"], row["error"]) for row in rows if row["error"]] == [
+        (len(first), place.name, f"the file ends inside a batch of {length + 12} bytes, {left} bytes are left")]
+    assert peak < 1024 * 1024 < len(after) // 10 and set(sizes) == {64 * 1024}
+    assert look(place, None, place.size)["bytes"] == len(first), "a stream reads to there"
+    assert split(place, 100_000) == [(0, place.size)]
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_length_that_claims_a_large_part_of_the_file_takes_no_memory(tmp_path, monkeypatch, magic, checksums):
+    """The claim ends where another batch begins: only the checksum can tell, and what follows is read."""
+    monkeypatch.setattr(pieces, "PIECE", 64 * 1024)
+    first, second, third = three_batches()
+    if magic < 2:
+        second = bytes(encode_message_set([(1000, b"k", b"v" * 40)], magic, 1))
+    swallowed = bytes(encode_batch([(1000, None, b"x" * 1000, ())], 2)) * 5_000
+    place = place_of(tmp_path, first + claiming(second, len(second) + len(swallowed) - 12) + swallowed + third)
+    sizes = buffers_of(monkeypatch)
+    tracemalloc.start()
+    try:
+        rows = read(place, checksums=checksums)
+        step = look(place, None, place.size)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [row["offset"] for row in rows if row["error"] is None] == [0, 2]
+    ((position, error),) = [(row["position"], row["error"]) for row in rows if row["error"]]
+    assert position == len(first) and "stored crc" in error
+    assert peak < 1024 * 1024 < len(swallowed) // 4 and set(sizes) == {64 * 1024}
+    assert step["bytes"] == place.size
+
+
+@pytest.mark.parametrize("codec", [0, 4])
+def test_a_batch_larger_than_a_piece_is_read(tmp_path, monkeypatch, codec):
+    monkeypatch.setattr(pieces, "PIECE", 64 * 1024)
+    value = random.Random(codec).randbytes(300_000)
+    first, _, third = three_batches()
+    content = first + bytes(encode_batch([(1, b"k", value, ())], 1, codec)) + third
+    sizes = buffers_of(monkeypatch)
+    rows = read(place_of(tmp_path, content))
+    assert [(row["offset"], row["error"]) for row in rows] == [(0, None), (1, None), (2, None)]
+    assert rows[1]["value"] == value and max(sizes) < 310_000
 
 
 def test_a_preallocated_tail_of_zeros_is_called_that(tmp_path):

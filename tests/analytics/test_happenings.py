@@ -66,6 +66,8 @@ EVENTS = [
     (9.9, "world", "command", told({"do": "wipe", "broker": 9}), 0, 99), (9.9, "world", "command_refused", {"command": {}, "reason": "no such"}, 0, 99),
     (9.9, "world", "command", told({"do": "lose_next", "between": [1, "producer-a"], "api": "Produce"})),
     (9.95, "world", "command", told({"do": "stop_all_faults"})),
+    (9.96, "broker-2", "log_cleaned",
+     {**PLACE, "start": 0, "end": 4, "bytes_before": 90, "bytes_after": 40, "records_before": 9, "records_after": 4, "tombstones": 0}),
 ]
 
 
@@ -109,7 +111,8 @@ def test_what_happened_to_files_is_told_in_order(tables):
         ("page cache lost", None, None, 8, None, None, None, None, "power loss"),
         ("recovered", None, None, 5, 30, None, None, None, "crc"), ("loaded", None, 0, 5, None, False, 3, None, None),
         ("index rebuilt", None, None, None, None, None, None, "0.index", "missing"),
-        ("deleted", 0, None, None, 70, None, None, None, "retention time"), ("start moved", None, 3, None, None, None, None, None, "retention")]
+        ("deleted", 0, None, None, 70, None, None, None, "retention time"), ("start moved", None, 3, None, None, None, None, None, "retention"),
+        ("compacted", None, None, 4, 50, None, None, None, None)]
 
 
 def test_a_controllers_request_is_followed_to_its_answer(tables):

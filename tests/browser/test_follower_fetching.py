@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.browser.lab_page import LabPage, Open, open_pages
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 
@@ -45,6 +45,21 @@ def test_the_group_says_from_which_replica_its_member_reads(seen: LabPage) -> No
     seen.page.click("[data-tab=groups]")
     seen.see('#tab-panel [data-replica="3"]')
     assert "reads from broker 3" in seen.value("document.querySelector('#tab-panel [data-replica]').innerText")
+
+
+def test_the_rack_of_a_consumer_that_runs_is_a_lever(seen: LabPage, visit: Open) -> None:
+    page = visit("ko", width=800, bypass_csp=True)
+    page.page.click("[data-tab=groups]")
+    page.see("[data-rack-of=consumer-near]")
+    lever = page.page.locator("[data-rack-of=consumer-near]")
+    assert lever.input_value() == "c" and lever.locator("option").count() == 4
+    assert violations(page.page) == []
+    page.picture("rack-lever-ko-800")
+    for rack, replica in (("a", 1), ("", None), ("c", 3)):
+        lever.select_option(rack)
+        page.wait(f"(lab.app.state.clients['consumer-near']?.reads_from?.orders?.[0] ?? null) === {'null' if replica is None else replica}")
+        seen.wait(f"lab.app.state.clients['consumer-near'].settings['client.rack'] === '{rack}'")
+    page.leave()
 
 
 def test_the_banner_follows_the_brokers_that_run_and_the_moment_that_is_looked_at(seen: LabPage) -> None:

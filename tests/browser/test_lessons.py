@@ -18,6 +18,7 @@ from tests.browser.test_looks import NAMES
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_core.records import compression
 from broker_core.wire.apis import ApiKey, api_name
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol
@@ -25,6 +26,7 @@ from lab.checkers.invariants import described
 from lab.clusters.spec import PROTECTIONS
 from lab.clusters.vocabulary import KINDS
 from lab.experiments.run import run_scenario
+from lab.faults.disks import BATCH_FIELDS
 from lab.scenarios import grammar, variants
 from lab.scenarios.conditions import SUBJECTS
 
@@ -37,10 +39,10 @@ WORDS = NAMES | {
     *BROKER_SETTINGS, *TOPIC_SETTINGS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
     *(name for name, one in vars(protocol).items() if getattr(one, "__module__", "") == protocol.__name__),  # messages of the tree
     protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
-    *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS,
+    *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "kind", "linger", "torn", "Spark", "ephemeral", "unclean", "murmur2",
+    "earliest", "latest", "none", "compact", "delete", "kind", "linger", "torn", "dump-log", "verify-index-only", "index", "Spark", "ephemeral", "unclean", "murmur2",
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"))),
 }  # fmt: skip
@@ -149,6 +151,10 @@ class Walk:
         facts: dict[str, Any] = seen.value("lab.app.desk.lessons.result.other.facts")
         assert seen.value("lab.history.at(lab.clock.viewed - 1).seq") <= facts["forked_at_seq"]
         self.read("7-fork")
+        own = seen.value("lab.app.desk.lessons.result.facts.scenario.fork.see ?? null")
+        if own is not None:
+            assert facts["scenario"]["see"] == own
+            assert " ".join(own[self.language].split()) in " ".join(page.inner_text("[data-other]").split())
         return facts
 
     def compare(self, first: dict[str, Any], other: dict[str, Any]) -> None:
@@ -187,7 +193,8 @@ def _take(visit: Open, name: str, language: str, out: Path, choice: int = 0, var
     guessed = seen.page.get_attribute("[data-guess]", "data-guess")
     assert guessed == ("right" if facts["prediction"] == choice else "wrong")
     shown = walk.figures(seen.page.query_selector("#drawer .outcome"))
-    assert shown == _figures(facts) and seen.page.query_selector("[data-unmet]") is None
+    assert shown == _figures(facts) and facts["unmet"] == []
+    assert len(seen.page.query_selector_all("[data-unmet] li")) == len(facts["notes"])
     ran = seen.value("lab.app.desk.lessons.variant") or None
     if ran:
         title = facts["scenario"]["variants"][ran]["title"][walk.language]

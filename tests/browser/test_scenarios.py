@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.browser.lab_page import LabPage, Open, open_pages
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
 from lab.scenarios import grammar
+from lab.scenarios.subjects import SUBJECTS
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,34 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
     assert "unclean.leader.election.enable=false" in other.page.inner_text("#drawer [data-own]")
     seen.page.click("[data-panel=runs]")
     seen.wait("document.getElementById('drawer').innerText.includes('unclean.leader.election.enable=false')")
+
+
+@pytest.mark.parametrize(("language", "width", "dark"), [("en", 1280, False), ("ko", 1280, True), ("ko", 800, False), ("en", 800, True)])
+def test_scenarios_stand_under_their_subjects_which_the_keyboard_reaches(visit: Open, language: str, width: int, dark: bool) -> None:
+    seen = visit(language, width=width, dark=dark, bypass_csp=True)
+    seen.page.click("[data-panel=scenarios]")
+    seen.see("[data-scenario]")
+    seen.picture(f"subjects-{language}-{width}")
+    chips = seen.page.eval_on_selector_all("[data-subject]", "(found) => found.map((one) => one.dataset.subject)")
+    assert chips == [name for name in [*SUBJECTS, ""] if name in chips] and "storage" in chips
+    for name in ("storage", "durability"):
+        seen.page.focus(f'[data-subject="{name}"]')
+        seen.page.keyboard.press("Enter")
+        assert seen.value("document.activeElement.id") == f"subject-{name}"
+        assert SUBJECTS[name][language] in seen.page.inner_text(f"#subject-{name}")
+        heading, drawer = (seen.page.locator(one).bounding_box() for one in (f"#subject-{name}", ".drawer-body"))
+        assert seen.value("document.documentElement.scrollTop") == 0
+        assert drawer["y"] <= heading["y"] + 1 and heading["y"] + heading["height"] < drawer["y"] + drawer["height"]
+        seen.picture(f"subjects-{language}-{width}-{name}")
+        seen.page.keyboard.press("Tab")
+        chosen = seen.value("document.activeElement.dataset.scenario")
+        assert grammar.load(chosen).subject == name
+    assert violations(seen.page) == []
+    assert seen.value("document.querySelector('.drawer-body').scrollTop") > 0
+    seen.page.keyboard.press("Enter")
+    seen.see("[data-lesson=run]")
+    assert seen.value("document.querySelector('.drawer-body').scrollTop") == 0
+    assert seen.value("document.activeElement.className") == "drawer-body"
 
 
 def test_a_file_is_opened_and_a_wrong_one_is_refused_with_its_line_in_korean(visit: Open, tmp_path: Path) -> None:
@@ -112,7 +141,7 @@ def test_what_was_done_becomes_a_file_and_a_link_that_others_can_run(visit: Open
     path = link[link.index("#") :]
     other = visit(path=path)
     other.see("[data-lesson=run]:not(:disabled)")
-    assert "1 steps" in other.page.inner_text("#drawer [data-own]")
+    assert "1 step. It is valid" in other.page.inner_text("#drawer [data-own]")
     damaged = visit("ko", path=path[:-20])
     damaged.see("#drawer [role=alert]")
     expected_refusal(damaged)

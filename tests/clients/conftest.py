@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from lab.clusters.spec import run_from_dict
@@ -72,7 +72,7 @@ class Cluster:
         parts = [TopicPartition(topic, int(number)) for number in self.state()["topics"][topic]["partitions"]]
         left = 0
         for part in parts:
-            low, high = consumer.get_watermark_offsets(part, timeout=PATIENCE_S)
+            low, high = borders(consumer, part)
             part.offset = low
             left += high - low
         consumer.assign(parts)
@@ -84,6 +84,19 @@ class Cluster:
             left -= 1
         consumer.close()
         return found
+
+
+def borders(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
+    """First and next offset. librdkafka asks the leader it knew when it began, and gives up when another leads by then."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            found: tuple[int, int] = consumer.get_watermark_offsets(part, timeout=PATIENCE_S)
+            return found
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION or time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
 
 
 def whole(state: dict[str, Any], topic: str) -> bool:

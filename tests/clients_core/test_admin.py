@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.worlds import Driven
 
 from broker_core.clients.admin import MOVE_ON_MS, AdminMachine
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import build_world
@@ -16,17 +16,14 @@ from lab.clusters.spec import run_from_dict
 S = 1_000_000
 
 
-class Lab:
+class Lab(Driven):
     """Three brokers, a topic of one partition that takes batches of 300 bytes, and the operator."""
 
     def __init__(self, seed: int = 3) -> None:
         self.world: World = build_world(run_from_dict({"cluster": {"preset": "teaching", "link_delay_ms": 1}, "seed": seed}))
         self.run(1)
-        self.do(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs={"max.message.bytes": "300"})
+        self.ask(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs={"max.message.bytes": "300"})
         self.run(2)
-
-    def run(self, seconds: float) -> None:
-        self.world.run_until(self.world.now_us + int(seconds * S))
 
     def run_until_sent(self, count: int) -> None:
         """Until a batch of so many records by hand, acks=all, is on its way to its leader."""
@@ -34,16 +31,13 @@ class Lab:
         while count not in [batch.count for batch in queue.in_flight]:
             self.run(0.0005)
 
-    def do(self, **command: Any) -> int:
+    def ask(self, **command: Any) -> int:
         """The number under which the admin client will tell how it went."""
-        item = Command(command)
-        self.world.inject(item)
-        self.world.run_due()
-        assert item.result is not None and item.result["ok"], item.result
-        return item.result.get("id", -1)
+        number: int = super().do(**command).get("id", -1)
+        return number
 
     def produce(self, size: int, acks: str = "1", partition: int = 0) -> int:
-        return self.do(do="produce", topic="orders", partition=partition, value="x" * size, acks=acks)
+        return self.ask(do="produce", topic="orders", partition=partition, value="x" * size, acks=acks)
 
     @property
     def admin(self) -> AdminMachine:
@@ -114,8 +108,8 @@ def changed_after(lab: Lab, number: int) -> float:
 @pytest.mark.parametrize("dead", [1, 2, 3])
 def test_a_setting_of_a_topic_goes_to_another_broker_when_one_says_nothing(dead: int) -> None:
     lab = Lab()
-    lab.do(do="power_loss", broker=dead)
-    waits = [changed_after(lab, lab.do(do="alter_config", topic="orders", set={"retention.ms": str(n)})) for n in range(1, 9)]
+    lab.ask(do="power_loss", broker=dead)
+    waits = [changed_after(lab, lab.ask(do="alter_config", topic="orders", set={"retention.ms": str(n)})) for n in range(1, 9)]
     late = [wait for wait in waits if wait > 1]
     assert len(late) <= 1, "who said nothing is not asked again"
     assert max(waits) < MOVE_ON_MS / 1000 + 1
@@ -124,15 +118,15 @@ def test_a_setting_of_a_topic_goes_to_another_broker_when_one_says_nothing(dead:
 def test_the_last_broker_is_found_whichever_two_are_dead_and_a_dead_one_is_asked_again_when_it_is_back() -> None:
     lab = Lab()
     for broker in (1, 2):
-        lab.do(do="power_loss", broker=broker)
-    asked = lab.do(do="alter_config", topic="orders", set={"retention.ms": "1000"})
+        lab.ask(do="power_loss", broker=broker)
+    asked = lab.ask(do="alter_config", topic="orders", set={"retention.ms": "1000"})
     assert changed_after(lab, asked) < 25
     for broker in (1, 2):
-        lab.do(do="restart", broker=broker)
+        lab.ask(do="restart", broker=broker)
     lab.run(15)
     assert lab.admin.metadata.brokers == ["broker-3"], "it has not heard of their return"
-    lab.do(do="power_loss", broker=3)
-    asked = lab.do(do="alter_config", topic="orders", set={"retention.ms": "2000"})
+    lab.ask(do="power_loss", broker=3)
+    asked = lab.ask(do="alter_config", topic="orders", set={"retention.ms": "2000"})
     assert changed_after(lab, asked) < 25
 
 
@@ -162,11 +156,11 @@ CALLS: list[dict[str, Any]] = [
 def test_a_click_behind_the_power_loss_of_the_controller_is_answered_when_there_is_a_new_one(call: dict[str, Any], seed: int) -> None:
     lab = Lab(seed)
     dead = controller_of(lab)
-    lab.do(do="create_topic", topic="kept", assignment=[[one for one in (1, 2, 3) if one != dead]])
+    lab.ask(do="create_topic", topic="kept", assignment=[[one for one in (1, 2, 3) if one != dead]])
     lab.run(1)
-    lab.do(do="power_loss", broker=dead)
+    lab.ask(do="power_loss", broker=dead)
     begin = lab.world.now_us
-    first, second = lab.do(**call), lab.do(do="create_topic", topic="bills", partitions=1, replication_factor=2)
+    first, second = lab.ask(**call), lab.ask(do="create_topic", topic="bills", partitions=1, replication_factor=2)
     while observe.controller_id(lab.world) in (None, dead):
         lab.run(0.1)
     elected = (lab.world.now_us - begin) / S
@@ -179,8 +173,8 @@ def test_a_click_behind_the_power_loss_of_the_controller_is_answered_when_there_
 def test_a_slow_controller_is_waited_for_while_it_is_the_controller() -> None:
     lab = Lab()
     slow = f"broker-{controller_of(lab)}"
-    lab.do(do="delay_link", between=["operator", slow], delay_ms=5000)
-    number = lab.do(do="create_topic", topic="carts", partitions=1, replication_factor=2)
+    lab.ask(do="delay_link", between=["operator", slow], delay_ms=5000)
+    number = lab.ask(do="create_topic", topic="carts", partitions=1, replication_factor=2)
     assert 9 < answered_after(lab, number) < 13
     assert lab.told(number) == ("ok", "", -1) and not lab.admin.doubted
     asked = [row for row in lab.world.operations.rows if row.get("topic") == "carts" and row["op"] == "admin"]
@@ -190,13 +184,13 @@ def test_a_slow_controller_is_waited_for_while_it_is_the_controller() -> None:
 def test_what_a_silent_controller_has_done_is_neither_success_nor_failure() -> None:
     lab = Lab()
     create = {"do": "create_topic", "topic": "carts", "partitions": 1, "replication_factor": 2}
-    number = lab.do(**create)
+    number = lab.ask(**create)
     while "carts" not in observe.topics(lab.world):
         lab.run(0.0005)
     assert number not in lab.admin.results
-    lab.do(do="power_loss", broker=controller_of(lab))
+    lab.ask(do="power_loss", broker=controller_of(lab))
     answered_after(lab, number)
     assert lab.told(number) == ("info", "TOPIC_ALREADY_EXISTS", -1)
-    asked = lab.do(**create)
+    asked = lab.ask(**create)
     answered_after(lab, asked)
     assert lab.told(asked) == ("fail", "TOPIC_ALREADY_EXISTS", -1), "this one alone has done nothing for sure"

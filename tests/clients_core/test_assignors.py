@@ -10,6 +10,7 @@ from broker_core.clients.assignors import (
     ASSIGNORS,
     Assignment,
     Subscription,
+    cooperative_sticky_assign,
     range_assign,
     round_robin_assign,
     sticky_assign,
@@ -76,6 +77,23 @@ def test_sticky_gives_a_newcomer_its_share_and_moves_nothing_else() -> None:
 def test_a_claim_of_an_older_generation_gives_way() -> None:
     members = {"old": Subscription(["t"], [("t", 0)], 3), "new": Subscription(["t"], [("t", 0)], 4)}
     assert sticky_assign({"t": 2}, members)["new"] == [("t", 0)]
+
+
+def test_cooperative_sticky_hands_out_what_moves_only_when_its_owner_has_let_go() -> None:
+    first = cooperative_sticky_assign(TOPICS, _members("C0", "C1"))
+    joined = {m: Subscription(["t0", "t1"], first.get(m, []), 1) for m in ("C0", "C1", "C2")}
+    second = cooperative_sticky_assign(TOPICS, joined)
+    assert second["C2"] == [] and all(set(second[m]) < set(first[m]) for m in ("C0", "C1"))
+    again = {m: Subscription(["t0", "t1"], second[m], 2) for m in second}
+    third = cooperative_sticky_assign(TOPICS, again)
+    assert sorted(len(owned) for owned in third.values()) == [2, 3, 3]
+    assert all(third[m] == second[m] for m in ("C0", "C1"))
+
+
+def test_a_cooperative_members_four_bytes_of_user_data_are_its_generation() -> None:
+    assert decode_subscription(encode_subscription(Subscription(["a"], [("a", 3)]), bytes.fromhex("00000007"))) == (
+        Subscription(["a"], [("a", 3)], 7))
+    assert decode_subscription(encode_subscription(Subscription(["a"]), bytes.fromhex("00000007"))).owned == []
 
 
 @settings(max_examples=60, deadline=None)

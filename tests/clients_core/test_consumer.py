@@ -6,18 +6,17 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.worlds import S, Driven
 
 from broker_core.clients.consumer import ConsumerMachine
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 
-S = 1_000_000
 GROUP = {"group.id": "billing", "auto.offset.reset": "earliest"}
 
 
-class Lab:
+class Lab(Driven):
     """Three brokers, a topic of 6 partitions, a producer that writes `count` records."""
 
     def __init__(self, count: int = 300, **cluster: Any) -> None:
@@ -27,15 +26,6 @@ class Lab:
         self.do(do="create_topic", topic="orders", partitions=6, replication_factor=3)
         self.start("producer", "producer", rate=100, keys=100, count=count)
         self.run(1)
-
-    def run(self, seconds: float) -> None:
-        self.world.run_until(self.world.now_us + int(seconds * S))
-
-    def do(self, **command: Any) -> None:
-        item = Command(command)
-        self.world.inject(item)
-        self.world.run_due()
-        assert item.result is not None and item.result["ok"], item.result
 
     def start(self, name: str, kind: str = "consumer", **more: Any) -> None:
         self.do(do="start_client", name=name, kind=kind, topic="orders", **more)
@@ -144,6 +134,30 @@ def test_who_does_not_poll_in_time_is_out_of_the_group_though_its_heart_beats() 
     assert any(len(row["partitions"]) == 6 for row in rows if row["op"] == "assign" and row["process"] == "quick")
 
 
+def test_a_commit_waits_for_a_coordinator_as_long_as_calls_may_take() -> None:
+    lab = Lab(count=0)
+    lab.start("c1", settings=GROUP, commit="after")
+    lab.run(3)
+    lab.do(do="kill", node=lab.consumer("c1").member.coordinator)  # type: ignore[union-attr]
+    lab.run(12)
+    rows = [row for row in lab.world.operations.rows if row["op"] == "commit" and row["process"] == "c1"]
+    invoked = {row["id"]: row["t"] for row in rows if row["kind"] == "invoke"}
+    took = [row["t"] - invoked[row["id"]] for row in rows if row["kind"] == "ok"]
+    assert max(took) > 2 * S and not [row for row in rows if row["kind"] in ("info", "fail")]
+    assert set(lab.read("c1").values()) == {1}
+
+
+def test_who_left_the_group_does_not_commit_though_nobody_else_is_in_it() -> None:
+    lab = Lab(count=0)
+    lab.start("slow", settings={**GROUP, "max.poll.interval.ms": 500, "max.poll.records": 20}, process_ms=100, commit="after")
+    lab.run(6)
+    rows = [row for row in lab.world.operations.rows if row["op"] == "commit"]
+    assert {row["kind"] for row in rows} == {"invoke", "fail"}
+    assert set(lab.read("slow").values()) > {1}  # each time from where the group is: the beginning
+    sent = [row[5]["api"] for row in lab.world.journal.tail if row[2] == "slow" and row[3] == "request_sent"]
+    assert "JoinGroup" in sent and "OffsetCommit" not in sent
+
+
 @pytest.mark.parametrize(("commit", "lost", "twice"), [("after", False, True), ("before", True, False)])
 def test_commit_after_processing_reads_twice_and_commit_before_it_skips(commit: str, lost: bool, twice: bool) -> None:
     lab = Lab(count=500)
@@ -185,3 +199,30 @@ def test_compressed_batches_are_read_as_they_were_written() -> None:
         lab.start("reader", settings={"auto.offset.reset": "earliest"})
         lab.run(2)
         assert len(lab.read("reader")) == 201
+
+
+def damaged(**settings: str) -> tuple[Lab, list[dict[str, Any]]]:
+    """One partition; a bit of record 30 turns over on the leader's disk before anybody reads it. Rows of the reader."""
+    lab = Lab(count=0)
+    lab.do(do="create_topic", topic="bills", partitions=1, replication_factor=3)
+    lab.run(1)
+    lab.do(do="start_client", name="producer-bills", kind="producer", topic="bills", rate=100, count=60)
+    lab.run(2)
+    lab.do(do="bit_flip", leader_of="bills-0", topic="bills", partition=0, offset=30)
+    more = {"auto.offset.reset": "earliest", **settings}
+    lab.do(do="start_client", name="reader", kind="consumer", topic="bills", settings=more)
+    lab.run(3)
+    return lab, [row[5] for row in lab.world.journal.tail if row[2] == "reader" and row[3] == "client_error"]
+
+
+def test_a_batch_that_does_not_fit_its_checksum_ends_the_reading_in_front_of_it() -> None:
+    lab, errors = damaged()
+    reader = lab.consumer("reader")
+    assert reader.read == 30 and sorted(number for _, number in lab.read("reader")) == list(range(30))
+    assert reader.positions.of["bills", 0].offset == 30 and not reader.at_end()
+    assert [(one["error"], one["reaction"]) for one in errors] == [("CORRUPT_MESSAGE", "give up")]
+
+
+def test_without_check_crcs_the_damaged_bytes_are_handed_out() -> None:
+    lab, errors = damaged(**{"check.crcs": "false"})
+    assert lab.consumer("reader").read == 60 and lab.consumer("reader").at_end() and errors == []

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.worlds import Driven
 
 from broker_core.clients.consumer import ConsumerMachine
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import LEADER_SELECTOR, RACK_AWARE_SELECTOR
 from lab.clusters.build import build_world
@@ -17,11 +17,10 @@ from lab.clusters.spec import run_from_dict
 from lab.scenarios.grammar import parse
 from lab.scenarios.reading import ScenarioError
 
-S = 1_000_000
 NEAR = {"auto.offset.reset": "earliest", "client.rack": "b"}
 
 
-class Lab:
+class Lab(Driven):
     """Brokers 1, 2 and 3 in racks a, b and c; `orders` with one partition that broker 1 leads, and a producer."""
 
     def __init__(self, selector: str | None = RACK_AWARE_SELECTOR, rate: int = 50) -> None:
@@ -34,15 +33,6 @@ class Lab:
         self.do(do="create_topic", topic="orders", assignment=[[1, 2, 3]])
         self.do(do="start_client", name="producer", kind="producer", topic="orders", rate=rate, settings={"acks": "all"})
         self.run(1)
-
-    def run(self, seconds: float) -> None:
-        self.world.run_until(self.world.now_us + int(seconds * S))
-
-    def do(self, **command: Any) -> None:
-        item = Command(command)
-        self.world.inject(item)
-        self.world.run_due()
-        assert item.result is not None and item.result["ok"], item.result
 
     def read(self, **settings: str) -> None:
         self.do(do="start_client", name="reader", kind="consumer", topic="orders", settings={**NEAR, **settings})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
+
 from broker_core.metadata import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -28,6 +30,19 @@ def test_a_created_topic_has_leaders_everywhere() -> None:
     state = cluster.broker(3).states["orders", 0]
     assert (state.leader, state.isr, state.leader_epoch, state.is_new) == (1, [1, 2, 3], 0, True)
     assert znodes.state_path("orders", 0) in cluster.tree.nodes
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_twins_of_one_request_collide_where_they_are_written(only: bool) -> None:
+    cluster = Cluster()
+    wished = [
+        m.CreateTopicsRequest.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        for name in ("two_x.1", "two.x_1", "other")
+    ]
+    request = m.CreateTopicsRequest(topics=wished, timeout=30_000, validate_only=only)
+    answer = cluster.ask(cluster.controller.admin.create_topics, request)
+    second = ErrorCode.NONE if only else ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert [each.error_code for each in answer.topics] == [ErrorCode.NONE, second, ErrorCode.NONE]
 
 
 def test_a_topic_is_created_once() -> None:
@@ -177,6 +192,24 @@ def test_a_silent_broker_delays_only_itself() -> None:
     cluster.create_topic("orders", [[2, 3, 1]])
     assert cluster.broker(1).cache.leader("orders", 0) == 2
     assert cluster.broker(3).cache.leader("orders", 0) is None
+
+
+def test_a_topic_that_is_deleted_while_a_replica_is_dead_is_gone_for_clients_at_once() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2], [2, 1]])
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    wish = m.DeleteTopicsRequest(timeout=1000, topic_names=["orders"])
+    answer = cluster.ask(cluster.controller.admin.delete_topics, wish, seconds=2)
+    assert answer.responses[0].error_code == ErrorCode.NONE
+    assert not any(each.cache.contains("orders") for each in cluster.alive())
+    assert ("orders", 0, True) in cluster.broker(1).stopped
+    assert znodes.topic_path("orders") in cluster.tree.nodes, "what is left waits for broker 2"
+    assert cluster.create_topic("orders", [[1]]).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    cluster.world.start_node("broker-2")
+    cluster.run(10)
+    assert znodes.topic_path("orders") not in cluster.tree.nodes
+    assert ("orders", 0, True) in cluster.broker(2).stopped
 
 
 def test_topics_survive_the_whole_cluster() -> None:

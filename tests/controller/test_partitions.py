@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 
 from broker_core.metadata import znodes
 from broker_core.wire import messages as m
@@ -112,6 +113,19 @@ def test_a_preferred_election_gives_the_partition_back() -> None:
     assert cluster.leader("orders", 0).leader == 2
 
 
+def test_all_partitions_of_an_election_are_those_that_brokers_know() -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[2, 3, 1]])
+    cluster.create_topic("nobody", [[8, 9]])
+    wish = m.ElectLeadersRequest(election_type=0, timeout=1000, topic_partitions=None)
+    assert cluster.ask(cluster.controller.controller.elect_leaders, wish).replica_election_results == []
+    cluster.world.crash("broker-2")
+    cluster.run(10)
+    cluster.ask(cluster.controller.admin.delete_topics, m.DeleteTopicsRequest(timeout=0, topic_names=["orders"]))
+    assert znodes.topic_path("orders") in cluster.tree.nodes, "deletion waits for broker 2"
+    assert cluster.ask(cluster.controller.controller.elect_leaders, wish).replica_election_results == []
+
+
 def test_the_balance_is_restored_by_itself() -> None:
     cluster = Cluster()
     cluster.create_topic("orders", [[2, 3, 1]])
@@ -158,11 +172,22 @@ def test_a_partition_moves_to_another_broker() -> None:
     assert b'"partitions":{"0":[3,4]}' in cluster.tree.nodes[znodes.topic_path("orders")].data
 
 
+@pytest.mark.parametrize("partition", [("orders", 0), ("orders", 9), ("nowhere", 0)])
+def test_where_nothing_moves_nothing_is_cancelled(partition: tuple[str, int]) -> None:
+    cluster = Cluster()
+    cluster.create_topic("orders", [[1, 2]])
+    asked = m.AlterPartitionReassignmentsRequest
+    place = asked.ReassignablePartition(partition_index=partition[1], replicas=None)
+    request = asked(timeout=5000, topics=[asked.ReassignableTopic(name=partition[0], partitions=[place])])
+    answer = cluster.ask(cluster.controller.controller.alter_partition_reassignments, request)
+    assert answer.responses[0].partitions[0].error_code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
 def test_the_old_way_to_wish_for_preferred_leaders_works_more_than_once() -> None:
     cluster = Cluster()
     cluster.create_topic("orders", [[2, 3, 1]])
     for _ in range(2):
-        wish = p.Create(znodes.PREFERRED_ELECTION, znodes.encode_partition_list([("orders", 0)]))
+        wish = p.Create(znodes.PREFERRED_ELECTION, b'{"version":1,"partitions":[{"topic":"orders","partition":0}]}')
         cluster.broker(3).zk.submit(wish, cluster.broker(3).answered)
         cluster.run(1)
         assert cluster.broker(3).answers.pop().ok

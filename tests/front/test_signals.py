@@ -11,6 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab import heap
+from lab.cli.errors import INTERRUPTED
+from lab.cli.parser import main
 from lab.cli.signals import NUMBERS, Signals, Stop
 from lab.cli.up import STOP_PATIENCE_S, _stop
 from lab.clusters.spec import run_from_dict
@@ -65,6 +68,15 @@ def test_control_c_while_modules_are_loaded_says_nothing():
     done = subprocess.run([sys.executable, "-P", "-c", program], env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize(("options", "shown"), [([], ""), (["--json"], '{"error": "interrupted"}\n')])
+def test_control_c_in_a_command_is_one_line(monkeypatch, capsys, options, shown):
+    monkeypatch.setattr("lab.cli.settings.settings", lambda arguments: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(heap, "settle", lambda: None)
+    assert main(["settings", *options]) == INTERRUPTED
+    told = capsys.readouterr()
+    assert (told.out, told.err) == (shown, "brokerlab: interrupted\n")
 
 
 class SlowLab:

@@ -65,6 +65,18 @@ test("Korean texts leave no English words but names of settings, tools and proto
   }
 });
 
+test("a count of one has the word in the singular", () => {
+  assert.equal(format("{n|count} {n|plural|record is|records are} lost", { n: 1 }, {}), "1 record is lost");
+  assert.equal(format("{n|count} {n|plural|record is|records are} lost", { n: 0 }, {}), "0 records are lost");
+  assert.match(en.t("receipt.verdict.so_far", { n: 1 }), /; 1 record was not read/);
+  const gave = (count) => en.say({ code: "send_failed", node: "producer-orders", params: { count, topic: "orders", partition: 0, error: "TIMEOUT" } });
+  assert.match(gave(1), /gives up 1 record for/);
+  assert.match(gave(2000), /gives up 2,000 records for/);
+  for (const text of [...Object.values(en.words), ...Object.values(en.story).flatMap(({ say, many }) => [say, many ?? ""])]) {
+    for (const [, hole] of text.matchAll(HOLE)) if (hole.split("|")[1] === "plural") assert.equal(hole.split("|").length, 4, hole);
+  }
+});
+
 test("a particle stands after the text that a hole was filled with", () => {
   assert.equal(format("{a}{이/가} {b}{을/를}", { a: 1, b: 2 }, {}), "1이 2를");
 });

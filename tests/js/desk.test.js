@@ -277,6 +277,21 @@ test("the tour speaks of the partition that holds records, and stays with it", (
   assert.equal(new Tour().aim({ ...state, topics: {} }), null);
 });
 
+test("a broker that comes back as leader ends the wait for an election, and so does the end of its topic", () => {
+  const state = { cluster: {}, clients: {}, topics: { "or-ders": { partitions: { 0: { leader: 1, logs: { 1: { leo: 40 } } } } } } };
+  const killed = () => {
+    const tour = new Tour();
+    tour.aim(state);
+    tour.take({ code: "process_ended", node: "broker-1", params: { how: "crash" }, t: 2, seq: 2 }, state);
+    assert.equal(tour.step(state), "election");
+    return tour;
+  };
+  const back = killed();
+  back.take({ code: "leader_elected", params: { topic: "or-ders", partition: 0, leader: 1, leader_epoch: 1, reason: "broker started" }, t: 9, seq: 9 }, state);
+  assert.deepEqual([back.step(state), back.elected.leader], ["receipt", 1]);
+  assert.equal(killed().step({ ...state, topics: {} }), "topic");
+});
+
 test("a list shows the first sentence of a text", () => {
   assert.equal(firstSentence("With acks=0.5 it\nis so. Then more."), "With acks=0.5 it is so.");
   assert.equal(firstSentence("점이 없는 글"), "점이 없는 글");

@@ -26,6 +26,25 @@ test("no box leaves the stage and no broker covers another, at every size and nu
   }
 });
 
+test("clients at the sides cover no other, and what has no room stands in one box with the rest", () => {
+  for (const count of [1, 4, 5, 6, 9, 14, 40]) {
+    const names = Array.from({ length: count }, (_, index) => `producer-${index}`);
+    const clients = Object.fromEntries(names.flatMap((name) => [[name, { kind: "producer", state: "running" }], [`consumer-${name}`, { kind: "consumer", state: "running" }]]));
+    for (const [width, height] of [[520, 330], [820, 390], [1100, 600]]) {
+      const scene = layout({ ...state, clients }, width, height);
+      for (const side of [scene.left, scene.right]) {
+        for (const [index, box] of side.entries()) {
+          assert.ok(box.h >= 34 && box.y >= 0 && box.y + box.h <= scene.tree.y, `${count} ${height} ${JSON.stringify(box)}`);
+          if (index) assert.ok(side[index - 1].y + side[index - 1].h < box.y, `${count} ${height}: ${index}`);
+        }
+      }
+      assert.equal(scene.left.at(-1).kind, "you");
+      assert.deepEqual(scene.left.slice(0, -1).flatMap((box) => box.rest ?? [box]).map(({ name }) => name), names);
+      for (const name of names) assert.ok(boxOf(scene, name, { ...state, clients }));
+    }
+  }
+});
+
 test("requests and answers between brokers take different ways that begin and end at their boxes", () => {
   const scene = layout(state, 820, 420);
   const [one, two] = [boxOf(scene, "broker-1", state), boxOf(scene, "broker-2", state)];
@@ -160,4 +179,18 @@ test("a moment of the past has the requests that were sent before it and arrive 
   assert.deepEqual(passing(history, 3).map(({ label, share }) => [label, share]), [["Fetch", 0.25]]);
   assert.deepEqual(passing(history, 2).map(({ label }) => label), ["Lost", "Fetch"]); // what the event of the moment sends, whether it arrives or not
   assert.deepEqual(passing(history, 5), []);
+});
+
+test("what a member of a group sends leaves from its group's box", () => {
+  const names = Array.from({ length: 12 }, (_, n) => `team-${n}`);
+  const state = {
+    brokers: { 1: { id: 1 } }, connections: {},
+    clients: Object.fromEntries(names.map((name, n) => [`consumer-${n}`, { kind: "consumer", state: "running", settings: { "group.id": name } }])),
+    groups: Object.fromEntries(names.map((name, n) => [name, { members: [`consumer-${n}-1`], offsets: {} }])),
+  };
+  const scene = layout(state, 900, 400);
+  const boxes = names.map((_, n) => boxOf(scene, `consumer-${n}`, state));
+  assert.equal(boxes[3].name, "team-3");
+  assert.equal(boxes.at(-1).kind === "folded" || boxes.at(-1).name === names.at(-1), true);
+  assert.equal(new Set(boxes).size, scene.right.length);
 });

@@ -121,17 +121,44 @@ test("lessons know when they make sense", () => {
 
 test("a lesson waits until its moment has come", async () => {
   const sent = [];
-  const app = { state: cluster(), topicName: "orders", chosenNumber: "0", acks: "all", history: { live: cluster() }, goLive() {}, set() {}, words: { t: (key) => key }, notice() {}, command: async (command) => { sent.push(command.do); return { ok: true }; } };
+  const app = { state: cluster(), topicName: "orders", chosenNumber: "0", acks: "all", history: { live: cluster() }, clock: { cluster: { paused: false } }, goLive() {}, set() {}, words: { t: (key) => key }, notice() {}, command: async (command) => { sent.push(command.do); return { ok: true }; } };
   const runner = new Runner(app, () => 0);
   assert.ok(runner.start("shrink"));
   await Promise.resolve();
   await Promise.resolve();
   await runner.tick();
   assert.equal(runner.waiting.text, "macro.wait_isr");
+  app.clock.cluster.paused = true;
+  assert.equal(runner.waiting.text, "macro.wait_time", "nothing comes in a cluster that stands");
+  app.clock.cluster.paused = false;
   app.history.live = cluster(1, [1, 3]);
   await runner.tick();
   await runner.tick();
   assert.deepEqual([runner.lesson, sent], [null, ["partition_link", "produce"]]);
+});
+
+test("a storm's pauses are the cluster's time, and a consumer comes back when it has stopped", async () => {
+  const sent = [];
+  const live = { ...cluster(), clients: {} };
+  const clock = { cluster: { paused: false }, t: 0, clusterTime: () => clock.t };
+  const command = async ({ do: what, name }) => {
+    sent.push(`${what} ${name}`);
+    if (what === "start_client") live.clients[name] = { state: "running" };
+    return { ok: true };
+  };
+  const app = { state: live, topicName: "orders", chosenNumber: "0", acks: "all", history: { live }, clock, goLive() {}, set() {}, words: { t: (key) => key }, notice() {}, command };
+  const runner = new Runner(app);
+  const turns = async () => { for (let n = 0; n < 20; n += 1) await runner.tick(); };
+  runner.start("storm");
+  await turns();
+  assert.deepEqual(sent, ["start_client consumer-storm-1"], "time stands");
+  for (; sent.length < 4; clock.t += 1_000_000) await turns();
+  assert.equal(sent[3], "stop_client consumer-storm-1");
+  for (let n = 0; n < 5; n += 1, clock.t += 1_000_000) await turns();
+  assert.deepEqual([sent.length, runner.waiting.text], [4, "macro.wait_gone"]);
+  live.clients["consumer-storm-1"].state = "stopped";
+  for (let n = 0; n < 2; n += 1, clock.t += 1_000_000) await turns();
+  assert.equal(sent[4], "start_client consumer-storm-1");
 });
 
 test("a lesson that changes settings puts them back, at its end and when it is stopped, and says so", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fingerprint, lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
 import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
@@ -127,6 +128,15 @@ test("the next thing to try leads from a topic to a kill to a restart", () => {
   assert.equal(step(dead).key, "coach.waiting");
   const moved = reduce(dead, [elected(0, 2, [2, 3], 1)]);
   assert.deepEqual(step(moved).command, { do: "restart", broker: 1 });
+  const said = (chosen, ...used) => advice({ ...moved, clients: { ...used.map((acks) => ({ kind: "producer", settings: { acks } })), c: { kind: "consumer" } } }, "orders", "0", chosen).key;
+  assert.deepEqual([said("0"), said("1"), said("all"), said("all", "-1", undefined)], ["coach.moved.0", "coach.moved.1", "coach.moved.all", "coach.moved.all"]);
+  assert.deepEqual([said("all", "1", "all"), said("1", 0)], ["coach.moved.1", "coach.moved.0"], "the weakest promise is the one to speak of");
+  for (const language of ["en", "ko"]) {
+    const texts = ["page", "desk"].map((part) => JSON.parse(readFileSync(new URL(`../../web/messages/${part}.${language}.json`, import.meta.url), "utf8")));
+    for (const acks of ["0", "1", "all"]) {
+      for (const text of [texts[0][`coach.moved.${acks}`], texts[1][`tour.receipt.${acks}`]]) assert.ok(text.includes(`acks=${acks}`), text);
+    }
+  }
   const offline = reduce(dead, [event("partition_offline", "broker-2", { topic: "orders", partition: 0, isr: [1], leader_epoch: 1 })]);
   assert.equal(step(offline).key, "coach.offline");
 });

@@ -32,7 +32,9 @@ test("a row leads to its event, to its time, to a loss, or to what the journal i
   assert.equal(momentOf("receipt", { producer: "b", lost: 0 }), null);
   assert.equal(momentOf("damages", { file: "x" }), null);
   const wanted = momentOf("isr_churn", { topic: "orders", partition: 1 });
-  assert.deepEqual(wanted.codes, ["isr_shrunk", "isr_expanded"]);
+  assert.deepEqual(wanted.codes, ["isr_shrunk", "isr_expanded", "leader_elected"]);
+  const elected = (seq, isr) => ({ seq, code: "leader_elected", params: { topic: "orders", partition: 1, isr, replicas: [1, 2] } });
+  assert.equal(pick([elected(1, [1, 2]), elected(5, [2])], wanted).seq, 5, "an election that left a replica outside");
   const events = [{ seq: 1, params: { topic: "orders", partition: 0 } }, { seq: 2, params: { topic: "orders", partition: 1 } }];
   assert.equal(pick(events, wanted).seq, 2);
   assert.equal(pick([], wanted), null);

@@ -156,6 +156,18 @@ def test_a_loop_without_delay_is_an_error_and_not_a_hang(monkeypatch: pytest.Mon
         world.run_until(1)
 
 
+def test_a_message_to_a_node_that_is_not_there_is_refused_until_it_has_been_added() -> None:
+    world = world_of("a")
+    world.nodes["a"].send("b", "hello")
+    world.run_until(world.now_us + 10_000)
+    assert seen(world, "a")[-1][1] == ("down", "b")
+    world.add_node("b", MemoryStorage(), Scribe)
+    world.start_node("b")
+    world.nodes["a"].send("b", "hello again")
+    world.run_until(world.now_us + 10_000)
+    assert seen(world, "b")[-1][1] == ("a", "hello again")
+
+
 def test_stopping_twice_is_refused_with_a_reason() -> None:
     world = world_of("a")
     world.stop("a")

@@ -198,3 +198,14 @@ def test_keyframes_take_no_more_room_than_what_happens(lab: LiveLab) -> None:
     for (t, offset, size), (next_t, next_offset, _) in pairwise(frames):
         assert next_t - t >= 5_000_000 and next_offset - offset >= size
     assert all(orjson.loads(frame.text)["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.keyframes[:3])
+
+
+def test_a_step_says_how_far_it_went_when_nothing_changed(lab: LiveLab) -> None:
+    branch = lab.main
+    done(branch, {"do": "time", "speed": "pause"})
+    before = branch.world.now_us
+    quiet = done(branch, {"do": "time", "speed": "step_state"})
+    assert quiet["nothing_for_us"] == branch.world.now_us - before > 59_000_000
+    done(branch, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
+    assert "nothing_for_us" not in done(branch, {"do": "time", "speed": "step_state"})
+    assert "nothing_for_us" not in done(branch, {"do": "time", "speed": "play"})

@@ -67,9 +67,25 @@ BAD = [
     ("producers.producer-a", "producers.b", "demo.yaml:21: expect.receipt.producers.b.acked: 'b': expected one of"),
     ("seed: 5", "seed: 5\nseed: 6", "demo.yaml:5: seed: key 'seed' is there twice"),
     ("seed: 5", "seed: [5", "demo.yaml:"),
+    ("seed: 5", "subject: durabilty", "demo.yaml:4: subject: 'durabilty': expected one of durability, replication, controller"),
+    ("seed: 5", "subject: [storage]", "demo.yaml:4: subject: ['storage']: expected one of durability, "),
+    ("duration: 1m", "duration: 1m\nvariants: {v: {subject: storage}}", "demo.yaml:19: variants.v.subject: unknown key 'subject'"),
     ("duration: 1m", "length: 1m", "demo.yaml:18: length: unknown key 'length', expected one of scenario, title"),
     ("name: producer-a", "name: sender-a", "demo.yaml:8: clients[0].name: 'sender-a': the name of a producer"),
     ("ko: 시연", "fr: Démo", "demo.yaml:2: title.fr: unknown key 'fr', expected one of en, ko"),
+    ("    leader_of: orders-0\n", "", "demo.yaml:10: steps[0]: kill: expected exactly one of broker, node, leader_of"),
+    ("name: orders, ", "", "demo.yaml:6: topics[0]: key 'name' is missing"),
+    ("name: producer-a, ", "", "demo.yaml:8: clients[0]: key 'name' is missing"),
+    (', between: [1, "followers_of:orders-1"]', "", "demo.yaml:17: steps[2]: key 'between' is missing"),
+    ("brokers: 3", "brokers: [1, {rack: a}]", "demo.yaml:3: cluster.brokers[1]: key 'id' is missing"),
+    ("duration: 1m", "duration: 1m\nfork:\n  title: {en: A, ko: 가}\n  steps: [{do: restart, broker: 1}]\n  see: {fr: A}",
+     "demo.yaml:22: fork.see.fr: unknown key 'fr', expected one of en, ko"),
+    ("duration: 1m", "duration: 1m\nfork:\n  title: {en: A, ko: 가}\n  steps:\n    - {do: restart, broker: 1}\n    - {do: kill}",
+     "demo.yaml:23: fork.steps[1]: kill: expected exactly one of broker, node, leader_of"),
+    ("duration: 1m", "duration: 1m\nvariants:\n  v:\n    steps:\n      - {at: 1s, do: kill}",
+     "demo.yaml:22: variants.v.steps[0]: kill: expected exactly one of broker, node, leader_of"),
+    ("duration: 1m", "duration: 1m\nvariants:\n  v:\n    clients:\n      - {kind: producer, topic: orders}",
+     "demo.yaml:22: variants.v.clients[0]: key 'name' is missing"),
     ("between: [1, ", "between: [1, 2, ", "demo.yaml:17: steps[2].between: expected two ends"),
 ]  # fmt: skip
 
@@ -114,6 +130,14 @@ def test_any_other_text_is_refused_and_never_executed(source: str) -> None:
         return
     with pytest.raises(ScenarioError):
         parse(source, "odd.yaml")
+
+
+@pytest.mark.parametrize(("own", "seen"), [("", "this"), ("  see: {en: that, ko: 저것}\n", "that")])
+def test_what_is_seen_in_a_fork_is_told_by_the_fork_where_it_differs(own: str, seen: str) -> None:
+    fork = f"fork:\n  title: {{en: A, ko: 가}}\n  steps: [{{do: restart, broker: 1}}]\n{own}"
+    scenario = parse(f"{GOOD}see: {{en: this, ko: 이것}}\n{fork}variants: {{v: {{seed: 6}}}}\n", "demo.yaml")
+    assert scenario.lesson.see["en"] == "this"
+    assert [grammar.variant_of(scenario, name).lesson.see["en"] for name in ("v", "fork", "v/fork")] == ["this", seen, seen]
 
 
 def test_a_name_that_is_not_there_says_which_are() -> None:

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 import pytest
+from tests.worlds import do, run
 
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig
 from broker_core.metadata.configs_topics import describe_topic
@@ -32,17 +32,6 @@ SPEC = {
         {"name": "reader", "kind": "consumer", "topic": "orders", "settings": {"group.id": "g"}},
     ],
 }  # fmt: skip
-
-
-def do(world: World, **command: Any) -> None:
-    item = Command(command)
-    world.inject(item)
-    world.run_due()
-    assert item.result and item.result["ok"], item.result
-
-
-def run(world: World, seconds: float) -> None:
-    world.run_until(world.now_us + int(seconds * 1_000_000))
 
 
 @pytest.fixture(scope="module")

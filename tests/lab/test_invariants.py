@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from crc32c import crc32c
+from tests.worlds import Driven
 
 from broker_core.clients import assignors, history
 from broker_core.groups.group_offsets import CommittedOffset
-from broker_core.kernel.inputs import Command
 from broker_core.log.producers import ProducerStateTable
 from broker_core.metadata import znodes
 from broker_core.records.batch import encode_batch
@@ -63,7 +63,7 @@ SPEC = {
 }  # fmt: skip
 
 
-class Lab:
+class Lab(Driven):
     """A cluster under load with its monitor."""
 
     def __init__(self) -> None:
@@ -75,15 +75,6 @@ class Lab:
         for client in ("producer-a", "reader"):
             self.do(do="start_client", name=client)
         self.run(4)
-
-    def run(self, seconds: float) -> None:
-        self.world.run_until(self.world.now_us + int(seconds * 1_000_000))
-
-    def do(self, **command: Any) -> None:
-        item = Command(command)
-        self.world.inject(item)
-        self.world.run_due()
-        assert item.result and item.result["ok"], item.result
 
     @property
     def state(self) -> dict[str, Any]:

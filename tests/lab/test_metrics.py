@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
 
 import pytest
+from tests.worlds import do, run
 
-from broker_core.kernel.inputs import Command
-from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.metrics import REGISTRY, described, difference, metrics
@@ -26,19 +24,9 @@ SPEC = {
     ],
 }  # fmt: skip
 STILL = ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs", "RequestQueueSize", "OfflineLogDirectoryCount", "LogStartOffset",
-         "FailedIsrUpdatesPerSec", "OfflineReplicaCount")
-"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica: tested by themselves, or not at all."""
-
-
-def do(world: World, **command: Any) -> None:
-    item = Command(command)
-    world.inject(item)
-    world.run_due()
-    assert item.result and item.result["ok"], item.result
-
-
-def run(world: World, seconds: float) -> None:
-    world.run_until(world.now_us + int(seconds * 1_000_000))
+         "FailedIsrUpdatesPerSec", "OfflineReplicaCount", "max-dirty-percent", "uncleanable-partitions-count", "cleaner-recopy-percent",
+         "max-buffer-utilization-percent")
+"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction: tested by themselves, or not at all."""
 
 
 def total(values: dict[str, dict[str, float]], name: str) -> float:

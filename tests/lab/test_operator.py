@@ -91,7 +91,8 @@ def test_a_killed_leader_is_shown_and_another_one_is_elected(lab: Lab) -> None:
     [
         ({"do": "kil"}, "unknown command 'kil'", "do"),
         ({"do": "kill"}, "kill: expected exactly one of broker, node, leader_of, follower_of, controller, found 0", ""),
-        ({"do": "kill", "broker": 9}, "there is no broker-9, expected one of", "broker"),
+        ({"do": "kill", "broker": 9}, "there is no broker-9, expected one of broker-1, broker-2, broker-3", "broker"),
+        ({"do": "kill", "node": "broker-9"}, "there is no broker-9, expected one of zookeeper-1, broker-1", "node"),
         ({"do": "kill", "leader_of": "carts-0"}, "there is no partition carts-0", "leader_of"),
         ({"do": "resume", "broker": 1}, "broker-1 is not paused", "broker"),
         ({"do": "create_topic", "topic": "x", "partitions": 0}, "0 is below 1", "partitions"),

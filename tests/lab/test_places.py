@@ -107,6 +107,7 @@ def test_of_settings_that_do_not_fit_one_another_that_one_is_named_that_was_give
     ({"do": "resume", "leader_of": "orders-0"}, "leader_of"),
     ({"do": "resume", "node": "broker-1"}, "node"),
     ({"do": "bit_flip", "broker": 1, "topic": "orders", "partition": 0, "offset": 1 << 40}, "offset"),
+    ({"do": "lose_index", "broker": 1, "topic": "orders", "partition": 0}, "broker"),
     ({"do": "produce", "topic": "orders", "value": {"a": 1}}, "value"),
     ({"do": "produce", "topic": "orders", "value": "x", "acks": 5}, "acks"),
 ])  # fmt: skip
@@ -151,6 +152,11 @@ def test_settings_that_fit_after_earlier_steps_are_taken() -> None:
     ({"do": "create_topic", "topic": "x"}, "TOPIC_ALREADY_EXISTS", "Topic 'x' already exists.", "topic"),
     ({"do": "add_partitions", "topic": "x"}, "INVALID_PARTITIONS", "Topic currently has 2 partitions", "partitions"),
     ({"do": "produce", "topic": "x"}, "MESSAGE_TOO_LARGE", "", "value"),
+    ({"do": "create_topic", "topic": "x"}, "INVALID_REPLICA_ASSIGNMENT", "", "assignment"),
+    ({"do": "reassign", "topic": "x", "partition": 0, "replicas": [9]}, "INVALID_REPLICA_ASSIGNMENT", "", "replicas"),
+    ({"do": "delete_records", "topic": "x", "partition": 0, "before": 9}, "OFFSET_OUT_OF_RANGE", "", "before"),
+    ({"do": "elect_leaders", "topic": "x", "partition": 5}, "UNKNOWN_TOPIC_OR_PARTITION", "", "partition"),
+    ({"do": "elect_leaders", "topic": "x", "partition": 0}, "ELECTION_NOT_NEEDED", "", "do"),
     ({"do": "produce", "topic": "x"}, "NOT_ENOUGH_REPLICAS", "", "do"),
 ])  # fmt: skip
 def test_what_the_cluster_refuses_leads_back_to_the_key(command: dict[str, Any], code: str, message: str, place: str) -> None:

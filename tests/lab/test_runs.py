@@ -155,9 +155,16 @@ def test_a_refused_step_is_not_met_and_the_run_goes_on(tmp_path: Path, capsys: p
     assert not found.passed and found.receipt.total.acked > 0
     (unmet,) = found.unmet
     assert unmet.startswith("steps[4]: resume (broker: 1) was refused: ")
+    assert not found.notes
     (tmp_path / "refused.yaml").write_text(text)
     assert commands.run(str(tmp_path / "refused.yaml"), out=str(tmp_path / "told")) == 1
     assert f"not met  {unmet}" in capsys.readouterr().out
+
+
+def test_a_command_that_a_broker_refuses_is_noted(tmp_path: Path) -> None:
+    ask = "  - {after: 1ms, do: alter_config, broker: 1, set: {num.io.threads: '100'}}\nduration"
+    (note,) = _run(tmp_path / "run", SMALL.replace("duration", ask, 1)).notes
+    assert note.startswith("alter_config (broker: 1) was refused: INVALID_REQUEST: ") and "num.io.threads=100" in note
 
 
 def test_a_step_about_a_message_that_is_not_under_way_is_noted(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_lessons_that_come_with_the_lab_stand_with_their_titles_and_variants
     found = rows("| file | shows | variants |")
     for name in grammar.names():
         scenario = grammar.load(name)
-        assert scenario.title["en"] in found[name]
+        assert found[name].split("|")[0].strip() == scenario.title["en"]
         assert found[name].split("|")[1].strip() == ", ".join(variants.names(scenario.document))
     assert list(found) == grammar.names()
 

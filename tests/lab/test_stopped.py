@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.worlds import Driven
 
-from broker_core.kernel.inputs import Command
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.observe import log_marks, observe
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.clusters.tails import BATCHES, SMALL_BYTES
+from lab.stops import Stops
 
-S = 1_000_000
 REDUCE_JS = Path(__file__).parents[2] / "static" / "model" / "reduce.js"
 SCRIPT = """
 import { readFileSync } from "node:fs";
@@ -33,40 +33,38 @@ SPEC: dict[str, Any] = {
 }
 
 
-class Lab:
+class Lab(Driven):
     """A cluster with a topic and a producer, and what its journal says from a moment on."""
 
     def __init__(self, **configs: str) -> None:
         self.spec: RunSpec = run_from_dict(SPEC)
         self.world: World = build_world(self.spec)
         self.rows: list[list[Any]] = []
+        self.stops = Stops(self.world, self.spec)
         self.world.journal.watchers.append(self._heard)
         self.run(1)
         self.do(do="create_topic", topic="orders", partitions=1, replication_factor=3, configs=configs)
         self.do(do="start_client", name="producer-a")
         self.run(3)
 
+    def handed_out(self) -> list[list[Any]]:
+        """What has happened as viewers get it, with rows that are not the journal's."""
+        self.stops.look()
+        rows: list[Row] = [(seq, t, node, code, cause, params) for seq, t, code, node, cause, params in self.rows]
+        return [[seq, t, code, node, cause, params] for seq, t, node, code, cause, params in self.stops.among(rows)]
+
     def _heard(self, row: Row) -> None:
         seq, t, node, code, cause, params = row
         self.rows.append([seq, t, code, node, cause, params])
-
-    def run(self, seconds: float) -> None:
-        self.world.run_until(self.world.now_us + int(seconds * S))
-
-    def do(self, **command: Any) -> None:
-        item = Command(command)
-        self.world.inject(item)
-        self.world.run_due()
-        assert item.result and item.result["ok"], item.result
 
     def state(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(json.dumps(observe(self.world, self.spec)))
         return found
 
 
-    def reduced(self, node: str, state: dict[str, Any]) -> dict[str, Any]:
-        """The topics of `state` after what has happened since, as the page has them."""
-        given = json.dumps({"state": state, "rows": self.rows})
+    def reduced(self, node: str, state: dict[str, Any], rows: list[list[Any]] | None = None) -> dict[str, Any]:
+        """The topics of `state` after what has happened since, or after `rows`, as the page has them."""
+        given = json.dumps({"state": state, "rows": self.rows if rows is None else rows})
         call = [node, "--input-type=module", "-e", SCRIPT, REDUCE_JS.as_uri()]
         done = subprocess.run(call, input=given, capture_output=True, text=True, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
@@ -196,6 +194,25 @@ def test_the_page_comes_to_the_logs_of_the_snapshot_over_a_stop_and_a_restart(
     assert batches(lab.reduced(node, first)) == batches(restarted)
 
 
+@pytest.mark.parametrize("how", ["kill", "power_loss"])
+def test_a_page_that_saw_a_crash_under_load_has_what_lies_on_the_disks_from_the_end_of_the_process_on(
+    how: str, require_program: Callable[[str], str]
+) -> None:
+    node = require_program("node")
+    lab = Lab(**{"flush.messages": "10"})
+    first = lab.state()
+    lab.rows.clear()
+    lab.do(do=how, broker=2)
+    behind = lab.handed_out()
+    on_disk = logs(lab.state()["topics"])["0", "2"]
+    end = next(index for index, row in enumerate(behind) if row[2] == "process_ended")
+    before = logs(lab.reduced(node, first, behind[:end]))["0", "2"]
+    assert before[1] > on_disk[1]  # the checkpoint is older than what the process knew
+    assert logs(lab.reduced(node, first, behind[: end + 1]))["0", "2"] == on_disk
+    assert logs(lab.reduced(node, first, behind))["0", "2"] == on_disk
+    assert [row for row in behind if row[2] != "stopped_logs"] == lab.rows
+
+
 def test_a_page_opened_while_a_broker_is_stopped_has_the_marks_of_its_start(require_program: Callable[[str], str]) -> None:
     """Right behind the start of the broker, before anything is fetched: what it read from its checkpoint is committed."""
     lab = Lab()
@@ -225,3 +242,23 @@ def test_a_large_log_that_was_just_loaded_has_its_last_batches() -> None:
     lab.do(do="restart", broker=2)
     lab.run(5)
     assert batches(lab.state()["topics"]) == batches(before)
+
+
+def test_indexes_are_lost_while_a_broker_is_stopped_and_made_anew_when_it_starts() -> None:
+    lab = Lab(**{"segment.bytes": "4096", "index.interval.bytes": "512"})
+    lab.do(do="stop", broker=2)
+    storage = lab.world.nodes["broker-2"].storage
+    files = [f"data/orders-0/{name}" for name in storage.list("data/orders-0") if name.endswith((".index", ".timeindex"))]
+    held = {path: bytes(storage.open(path).read(0, 1 << 20)) for path in files}
+    assert len(files) > 4 and len(held[files[0]]) >= 16
+    for torn in (True, False):
+        found = files[:2]
+        lab.do(do="lose_index", broker=2, topic="orders", partition=0, offset=0, torn=torn)
+        assert [storage.exists(path) for path in found] == [torn, torn]
+        lab.rows.clear()
+        lab.do(do="restart", broker=2)
+        lab.run(8)
+        rebuilt = [row[5]["file"] for row in lab.rows if row[2] == "index_rebuilt"]
+        assert rebuilt == [files[0].rpartition("/")[2]]
+        assert all(bytes(storage.open(path).read(0, 1 << 20)) == held[path] for path in found)
+        lab.do(do="stop", broker=2)

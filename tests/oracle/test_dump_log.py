@@ -12,7 +12,9 @@ import pytest
 
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import LogConfig, PartitionLog
+from broker_core.log import cleaning
 from broker_core.log.dump import dump_files
+from broker_core.log.offset_map import OffsetMap
 from broker_core.records import encode_batch
 from broker_core.records.control import transaction_marker_batch
 from broker_core.records.legacy import encode_message_set
@@ -86,7 +88,25 @@ def old_directory(directory: Path) -> list[Path]:
     return write_out(storage, directory)
 
 
-@pytest.mark.parametrize("build", [our_directory, old_directory])
+def compacted_directory(directory: Path) -> list[Path]:
+    """What the cleaner leaves: gaps within batches of every codec, delete horizons, batches without records."""
+    storage = MemoryStorage()
+    config = LogConfig(cleanup_policy=["compact"], segment_bytes=1200, index_interval_bytes=200)
+    log = PartitionLog(storage, "users-0", "users", 0, config, NOW)
+    for number in range(100):
+        rows = [(NOW + number, b"%d" % ((number + one) % 9), None if number % 7 == 0 else b"x" * 20, ()) for one in range(4)]
+        log.append_as_leader(
+            encode_batch(rows, compression=number % 5, producer_id=number % 3, producer_epoch=0, base_sequence=number // 3 * 4), 0, NOW)
+    log.append_as_leader(encode_batch([(NOW, b"0", b"last", ())], producer_id=9, producer_epoch=0, base_sequence=0), 0, NOW)
+    log.append_as_leader(encode_batch([(NOW, b"%d" % key, b"last", ()) for key in range(9)]), 0, NOW)
+    log.roll(NOW)
+    log.update_high_watermark(log.log_end_offset)
+    cleaning.clean(log, OffsetMap(1 << 20, 0.9), 0, log.active.base_offset, NOW)
+    log.close()
+    return [path for path in write_out(storage, directory) if not path.name.endswith(".deleted")]
+
+
+@pytest.mark.parametrize("build", [our_directory, old_directory, compacted_directory])
 def test_kafka_reads_every_line_of_our_files_as_we_do(
     build: Callable[[Path], list[Path]], tmp_path: Path, kafka_dump: Callable[..., list[str]]
 ) -> None:

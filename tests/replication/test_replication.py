@@ -222,3 +222,25 @@ def _story(through_codec: bool) -> list[tuple]:
 
 def test_followers_copy_commit_and_truncate_alike_by_reference_and_through_the_codec():
     assert _story(through_codec=True) == _story(through_codec=False)
+
+
+@pytest.mark.parametrize("start", [2, 3, 5])
+def test_a_new_follower_of_a_log_that_starts_within_a_batch_gets_the_whole_batch(start):
+    cluster = Cluster()
+    cluster.assign(1, 0, replicas=[1, 2])
+    cluster.produce(1, "a", "b")
+    cluster.produce(1, "c", "d", "e")
+    cluster.run(1000)
+    cluster.log(1).delete_records_before(start)
+    cluster.assign(1, 1, isr=[1, 2], replicas=[1, 2, 3])
+    cluster.run(5000)
+    cluster.produce(1, "f")
+    cluster.run(1000)
+    assert cluster.partition(1).isr.committed == [1, 2, 3]
+    assert cluster.values(3) == cluster.values(1) == ["a", "b", "c", "d", "e", "f"][start:]
+    assert (cluster.log(3).log_start_offset, cluster.log(3).high_watermark) == (start, 6)
+    cluster.world.crash("broker-3")
+    cluster.restart(3)
+    cluster.assign(1, 2, replicas=[1, 2, 3])
+    cluster.run(5000)
+    assert cluster.values(3) == cluster.values(1)

@@ -136,6 +136,8 @@ def test_a_flipped_bit_is_found_by_the_follower_that_needs_it_and_by_no_start() 
     assert marks[follower]["leo"] <= 3 < marks[leader]["leo"]
     assert follower not in lab.state(0)["isr"] and lab.world.nodes[f"broker-{follower}"].state == RUNNING
     assert lab.world.nodes[f"broker-{leader}"].state == RUNNING
+    told = [row[5] for row in lab.world.journal.tail if row[2] == f"broker-{follower}" and row[3] == "client_error"]
+    assert {(one["topic"], one["error"], one["reaction"]) for one in told} == {("orders", "CORRUPT_MESSAGE", "fetch again")}
 
 
 def test_a_wiped_broker_comes_back_and_copies_everything() -> None:
@@ -266,8 +268,22 @@ def test_a_slow_disk_makes_its_leader_slow_and_its_follower_leave_the_isr() -> N
     lab.run(30)
     assert follower not in lab.state(0)["isr"] and len(lab.state(0)["isr"]) == 2
     lab.do("repair_disk", broker=follower)
-    lab.run(60)  # what it has begun it ends first: an append costs 6 s for the log and 6 s for each index
+    lab.run(60)  # what it has begun it ends first: an append costs 6 s for each log
     assert len(lab.state(0)["isr"]) == 3
+
+
+def test_a_new_entry_of_an_index_waits_for_no_disk() -> None:
+    """Kafka maps both indexes into memory; the transaction index is a file like any other."""
+    rule = DiskFault("slow", latency_us=10)
+    faults = DiskFaults(Random(1))
+    faults.rules.append(rule)
+    for suffix in ("index", "timeindex"):
+        faults.check(f"data/orders-0/{0:020}.{suffix}", "append")
+    assert faults.take_debt() == 0
+    for suffix in ("log", "txnindex"):
+        faults.check(f"data/orders-0/{0:020}.{suffix}", "append")
+    faults.check(f"data/orders-0/{0:020}.index", "flush")
+    assert faults.take_debt() == 30
 
 
 def latencies(world: World, since_s: int, until_s: int = 1 << 20) -> list[int]:

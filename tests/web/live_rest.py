@@ -33,7 +33,7 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rest]:
     """Three brokers with the teaching preset, served by the product's own server."""
     from web import server
 
-    spec = run_from_dict({"cluster": {"preset": "teaching", "port": free_ports(3)}, "seed": 3})
+    spec = run_from_dict({"cluster": {"preset": "teaching", "port": free_ports(4)}, "seed": 3})  # one for a broker that joins
     lab = LiveLab(spec, tmp_path_factory.mktemp("lab"))
     lab.start()
     listener = server.listen("127.0.0.1", 0)

@@ -13,19 +13,31 @@ from tests.conftest import CHECKOUT, PATIENCE_S
 from tests.web.live_rest import Rest, ended, produced, refused, rest
 
 from lab.scenarios import grammar
+from lab.scenarios.subjects import SUBJECTS
 
 __all__ = ["rest"]
 
 
 def test_scenarios_are_told_in_both_languages(rest: Rest) -> None:
-    found = rest.get("scenarios").json["scenarios"]
-    assert [one["name"] for one in found] == grammar.names()
+    listed = rest.get("scenarios").json
+    found = listed["scenarios"]
+    assert sorted(one["name"] for one in found) == grammar.names()
     assert all(one["title"].keys() == one["text"].keys() == {"en", "ko"} for one in found)
     one = rest.get("scenarios/acks-1").json
     assert rest.post("scenarios/validate", {"document": one["document"]}).json["valid"]
     assert rest.post("scenarios/validate", {"yaml": one["yaml"]}).json["scenario"] == "acks-1"
     refused(rest.get("scenarios/acks-7"), 404, "name")
     refused(rest.post("scenarios/%2Fetc%2Fpasswd/run", {}), 404, None)
+
+
+def test_scenarios_are_listed_by_subject(rest: Rest) -> None:
+    listed = rest.get("scenarios").json
+    order = [group["subject"] for group in listed["subjects"]]
+    assert order == [name for name in [*SUBJECTS, ""] if name in order] and {"durability", "storage"} < set(order)
+    assert [name for group in listed["subjects"] for name in group["scenarios"]] == [one["name"] for one in listed["scenarios"]]
+    own = {one["name"]: one["subject"] for one in listed["scenarios"]}
+    assert all(own[name] == group["subject"] for group in listed["subjects"] for name in group["scenarios"])
+    assert all(group["title"].keys() == {"en", "ko"} for group in listed["subjects"])
 
 
 def test_a_wrong_scenario_is_refused_by_line_and_place(rest: Rest) -> None:

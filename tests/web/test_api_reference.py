@@ -14,6 +14,7 @@ from tests.web.live_rest import Rest, refused, rest
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.vocabulary import KINDS
+from web.api.docs import marked
 
 __all__ = ["rest"]
 
@@ -46,6 +47,17 @@ def test_the_page_of_operations_shows_calls_of_this_server(rest: Rest) -> None:
     assert [one for one in shown if rest.url not in one] == []
     assert f"curl {rest.url}api/labs" in shown
     assert f"curl '{rest.url}api/scenarios/{{name}}'" in shown  # quoted: braces are curl's own
+
+
+def test_the_page_of_operations_shows_names_as_code_and_no_backticks(rest: Rest) -> None:
+    for language in ("en", "ko"):
+        text = rest.get("docs", Accept_Language=language).body.decode()
+        assert "`" not in text
+        assert re.search(r"<p>[^<]*<code>", text)
+
+
+def test_what_stands_in_backticks_is_code_and_all_else_is_shown_as_written() -> None:
+    assert marked("`a<b` is <i>`") == "<code>a&lt;b</code> is &lt;i&gt;`"
 
 
 # -- who may ask ----------------------------------------------------------------------------

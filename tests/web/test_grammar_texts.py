@@ -17,7 +17,7 @@ from web.api.problems import told, told_of_grammar
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 READERS = [*(CHECKOUT / "lab" / "scenarios").glob("*.py"),
-           *(CHECKOUT / "lab" / "clusters" / f"{name}.py" for name in ("checks", "spec", "vocabulary"))]  # fmt: skip
+           *(CHECKOUT / "lab" / "clusters" / f"{name}.py" for name in ("checks", "joining", "spec", "vocabulary"))]  # fmt: skip
 REFUSALS = ("SpecError", "ScenarioError", "LinkError")
 ENGLISH = re.compile(r"\b(the|are|of|and|an|expected|found|with|must|did|you|mean|there)\b")  # words that are no keys
 

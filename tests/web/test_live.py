@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import ExitStack
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 from tests.conftest import PATIENCE_S
 import pytest
 from tests.web.conftest import Served
+from uvicorn.protocols.utils import ClientDisconnected
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+
+from web.live.consumer import LabConsumer
 
 EVENT = (1000, "broker-1", "process_paused", 0, {})
 
@@ -160,3 +164,12 @@ def test_a_viewer_that_does_not_read_is_cut_to_a_resync_and_others_are_not_held_
 def get_any(socket: ClientConnection) -> dict[str, Any]:
     found = json.loads(socket.recv(timeout=PATIENCE_S))
     return found[-1] if isinstance(found, list) else found
+
+
+def test_what_is_meant_for_a_viewer_who_has_just_left_is_dropped() -> None:
+    async def gone(message: dict[str, Any]) -> None:
+        raise ClientDisconnected
+
+    consumer = LabConsumer()
+    consumer.base_send = gone
+    asyncio.run(consumer.send("{}"))

@@ -9,6 +9,7 @@ import pytest
 
 from broker_core import groups
 from broker_core.kernel.events import REGISTRY
+from web.api.models import ENDED, QUEUED, RUNNING
 from web.messages import LANGUAGES, catalogue
 
 TO_A_STATE = re.compile(r"\.(?:transition|prepare|maybe_prepare)\(group, (.*)\)")
@@ -18,6 +19,12 @@ HOLE = re.compile(r"\{([a-z_]+)(?:\|[a-z_]+)?\}")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_journal_event_has_a_sentence(language: str) -> None:
     assert set(REGISTRY) - set(catalogue(language)["story"]) == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_state_of_a_job_has_a_sentence(language: str) -> None:
+    words = catalogue(language)["page"]
+    assert [state for state in (QUEUED, RUNNING, *ENDED) if f"job.{state}" not in words] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -127,3 +127,21 @@ def test_modules_never_import_each_other_in_a_circle() -> None:
 
     for path in sorted(imports):
         walk(path, ())
+
+
+@pytest.mark.parametrize("path", ["", "not-modelled/", "api/openapi.json", "static/icon.svg"])
+def test_head_is_answered_as_get_without_the_body(served: Served, path: str) -> None:
+    request = urllib.request.Request(served.url + path, method="HEAD")
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        status, headers, _ = fetch(served, path)
+        assert (answer.status, status) == (200, 200)
+        assert answer.headers["Content-Type"] == headers["Content-Type"]
+        assert answer.read() == b""
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "There is no such page"), ("ko", "그런 페이지가 없습니다")])
+def test_an_address_that_is_none_is_told_in_the_readers_language(served: Served, language: str, title: str) -> None:
+    status, headers, text = fetch(served, "runs/%3Cb%3E", accept_language=language)
+    assert status == 404 and headers["Content-Security-Policy"]
+    assert f'<html lang="{language}">' in text and f"<h1>{title}</h1>" in text and 'href="/"' in text
+    assert "<code>/runs/&lt;b&gt;</code>" in text and "<b>" not in text

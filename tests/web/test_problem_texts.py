@@ -50,3 +50,10 @@ def test_a_reason_that_nobody_knows_is_quoted_and_said_to_be_english() -> None:
     assert json.loads(body(409, unknown, language="ko"))["detail"] == words_of("problems", "ko")["other"].format(unknown)
     assert json.loads(body(409, unknown, language="en"))["detail"] == unknown
     assert in_words(unknown) == {"error": unknown}
+
+
+@pytest.mark.parametrize("reason", [
+    "broker 4 cannot join: port 9095 cannot be had: Address already in use", "broker 4 cannot join: No space left on device",
+])
+def test_a_broker_that_cannot_join_is_told_why_in_korean(reason: str) -> None:
+    assert "들어올 수 없습니다" in told(reason, "ko") and not ENGLISH.search(told(reason, "ko"))

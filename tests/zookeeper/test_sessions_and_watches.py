@@ -13,16 +13,16 @@ from broker_core.zookeeper.watches import WatchTable
 def test_a_deadline_lies_on_the_next_tick_border_and_never_on_the_moment_itself() -> None:
     queue = ExpiryQueue(2000)
     queue.touch(1, 5000, 18000)
-    assert queue.deadline_of(1) == 24000
+    assert queue.next_deadline() == 24000
     queue.touch(1, 6000, 18000)
-    assert queue.deadline_of(1) == 26000
+    assert queue.next_deadline() == 26000
 
 
 @given(st.integers(0, 10**7), st.integers(4000, 40000))
 def test_a_session_lives_at_least_its_timeout_and_at_most_a_tick_longer(now: int, timeout: int) -> None:
     queue = ExpiryQueue(2000)
     queue.touch(1, now, timeout)
-    deadline = queue.deadline_of(1)
+    deadline = queue.next_deadline()
     assert deadline is not None
     assert timeout < deadline - now <= timeout + 2000
     assert queue.expire(deadline - 1) == []

@@ -62,11 +62,19 @@ class Belief(Closed):
     differs: list[str]
 
 
+class Move(Closed):
+    """Replicas that a reassignment under way adds and removes."""
+
+    adding: list[int]
+    removing: list[int]
+
+
 class PartitionView(Closed):
-    """of=partition."""
+    """of=partition; `moving`: null when no reassignment is under way."""
 
     name: str
     truth: Truth
+    moving: Move | None
     lag_time_max_ms: int | None
     replicas: list[ReplicaView]
     beliefs: list[Belief]

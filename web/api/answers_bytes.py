@@ -28,6 +28,15 @@ class SegmentView(Closed):
     time_entries: int
 
 
+class CompactionView(Closed):
+    """A compacted log: clean below `first_dirty`, cleanable below `first_uncleanable`; ratios from 0 to 1."""
+
+    first_dirty: int
+    first_uncleanable: int
+    dirty_ratio: float
+    min_dirty_ratio: float
+
+
 class FilesView(Closed):
     """of=files."""
 
@@ -39,6 +48,7 @@ class FilesView(Closed):
     segment_bytes: int
     index_interval_bytes: int
     segments: list[SegmentView]
+    compaction: CompactionView | None
 
 
 class SegmentOfBatch(Closed):

@@ -290,6 +290,7 @@ class ScenarioFacts(Closed):
     title: Titles
     text: Titles
     teaches: list[str]
+    subject: str
     seed: int
     steps: int
     duration_us: int
@@ -298,15 +299,25 @@ class ScenarioFacts(Closed):
     variants: dict[str, Titles]
 
 
-class Scenarios(Closed):
-    """All that come with the lab."""
+class Subject(Closed):
+    """Names of the scenarios of one subject; `subject` is empty for those that name none."""
 
+    subject: str
+    title: Titles
+    scenarios: list[str]
+
+
+class Scenarios(Closed):
+    """All that come with the lab, in the order of the subjects."""
+
+    subjects: list[Subject]
     scenarios: list[ScenarioFacts]
 
 
 class Obeyed(Closed):
     """What the world says to a command: beside `seq` what its kind of command tells. `pending`: topics, settings and
-    records by hand are on their way, and the cluster has not answered yet; a list of commands has `results`."""
+    records by hand are on their way, and the cluster has not answered yet; `nothing_for_us`: how far a step went that
+    found nothing; a list of commands has `results`."""
 
     ok: Literal[True]
     seq: int | None = None
@@ -325,6 +336,7 @@ class Obeyed(Closed):
     early_us: int | None = None
     speed: float | None = None
     paused: bool | None = None
+    nothing_for_us: int | None = None
     results: list[Obeyed] | None = None
 
 

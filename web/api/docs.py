@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from web.language import language_of
 from web.messages import words_of
@@ -28,6 +31,14 @@ def problem_types(request: HttpRequest) -> HttpResponse:
     return render(request, "api/problems.html", context)
 
 
+CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
+
+
+def marked(text: str) -> SafeString:
+    """A description's text as HTML: what stands in backticks, as in Markdown, is code; all else is shown as written."""
+    return mark_safe(CODE.sub(r"<code>\2</code>", escape(text)))
+
+
 Told = dict[str, dict[str, str]]
 
 
@@ -36,8 +47,8 @@ def operations(schema: dict[str, Any], tags: list[str], told: Told, root: str) -
     found: dict[str, list[dict[str, Any]]] = {tag: [] for tag in tags}
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
-            shown = _shown(schema, path, method.upper(), one, root)
-            found[one["tags"][0]].append(shown | told.get(f"{method.upper()} {path}", {}))
+            shown = _shown(schema, path, method.upper(), one, root) | told.get(f"{method.upper()} {path}", {})
+            found[one["tags"][0]].append(shown | {key: marked(shown[key]) for key in ("summary", "text")})
     return found
 
 

@@ -13,6 +13,7 @@ from lab.scenarios import grammar, links
 from lab.scenarios.export import to_yaml
 from lab.scenarios.grammar import Scenario
 from lab.scenarios.links import LinkError
+from lab.scenarios.subjects import grouped
 from web.api import answers_runs, schemas
 from web.api.asking import answer, runs_directory
 from web.api.problems import Problem
@@ -34,6 +35,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
     """What a list shows."""
     return {
         "name": scenario.name, "title": scenario.title, "text": scenario.text, "teaches": scenario.teaches,
+        "subject": scenario.subject,
         "seed": scenario.spec.seed, "steps": len(scenario.steps), "duration_us": scenario.duration_us,
         "expect": {name: str(wanted) for name, wanted in scenario.expect.items()},
         "variant": scenario.variant, "variants": scenario.variants,
@@ -64,9 +66,12 @@ def checked(given: schemas.Document, name: str = "scenario") -> Scenario:
 
 @router.get("/scenarios", response=answers_runs.Scenarios, summary="Scenarios that come with the lab")
 async def scenarios(request: HttpRequest) -> HttpResponse:
-    """Each with its title and text in English and Korean, and what it teaches."""
-    found = await asyncio.to_thread(lambda: [described(shipped(name)) for name in grammar.names()])
-    return answer({"scenarios": found})
+    """Each with its title and text in English and Korean, and what it teaches. `subjects` names those of each subject,
+    in the order of a course; `scenarios` has the same order. Scenarios without a subject come last."""
+    found = await asyncio.to_thread(lambda: {name: described(shipped(name)) for name in grammar.names()})
+    subjects = grouped((name, one["subject"]) for name, one in found.items())
+    ordered = [found[name] for group in subjects for name in group["scenarios"]]
+    return answer({"subjects": subjects, "scenarios": ordered})
 
 
 @router.post(

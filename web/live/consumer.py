@@ -50,6 +50,11 @@ class LabConsumer(AsyncWebsocketConsumer):
         self.writer: asyncio.Task[None] | None = None
         await self.accept()
 
+    async def send(self, *args: Any, **more: Any) -> None:
+        """To a viewer who has left nothing is sent: the server says so before `disconnect` is called."""
+        with suppress(OSError):
+            await super().send(*args, **more)
+
     async def disconnect(self, code: int) -> None:
         """Stop writing and forget the viewer."""
         self.hub.remove(self.viewer)

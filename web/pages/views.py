@@ -20,12 +20,14 @@ from django.views.decorators.http import require_GET
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
 from lab.branch import BranchError
 from lab.live import LabError
+from web.language import language_of
 from web.live.hub import NoLab, hub
 from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
 
 
 LOOK_BACK = 6000
 TOLD = 300
+SHOWN = 200  # characters of an address
 
 
 @cache
@@ -71,6 +73,13 @@ async def lab(request: HttpRequest) -> HttpResponse:
     except (LabError, BranchError, NoLab):
         context = {"language": language, "words": words_of("access", language)}
         return render(request, "away.html", context, status=503)
+
+
+def nowhere(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """An address that is none: said in the reader's language, with the way back to the lab."""
+    language = language_of(request)
+    context = {"language": language, "words": words_of("access", language), "address": request.path[:SHOWN]}
+    return render(request, "nowhere.html", context, status=404)
 
 
 async def _screen(request: HttpRequest, language: str) -> HttpResponse:

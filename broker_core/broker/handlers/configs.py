@@ -100,7 +100,7 @@ def _shown(entry: ConfigEntry, request: Any) -> Any:
             synonym(name=one.name, value=one.value, source=int(one.source)) for one in entry.synonyms
         ] if request.include_synonyms else [],
         config_type=int(entry.type),
-        documentation=entry.doc if request.include_documentation else None,
+        documentation=(entry.doc or None) if request.include_documentation else None,
     )  # fmt: skip
 
 

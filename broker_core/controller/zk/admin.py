@@ -14,6 +14,7 @@ Source: `ZkAdminManager`, `AdminZkClient`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from broker_core.controller.zk.controller import KafkaController
@@ -64,7 +65,9 @@ class TopicAdmin:
                 self._expect_active()
                 if names.count(topic.name) > 1:
                     raise RequestError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
-                infos[topic.name] = self._planned(topic)
+                # Topics are created one after the other: one may be in the way of the next.
+                before: Iterable[str] = () if request.validate_only else infos
+                infos[topic.name] = self._planned(topic, before)
                 results[topic.name] = self._created_result(topic.name, *infos[topic.name], request.validate_only)
             except RequestError as error:
                 results[topic.name] = _create_error(topic.name, error)
@@ -79,9 +82,11 @@ class TopicAdmin:
         if not self.controller.is_active:
             raise RequestError(ErrorCode.NOT_CONTROLLER)
 
-    def _planned(self, topic: Any) -> tuple[TopicInfo, dict[str, str]]:
-        """Assignment and settings of a topic that may be created. Raises RequestError."""
+    def _planned(self, topic: Any, before: Iterable[str]) -> tuple[TopicInfo, dict[str, str]]:
+        """Assignment and settings of a topic that may be created beside those there are and those `before` it in its
+        request. Raises RequestError."""
         existing = [
+            *before,
             *self.cache.topics,
             *(name for name in self.controller.context.assignments if name not in self.cache.topics),
         ]

@@ -76,8 +76,7 @@ class KafkaController:
         batch = RequestBatch(
             self.broker_id, self.context, channels, self._leader_and_isr_answered, self._stop_replica_answered
         )
-        unclean = bool(config.get("unclean.leader.election.enable") or False)
-        partitions = PartitionStateMachine(self.node, self.context, store, batch, unclean)
+        partitions = PartitionStateMachine(self.node, self.context, store, batch, config)
         replicas = ReplicaStateMachine(self.node, self.context, store, batch)
         return ControllerCore(
             self.node, self.zk, config, self.context, self.thread, store, channels, batch, partitions, replicas
@@ -257,6 +256,11 @@ class KafkaController:
     def _while_active(self, method: Callable[..., None], *args: Any) -> None:
         if self.is_active:
             method(*args)
+
+    def unclean_election_enabled(self, topic: str | None = None) -> None:
+        """A topic, or every topic that does not say otherwise, may have unclean leaders from now on: partitions that
+        have none try again."""
+        self.thread.put(self._while_active, self.core.partitions.bring_online, topic)
 
     # --- requests --------------------------------------------------------------------------------
 

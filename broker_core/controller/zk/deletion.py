@@ -6,9 +6,10 @@
     4  a broker's answer makes its replicas DeletionSuccessful, or DeletionIneligible on an error
     5  all successful: the znodes of the topic go, and the wish itself
 
-A replica on a dead broker cannot delete anything: the topic is *ineligible*, its deletion waits until
-the broker is back, and it can neither be used nor be created again until then. The same holds while
-one of its partitions is being reassigned. Source: `TopicDeletionManager`.
+A replica on a dead broker cannot delete anything: the others go, then the topic is *ineligible*, its deletion
+waits until the broker is back, and it can neither be used nor be created again until then. While one of its
+partitions is being reassigned, and for a new controller while a replica is offline, nothing of it goes, and it can
+be used. Source: `TopicDeletionManager`, `KafkaController.processTopicDeletion`.
 """
 
 from __future__ import annotations
@@ -56,25 +57,22 @@ class TopicDeletion:
             self.core.store.delete_all([znodes.delete_topic_path(topic) for topic in wished])
             return
         context.deleting = {topic: None for topic in wished if topic in context.assignments}
-        self._hold_back(list(context.deleting))
+        for topic in context.deleting:
+            if self._moving(topic) or any(
+                not context.is_online(broker, (name, number)) for name, number, broker in context.replicas_of(topic)
+            ):
+                context.deletion_ineligible[topic] = None
 
     def enqueue(self, topics: list[str]) -> None:
         """Step: these topics are to go."""
         for topic in topics:
             self.core.context.deleting[topic] = None
-        self._hold_back(topics)
+            if self._moving(topic):
+                self.core.context.deletion_ineligible[topic] = None
         self.core.thread.call(self.try_deletions)
 
-    def _hold_back(self, topics: list[str]) -> None:
-        """Which of them have to wait: a replica is offline, or a reassignment is under way."""
-        context = self.core.context
-        for topic in topics:
-            offline = any(
-                not context.is_online(broker, (topic, number)) for topic, number, broker in context.replicas_of(topic)
-            )
-            moving = any(each.being_reassigned for each in context.assignments[topic].values())
-            if offline or moving:
-                context.deletion_ineligible[topic] = None
+    def _moving(self, topic: str) -> bool:
+        return any(each.being_reassigned for each in self.core.context.assignments[topic].values())
 
     def resume(self, topics: list[str]) -> None:
         """Step: what kept these topics waiting may be over."""

@@ -38,10 +38,13 @@ class Leadership:
     # --- ElectLeaders ----------------------------------------------------------------------------
 
     def handle(self, request: Any, done: Any, context: Any) -> None:
-        """Event: an ElectLeaders request; `done(context, response)`. Null partitions mean all."""
-        every = request.topic_partitions is None
+        """Event: an ElectLeaders request; `done(context, response)`. Null partitions mean all.
+
+        All are those that brokers are told of (KIP-183): neither one that never had a leader nor one that is deleted.
+        """
+        every, known = request.topic_partitions is None, self.core.context
         if every:
-            asked = self.core.context.partitions()
+            asked = [one for one in known.partitions() if one in known.leadership and one[0] not in known.deleting]
         else:
             asked = [(topic.topic, number) for topic in request.topic_partitions for number in topic.partitions]
         strategy = Strategy.PREFERRED if request.election_type == PREFERRED else Strategy.UNCLEAN

@@ -10,6 +10,8 @@ After each step the requests to the brokers are sent. Source: `ZkPartitionStateM
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from broker_core.controller.elections import Outcome, Strategy, elect
 from broker_core.controller.state_machines import PartitionState, partition_may
 from broker_core.controller.zk.batch import RequestBatch
@@ -23,8 +25,12 @@ from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.errors import Code
 
+if TYPE_CHECKING:
+    from broker_core.controller.zk.core import BrokerConfig
+
 States = dict[TopicPartition, LeaderAndIsr]
 Errors = dict[TopicPartition, ErrorCode]
+UNCLEAN = "unclean.leader.election.enable"
 NOT_ELECTED = {
     Strategy.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     Strategy.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
@@ -35,13 +41,13 @@ class PartitionStateMachine:
     """`change` is a step of the controller's thread; what it calls for runs before the next step."""
 
     def __init__(
-        self, node: Node, context: ControllerContext, store: ControllerStore, batch: RequestBatch, unclean_default: bool
+        self, node: Node, context: ControllerContext, store: ControllerStore, batch: RequestBatch, config: BrokerConfig
     ) -> None:
         self.node = node
         self.context = context
         self.store = store
         self.batch = batch
-        self.unclean_default = unclean_default
+        self.config = config
         self.unclean_elections = 0
 
     # --- at the start of a controller ------------------------------------------------------------
@@ -196,8 +202,8 @@ class PartitionStateMachine:
         self._elect(refused, strategy, errors)
 
     def _unclean_allowed(self, result: p.Result) -> bool:
-        value = znodes.decode_config(result.data).get("unclean.leader.election.enable") if result.ok else None
-        return self.unclean_default if value is None else value.lower() == "true"
+        value = znodes.decode_config(result.data).get(UNCLEAN) if result.ok else None
+        return bool(self.config.get(UNCLEAN)) if value is None else value.lower() == "true"
 
     def _announce(self, partition: TopicPartition, previous: int, state: LeaderAndIsr, reason: str) -> None:
         self.node.emit(

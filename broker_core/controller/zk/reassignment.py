@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from broker_core.controller.elections import Strategy
 from broker_core.controller.state_machines import PartitionState, ReplicaState
 from broker_core.controller.zk.core import ControllerCore
+from broker_core.kernel import events
 from broker_core.metadata import znodes
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.partition import LeaderAndIsr, ReplicaAssignment, TopicPartition
@@ -46,11 +47,11 @@ class Reassignment:
         """Begin a move, change its target, or cancel it (None). Raises RequestError."""
         context = self.core.context
         known = context.assignments.get(partition[0], {}).get(partition[1])
+        if target is None and (known is None or not known.being_reassigned):
+            raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
         if known is None or partition[0] in context.deleting:
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         if target is None:
-            if not known.being_reassigned:
-                raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
             target = known.origin
         self._validate(target, known)
         self.core.thread.call(self._begin, partition, known.reassign_to(target))
@@ -96,16 +97,27 @@ class Reassignment:
     def _begin(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
         before = self.core.context.assignment(partition)
         unneeded = [each for each in before.replicas if each not in assignment.replicas]
-        self._write_assignment(partition, assignment)
+        # One that is cancelled is over when it is complete, and is told of then.
+        self._write_assignment(partition, assignment, assignment.being_reassigned)
         if unneeded:
             self.core.thread.call(self._stop_replicas, partition, unneeded)
         self.core.thread.call(self.advance, partition)
 
-    def _write_assignment(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+    def _write_assignment(self, partition: TopicPartition, assignment: ReplicaAssignment, tell: bool) -> None:
         context = self.core.context
         context.assignments[partition[0]][partition[1]] = assignment
         info = TopicInfo(context.topic_ids[partition[0]], context.assignments[partition[0]])
-        self.core.store.write([p.SetData(znodes.topic_path(partition[0]), info.encode())], self._ignore)
+        write = p.SetData(znodes.topic_path(partition[0]), info.encode())
+        self.core.store.write([write], self._assignment_written, partition, assignment, tell)
+
+    def _assignment_written(
+        self, partition: TopicPartition, found: ReplicaAssignment, tell: bool, results: list[p.Result]
+    ) -> None:
+        if tell and results[0].ok:  # else the topic is gone, and its deletion goes on
+            self.core.node.emit(
+                events.ASSIGNMENT_CHANGED, topic=partition[0], partition=partition[1], replicas=list(found.replicas),
+                adding=list(found.adding), removing=list(found.removing), moving=found.being_reassigned,
+            )  # fmt: skip
 
     def advance(self, partition: TopicPartition) -> None:
         """Step: phase A, or B when every target replica is in sync."""
@@ -135,7 +147,7 @@ class Reassignment:
         else:
             core.partitions.change([partition], PartitionState.ONLINE, Strategy.REASSIGNMENT)
         core.thread.call(self._stop_replicas, partition, removing)
-        core.thread.call(self._write_assignment, partition, ReplicaAssignment(list(target)))
+        core.thread.call(self._write_assignment, partition, ReplicaAssignment(list(target)), True)
         core.thread.call(core.update_metadata, context.live_or_stopping, [partition])
         core.thread.call(self.deletion.resume, [partition[0]])
 
@@ -157,6 +169,10 @@ class Reassignment:
     def _renewed(self, updated: States, refused: list[TopicPartition]) -> None:
         for partition, state in updated.items():
             self.core.context.leadership[partition] = state
+            self.core.node.emit(
+                events.LEADER_EPOCH_RENEWED, topic=partition[0], partition=partition[1], leader=state.leader,
+                leader_epoch=state.leader_epoch, isr=list(state.isr),
+            )  # fmt: skip
             self.core.batch.lead_or_follow(self.core.context.replicas(partition), partition, state)
         self.core.batch.send()
         if refused:
@@ -165,6 +181,3 @@ class Reassignment:
     def _renew_again(self, states: States) -> None:
         for partition, state in states.items():
             self._renew_epoch(partition, state)
-
-    def _ignore(self, results: list[p.Result]) -> None:
-        """The topic is gone if it failed; its deletion goes on."""

@@ -153,7 +153,7 @@ class ReplicaStateMachine:
                     partition=partition[1],
                     isr=list(state.isr),
                     removed=[broker],
-                    reason="broker gone",
+                    reason="broker gone" if broker in self.context.replicas(partition) else "reassignment",
                     lag_ms={},
                     leader_epoch=state.leader_epoch,
                 )

@@ -99,7 +99,7 @@ export class Spark {
 
   async #land(event) {
     if (event) await this.desk.goToSeq(event.seq, event.code);
-    else this.app.notice(this.app.words.t("spark.no_moment"));
+    else this.app.notice(this.app.words.t("spark.no_moment"), "news");
   }
 
   async #goToTime(t) {

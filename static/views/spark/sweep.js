@@ -18,16 +18,24 @@ function axis(view, { key, values }, index) {
     h("button", { type: "button", class: "round", "aria-label": words.t("sweep.drop", { key: key || index + 1 }), onclick: () => sweep.dropAxis(index) }, "×"));
 }
 
+/** What can be swept: the lab's scenarios, by subject. */
+function scenarios({ words, desk }) {
+  const { all, subjects } = desk.lessons;
+  const option = (name, title) => h("option", { key: name, value: name }, told(title, words) || name);
+  if (!all) return option(desk.spark.sweep.scenario);
+  return subjects.map((group) => h("optgroup", { key: `subject-${group.subject}`, label: told(group.title, words) },
+    group.scenarios.map((name) => option(name, all.find((one) => one.name === name).title))));
+}
+
 function form(view) {
   const { words, desk } = view;
   const { sweep, setup } = desk.spark;
   const { size } = sweep;
-  const names = desk.lessons.all ?? [{ name: sweep.scenario }];
   const shell = shellOf(sweep.scenario || "scenario.yaml", sweep.grid, sweep.seeds.replaceAll(" ", ""));
   return h("section", { key: "form", class: "sweep-form", "aria-label": words.t("sweep.form") },
     h("datalist", { id: "sweep-keys" }, KEYS.map((key) => h("option", { key, value: key }))),
     h("div", { class: "sweep-first" },
-      h("label", { class: "field" }, h("span", {}, words.t("sweep.scenario")), h("select", { value: sweep.scenario, "data-sweep": "scenario", onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write()) }, names.map((one) => h("option", { key: one.name, value: one.name }, told(one.title, words) || one.name)), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
+      h("label", { class: "field" }, h("span", {}, words.t("sweep.scenario")), h("select", { value: sweep.scenario, "data-sweep": "scenario", onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write()) }, scenarios(view), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
       h("label", { class: "field" }, h("span", {}, words.t("sweep.seeds")), h("input", { value: sweep.seeds, maxlength: "100", "data-sweep": "seeds", oninput: (event) => sweep.edit({ seeds: event.target.value }) }))),
     !sweep.scenario && h("label", { key: "text", class: "field sweep-text" }, h("span", {}, words.t("sweep.text")), h("textarea", { value: sweep.text ?? "", rows: "12", spellcheck: "false", "data-sweep": "text", oninput: (event) => sweep.edit({ text: event.target.value }) })),
     sweep.axes.map((one, index) => axis(view, one, index)),

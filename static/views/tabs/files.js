@@ -4,6 +4,7 @@ import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
 
 const SHOWN = 60;
+const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** The broker whose files (and bytes) are shown: the chosen one while it has a replica, else the leader. */
 export function fileBroker({ chosenPartition: partition, fileBroker: wanted }) {
@@ -12,11 +13,18 @@ export function fileBroker({ chosenPartition: partition, fileBroker: wanted }) {
   return partition.leader >= 0 ? partition.leader : partition.replicas[0];
 }
 
-function segment(view, one, open) {
+/** Of a compacted log: whether the cleaner has been through the segment; else whether it is written to. */
+function stateOf(one, compaction, words) {
+  if (one.active) return `● ${words.t("files.active")}`;
+  if (!compaction) return words.t("files.closed");
+  return one.base < compaction.first_dirty ? `✓ ${words.t("files.clean")}` : `▲ ${words.t("files.dirty")}`;
+}
+
+function segment(view, one, compaction, open) {
   const { words } = view;
   const toggle = () => view.set({ segmentOpen: open ? null : one.base });
   return h("article", { key: one.base, class: "fact-card" },
-    h("h3", {}, h("code", {}, String(one.base).padStart(20, "0")), h("span", { class: "lever-state" }, one.active ? `● ${words.t("files.active")}` : words.t("files.closed"))),
+    h("h3", {}, h("code", {}, String(one.base).padStart(20, "0")), h("span", { class: "lever-state" }, stateOf(one, compaction, words))),
     facts([[words.t("ledger.offsets"), one.next > one.base ? `${count(one.base)}–${count(one.next - 1)}` : "–"], [words.t("files.index_entries"), count(one.entries)], [words.t("files.time_entries"), count(one.time_entries)]]),
     table("files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]],
       one.files.map(([name, size, flushed]) => h("tr", { key: name }, head(h("code", {}, name.replace(/^0+(?=\d)/, "…"))), cell(bytes(size), "number"), cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
@@ -32,6 +40,7 @@ export function filesTab(view) {
   const entry = view.inquiry.get("files", `${chosen}@${broker}`);
   const { found } = entry;
   const open = view.segmentOpen ?? null;
+  const compaction = found?.compaction ?? null;
   return [
     h("h3", { key: "name", class: "look-title" }, chosen),
     choices("file-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker, (id) => view.set({ fileBroker: id })),
@@ -39,8 +48,10 @@ export function filesTab(view) {
     found && [
       h("p", { key: "dir", class: "hint" }, badge(broker, "in"), h("code", {}, `${found.directory}/`)),
       facts([[words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)], ["segment.bytes", bytes(found.segment_bytes), WIDE], ["index.interval.bytes", bytes(found.index_interval_bytes), WIDE]]),
+      compaction && facts([[words.t("files.first_dirty"), count(compaction.first_dirty)], [words.t("files.dirty_ratio"), percent(compaction.dirty_ratio)], ["min.cleanable.dirty.ratio", percent(compaction.min_dirty_ratio), WIDE]]),
+      compaction && hint("compaction", words.t("files.compaction_hint")),
       hint("flush", words.t("files.flush_hint")), title("segments", words.t("files.segments", { n: found.segments.length })),
-      [...found.segments].reverse().slice(0, 20).map((one) => segment(view, one, one.base === open)),
+      [...found.segments].reverse().slice(0, 20).map((one) => segment(view, one, compaction, one.base === open)),
     ],
   ];
 }

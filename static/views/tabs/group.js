@@ -1,6 +1,7 @@
-/** Groups: state, generation, coordinator; members with what they own; lag by partition. */
+/** Groups and clients: state, generation, coordinator; members with what they own; lag by partition. */
 import { lag, leaderLog } from "../../model/figures.js";
 import { count } from "../../i18n/format.js";
+import { chosenCard, clientCards } from "./client.js";
 import { badge, facts, head, number, table, title } from "./common.js";
 import { h } from "../patch.js";
 
@@ -47,7 +48,7 @@ function member(one, limit, words) {
 function card(view, name, group) {
   const { state, words } = view;
   const { found } = view.inquiry.get("group", name);
-  return h("article", { key: name, class: "fact-card" },
+  return h("article", chosenCard(view, "group", name),
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
       [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
@@ -60,6 +61,8 @@ function card(view, name, group) {
 
 export function groupsTab(view) {
   const names = Object.keys(view.state.groups).sort();
-  if (!names.length) return h("p", { class: "empty" }, view.words.t("groups.empty"));
-  return names.map((name) => card(view, name, view.state.groups[name]));
+  return [
+    !names.length && h("p", { key: "empty", class: "empty" }, view.words.t("groups.empty")),
+    names.map((name) => card(view, name, view.state.groups[name])), clientCards(view),
+  ];
 }

@@ -2,6 +2,7 @@
 import { badge, asOf, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
 import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
+import { manage } from "./manage.js";
 
 function role(one, words) {
   if (!one.running) return `× ${words.t("look.replica.down")}`;
@@ -58,7 +59,7 @@ function beliefs({ found, words }) {
 }
 
 export function replicasTab(view) {
-  const { words, chosen } = view;
+  const { words, chosen, clock } = view;
   if (!chosen) return h("p", { class: "empty" }, words.t("table.empty"));
   const entry = view.inquiry.get("partition", chosen);
   const { found } = entry;
@@ -67,6 +68,6 @@ export function replicasTab(view) {
     h("h3", { key: "name", class: "look-title" }, chosen), asOf(view, entry),
     found && facts([[words.t("table.leader"), found.truth.leader < 0 ? words.t("table.offline") : badge(found.truth.leader, "leader")], [words.t("look.leader_epoch"), found.truth.leader_epoch],
       [words.t("table.isr"), `{${found.truth.isr.join(", ")}}`], [words.t("look.assigned"), `[${found.truth.replicas.join(", ")}]`]]),
-    found && replicas(about), found && epochs(about), found && beliefs(about),
+    found && replicas(about), found && epochs(about), found && beliefs(about), found && clock.live && manage(view, found),
   ];
 }

@@ -2,6 +2,7 @@
 import { asOf, facts } from "./common.js";
 import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
+import { BELOW_TABS, reveal } from "../reveal.js";
 
 /** Arrow keys move along the paths; Enter chooses. */
 function move(event) {
@@ -18,7 +19,7 @@ function choose(view, path, open) {
   return (event) => {
     const row = event.currentTarget.closest("li");
     view.set({ znode: open ? null : path });
-    if (!open) setTimeout(() => row.scrollIntoView({ block: "start" }), 100);
+    if (!open) setTimeout(() => reveal(row, BELOW_TABS), 100);
   };
 }
 

@@ -1,0 +1,109 @@
+"""What the admin client asks: bodies of requests, and the verdict of their answers.
+
+An answer has an error for the whole request, for each of its items, or for each partition of them; `verdict` is the
+first that is not NONE. Source: Kafka's `Admin` interface; KIP-107 (DeleteRecords), KIP-455 (reassignments), KIP-460
+(elections).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from broker_core.clients.connections import error_of
+from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
+
+TOPIC, BROKER = 2, 4  # ConfigResource.Type
+SET, DELETE = 0, 1  # AlterConfigOp
+PREFERRED, UNCLEAN = 0, 1  # ElectionType
+HIGH_WATERMARK = -1  # DeleteRecords: all that is committed
+
+# The lists that answers hold their items in, from the outside to the inside.
+_LISTS = ("results", "replica_election_results", "responses", "topics"), ("partition_result", "partitions")
+
+
+def create_topic(
+    topic: str, partitions: int, replication_factor: int, configs: dict[str, str], assignment: list[list[int]],
+    timeout_ms: int,
+) -> Any:  # fmt: skip
+    """CreateTopics; with an assignment both counts are -1."""
+    kind = m.CreateTopicsRequest
+    given = [
+        kind.CreatableReplicaAssignment(partition_index=number, broker_ids=replicas)
+        for number, replicas in enumerate(assignment)
+    ]
+    asked = kind.CreatableTopic(
+        name=topic, num_partitions=-1 if given else partitions, replication_factor=-1 if given else replication_factor,
+        assignments=given, configs=[kind.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+    )  # fmt: skip
+    return kind(topics=[asked], timeout=timeout_ms)
+
+
+def delete_topic(topic: str, timeout_ms: int) -> Any:
+    """DeleteTopics."""
+    state = m.DeleteTopicsRequest.DeleteTopicState(name=topic)
+    return m.DeleteTopicsRequest(topics=[state], topic_names=[topic], timeout=timeout_ms)
+
+
+def add_partitions(topic: str, partitions: int, timeout_ms: int) -> Any:
+    """CreatePartitions; `partitions` is the new total."""
+    asked = m.CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
+    return m.CreatePartitionsRequest(topics=[asked], timeout=timeout_ms)
+
+
+def alter_config(topic: str | None, broker: int | None, changes: dict[str, str | None]) -> Any:
+    """IncrementalAlterConfigs of a topic or a broker; None takes a setting back."""
+    kind = m.IncrementalAlterConfigsRequest
+    configs = [
+        kind.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
+        for key, value in changes.items()
+    ]
+    name = topic if topic is not None else str(broker)
+    resource = kind.AlterConfigsResource(
+        resource_type=TOPIC if topic is not None else BROKER, resource_name=name, configs=configs
+    )
+    return kind(resources=[resource])
+
+
+def elect_leaders(where: tuple[str, int] | None, unclean: bool, timeout_ms: int) -> Any:
+    """ElectLeaders of one partition, or of all (None)."""
+    kind = m.ElectLeadersRequest
+    chosen = None if where is None else [kind.TopicPartitions(topic=where[0], partitions=[where[1]])]
+    return kind(election_type=UNCLEAN if unclean else PREFERRED, topic_partitions=chosen, timeout=timeout_ms)
+
+
+def reassign(topic: str, partition: int, replicas: list[int] | None, timeout_ms: int) -> Any:
+    """AlterPartitionReassignments; None cancels what is under way."""
+    kind = m.AlterPartitionReassignmentsRequest
+    wanted = kind.ReassignablePartition(partition_index=partition, replicas=replicas)
+    return kind(topics=[kind.ReassignableTopic(name=topic, partitions=[wanted])], timeout=timeout_ms)
+
+
+def delete_records(topic: str, partition: int, before: int, timeout_ms: int) -> Any:
+    """DeleteRecords below `before`, or below HIGH_WATERMARK."""
+    kind = m.DeleteRecordsRequest
+    wanted = kind.DeleteRecordsPartition(partition_index=partition, offset=before)
+    return kind(topics=[kind.DeleteRecordsTopic(name=topic, partitions=[wanted])], timeout=timeout_ms)
+
+
+def verdict(response: Any) -> tuple[ErrorCode, str]:
+    """The first error of an answer and the broker's own words for it."""
+    for one in _parts(response):
+        error = error_of(getattr(one, "error_code", 0) or 0)
+        if error != ErrorCode.NONE:
+            return error, getattr(one, "error_message", None) or ""
+    return ErrorCode.NONE, ""
+
+
+def _parts(response: Any) -> Iterator[Any]:
+    """The answer, its items, and their partitions."""
+    outer, inner = _LISTS
+    yield response
+    for item in _listed(response, outer):
+        yield item
+        yield from _listed(item, inner)
+
+
+def _listed(part: Any, names: tuple[str, ...]) -> list[Any]:
+    return next((getattr(part, name) for name in names if hasattr(part, name)), None) or []

@@ -1,0 +1,62 @@
+"""What a live lab gives a broker that joins it: disks, a port, a line in the list that the next start reads.
+
+All of it is tried before the command is recorded. A port that is taken belongs to this machine and this moment: a run
+that held such a command could not be executed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from broker_core.drivers.tcp import TcpServer
+from lab.clusters.checks import SpecError
+from lab.clusters.joining import keep_joined, new_broker
+from lab.clusters.spec import BrokerSpec, RunSpec
+from lab.clusters.vocabulary import check_command
+
+
+class Newcomers:
+    """For the live branch of a lab, on the world's thread."""
+
+    def __init__(self, data: Path, spec: RunSpec, server: TcpServer) -> None:
+        self.data = data
+        self.spec = spec
+        self.server = server
+
+    def admit(self, command: dict[str, Any]) -> dict[str, Any] | None:
+        """Make room for the broker that a command is about to add; an answer says why there is none.
+
+        What is wrong with the command itself is left to the world, which refuses it for the record.
+        """
+        if command.get("do") != "add_broker":
+            return None
+        try:
+            broker = new_broker(check_command(command), self.spec.cluster)
+        except SpecError:
+            return None
+        try:
+            self._make_room(broker)
+        except OSError as error:
+            reason = error.args[1] if len(error.args) > 1 else str(error)
+            return {"ok": False, "error": f"broker {broker.id} cannot join: {reason}", "place": ""}
+        return None
+
+    def _make_room(self, broker: BrokerSpec) -> None:
+        name, cluster = f"broker-{broker.id}", self.spec.cluster
+        grown = replace(cluster, brokers=[*cluster.brokers, broker])
+        limit = int(grown.broker_settings(broker).get("socket.request.max.bytes", "0"))
+        (self.data / name).mkdir(exist_ok=True)
+        self.server.add(name, grown.listener_port(broker), limit)
+        try:
+            keep_joined(self.data, broker)
+        except OSError:
+            self.server.remove(name)
+            raise
+
+
+def disks_of(directory: Path, spec: RunSpec) -> list[Path]:
+    """The disks in a directory: those of the nodes of the description, and of brokers that it does not name (now)."""
+    others = sorted(path.name for path in directory.glob("broker-*") if path.is_dir())
+    return [directory / name for name in dict.fromkeys([*spec.node_names(), *others])]

@@ -1,0 +1,116 @@
+"""Apache Kafka's log cleaner and ours make the same of the same segments: batch by batch, gaps and delete horizons included."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import PATIENCE_S, free_ports
+
+from broker_core.drivers.files import DiskStorage
+from broker_core.log import LogConfig, PartitionLog
+from broker_core.log.checkpoints import CorruptCheckpoint, read_offsets
+from broker_core.log.cleaner import parts_of
+from broker_core.log.cleaning import clean
+from broker_core.log.offset_map import OffsetMap
+from broker_core.records import decode_records, iterate_batches
+from broker_core.records.filtering import delete_horizon
+
+SETTINGS = {"cleanup.policy": "compact", "segment.bytes": "16384", "min.cleanable.dirty.ratio": "0.1"}
+TOPICS = {"plain": {}, "gzip": {"compression.type": "gzip"}, "stamped": {"message.timestamp.type": "LogAppendTime"}}
+
+
+@pytest.fixture(scope="module")
+def directories(require_oracle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """Data before a real broker's cleaner came, and the broker's data directory afterwards."""
+    home = tmp_path_factory.mktemp("compaction")
+    port = free_ports(3)
+    oracle = [sys.executable, str(require_oracle)]
+    subprocess.run(
+        [*oracle, "up", "zookeeper", "--brokers", "1", "--dir", str(home / "k"), "--port", str(port), "--heap", "256M",
+         "--set", "log.cleaner.backoff.ms=600000"],
+        check=True, capture_output=True, timeout=180,
+    )  # fmt: skip
+    try:
+        _produce(f"127.0.0.1:{port + 1}")
+        data = home / "k" / "broker-1" / "data"
+        for topic in TOPICS:
+            shutil.copytree(data / f"{topic}-0", home / "before" / "data" / f"{topic}-0")
+        subprocess.run(
+            [*oracle, "--zookeeper", "tool", "kafka.admin.ConfigCommand", "--bootstrap-server", f"127.0.0.1:{port + 1}",
+             "--entity-type", "brokers", "--entity-default", "--alter", "--add-config", "log.cleaner.backoff.ms=200"],
+            check=True, capture_output=True, timeout=120,
+        )  # fmt: skip
+        deadline = time.monotonic() + PATIENCE_S
+        while len(_cleaned(data)) < len(TOPICS):
+            assert time.monotonic() < deadline, "Kafka's cleaner has not come"
+            time.sleep(0.2)
+    finally:
+        subprocess.run([*oracle, "down", "--dir", str(home / "k"), "--keep"], check=True, capture_output=True, timeout=90)
+    yield home / "before", data
+
+
+def _cleaned(data: Path) -> dict[tuple[str, int], int]:
+    try:
+        found = read_offsets(DiskStorage(data), "cleaner-offset-checkpoint")
+    except CorruptCheckpoint:  # not written yet
+        return {}
+    return {place: offset for place, offset in found.items() if place[0] in TOPICS}
+
+
+def _produce(bootstrap: str) -> None:
+    """Batches of seven records: 40 keys, one of seven values a tombstone."""
+    client = pytest.importorskip("confluent_kafka")
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    new = [NewTopic(topic, 1, 1, config={**SETTINGS, **more}) for topic, more in TOPICS.items()]
+    for future in admin.create_topics(new).values():
+        future.result(PATIENCE_S)
+    choose = random.Random(5)
+    producer = client.Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True})
+    for topic in TOPICS:
+        for number in range(1400):
+            value = None if choose.random() < 1 / 7 else b"%d-" % number + b"x" * choose.randrange(60)
+            producer.produce(topic, value, b"k%d" % choose.randrange(40), 0, headers=[("h", str(number))])
+            if number % 7 == 6:
+                producer.flush()
+
+
+def _batches(directory: Path) -> list[tuple[str, list[Any]]]:
+    """Segment by segment what each batch says; delete horizons are times of the cleaning, so only that they are there."""
+    found = []
+    for path in sorted(directory.glob("*.log")):
+        rows = []
+        for batch in iterate_batches(path.read_bytes()):
+            header = batch.header
+            horizon = delete_horizon(header) is not None
+            said = header._replace(crc=0, batch_length=0, base_timestamp=0 if horizon else header.base_timestamp)
+            rows.append((said, decode_records(batch)))
+        found.append((path.name, rows))
+    return found
+
+
+@pytest.mark.parametrize("topic", list(TOPICS))
+def test_the_cleaned_log_is_the_same_batch_by_batch(topic: str, directories: tuple[Path, Path]) -> None:
+    before, after = directories
+    now_ms = int(time.time() * 1000)
+    config = LogConfig.from_strings({**SETTINGS, **TOPICS[topic]})
+    log = PartitionLog(DiskStorage(before), f"data/{topic}-0", topic, 0, config, now_ms)
+    log.update_high_watermark(log.log_end_offset)
+    parts = parts_of(log, now_ms)
+    stats = clean(log, OffsetMap(128 << 20, 0.9), parts.first_dirty, parts.first_uncleanable, now_ms)
+    log.close()
+    assert stats.records_after < 60 < 1000 < stats.records_before
+    assert log.cleaned_to == _cleaned(after)[topic, 0]
+    ours, theirs = _batches(before / "data" / f"{topic}-0"), _batches(after / f"{topic}-0")
+    assert [name for name, _ in ours] == [name for name, _ in theirs]
+    assert ours == theirs
+    assert any(header.attributes & 0x40 for _, rows in ours for header, _ in rows)
