@@ -15,6 +15,9 @@ class Result:
     """One case. `more_is_better`: a rate; else a time, a size or a share.
 
     The ratio is always "how many times better we are", so that every goal reads "at least".
+
+    * ceiling: what the client makes with nobody to send to
+    * busy: cores that our processes kept busy meanwhile; far below 1, something else is the limit
     """
 
     benchmark: str
@@ -25,6 +28,7 @@ class Result:
     more_is_better: bool
     goal: float | None = None
     ceiling: float | None = None
+    busy: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -50,7 +54,7 @@ class Result:
         ratio = f"{self.ratio:.2f} x" if self.ratio is not None else "-"
         goal = "-" if self.goal is None else f"{self.goal:.3g}{' ' if self.benchmark in OWN_GOALS else ' x'}"
         mark = {None: "", True: "yes", False: "NO"}[self.met]
-        ceiling = f"   (client alone: {number(self.ceiling)})" if self.ceiling else ""
+        ceiling = f"   (client alone: {number(self.ceiling)}; our cores: {number(self.busy)})" if self.ceiling else ""
         return (f"{self.benchmark:<11}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"
                 f"{ratio:>9}{goal:>7} {mark}{ceiling}")
 

@@ -148,6 +148,11 @@ class Kafka:
         return [psutil.Process(node["pid"]) for node in nodes if psutil.pid_exists(node["pid"])]
 
 
+def processor_s(side: Side) -> float:
+    """Seconds of the processor that all processes of a side have taken so far, for the program and for the system."""
+    return sum(times.user + times.system for process in side.processes() for times in [process.cpu_times()])
+
+
 def kafka_is_there() -> bool:
     """Whether Apache Kafka can be started here."""
     return ORACLE.exists() and all(shutil.which(program) for program in ("java", "mvn"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks import load
 from benchmarks.results import Result, median
-from benchmarks.sides import Kafka, Ours, alone, both
+from benchmarks.sides import Kafka, Ours, alone, both, processor_s
 
 RECORDS = {100: 2_000_000, 1_000: 300_000, 10_000: 30_000}
 WARM_UP = 6
@@ -21,10 +21,11 @@ def produce(quick: bool) -> Iterator[Result]:
             _warm_up(side, 1 if quick else WARM_UP)
         for acks in ("all", "1"):
             for size, full in RECORDS.items():
-                records = full // 5 if quick else full
-                rates = _take_turns(sides, acks, size, records, 1 if quick else 3)
+                records, runs = (full // 5, 1) if quick else (full, 3)
+                rates, busy = _take_turns(sides, acks, size, records, runs)
+                alone_rate = median([load.ceiling(size, records) for _ in range(runs)])
                 yield Result("produce", f"acks={acks} {size:,} B", "records/s", rates["ours"], rates.get("Kafka"), True,
-                             GOALS[acks, size], load.ceiling(size, records))
+                             GOALS[acks, size], alone_rate, busy["ours"])
 
 
 def _warm_up(side: Ours | Kafka, runs: int) -> None:
@@ -36,19 +37,30 @@ def _warm_up(side: Ours | Kafka, runs: int) -> None:
     load.delete_topic(side.bootstrap, "bench-warm-up")
 
 
-def _take_turns(sides: list[Ours | Kafka], acks: str, size: int, records: int, runs: int) -> dict[str, float]:
+def _take_turns(
+    sides: list[Ours | Kafka], acks: str, size: int, records: int, runs: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Of each side: records a second, and cores that it kept busy."""
     rates: dict[str, list[float]] = {side.name: [] for side in sides}
+    busy: dict[str, list[float]] = {side.name: [] for side in sides}
     for run in range(-1, runs):
         for side in sides if run % 2 else sides[::-1]:
             topic = f"bench-{acks}-{size}-{run + 1}"
             load.make_topic(side.bootstrap, topic)
             load.settle()
             with alone(side, sides):
+                before_s = processor_s(side)
                 produced = load.produce(side.bootstrap, topic, size, records if run >= 0 else records // 10, acks)
+                used_s = processor_s(side) - before_s
             if run >= 0:
                 rates[side.name].append(produced.records_per_second)
+                busy[side.name].append(used_s / produced.seconds)
             load.delete_topic(side.bootstrap, topic)
-    return {name: median(found) for name, found in rates.items()}
+    return _medians(rates), _medians(busy)
+
+
+def _medians(of: dict[str, list[float]]) -> dict[str, float]:
+    return {name: median(found) for name, found in of.items()}
 
 
 def consume(quick: bool) -> Iterator[Result]:

@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks import load
 from benchmarks.results import Result
-from benchmarks.sides import Kafka, Ours, kafka_is_there, running
+from benchmarks.sides import Kafka, Ours, kafka_is_there, processor_s, running
 
 
 def _sides(web: bool) -> Iterator[Ours | Kafka]:
@@ -50,12 +50,8 @@ def idle(quick: bool) -> Iterator[Result]:
     for side in _sides(web=False):
         load.make_topic(side.bootstrap, "bench-idle", 50)
         time.sleep(10)
-        processes, seconds = side.processes(), 10 if quick else 60
-        before, started = _cpu_seconds(processes), time.perf_counter()
+        seconds = 10 if quick else 60
+        before, started = processor_s(side), time.perf_counter()
         time.sleep(seconds)
-        shares[side.name] = 100 * (_cpu_seconds(processes) - before) / (time.perf_counter() - started)
+        shares[side.name] = 100 * (processor_s(side) - before) / (time.perf_counter() - started)
     yield Result("idle", "three brokers, 50 partitions", "% of a core", shares["ours"], shares.get("Kafka"), False, 1.0)
-
-
-def _cpu_seconds(processes: list[psutil.Process]) -> float:
-    return sum(times.user + times.system for times in (process.cpu_times() for process in processes))
