@@ -68,6 +68,7 @@ class ConsumerMachine:
         self.in_poll = False
         self.read = 0
         self.closing = False
+        self._closed = False
         self._revoking = False
         self._next_auto_commit_us = 0
         self._auto_timer: Timer | None = None
@@ -85,6 +86,7 @@ class ConsumerMachine:
         """poll() begins, or goes on because something has happened."""
         self._again = None
         if self.closing:
+            self._close()
             return
         self.in_poll = True
         if self.member is not None:
@@ -256,8 +258,16 @@ class ConsumerMachine:
             self.group_connections.peer_down(peer)
 
     def shut_down(self) -> None:
-        """`close()`: commit, leave the group, end."""
+        """Out of the loop: a poll that waits ends at once, records at hand are dealt with first, then `close()`."""
         self.closing = True
+        if self.in_poll:
+            self._close()
+
+    def _close(self) -> None:
+        """Commit, leave the group, end; only once."""
+        if self._closed:
+            return
+        self._closed = True
         auto = self.load.commit == "auto" and self.settings.enable_auto_commit
         if self.offsets is not None and auto:
             self.offsets.commit(self.positions.offsets(), self._leave)

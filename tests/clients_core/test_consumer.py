@@ -90,6 +90,20 @@ def test_a_member_that_leaves_hands_over_where_it_was() -> None:
     assert set(lab.read("c1", "c2").values()) == {1} and len(lab.read("c1", "c2")) > 850
 
 
+def test_who_is_stopped_deals_with_the_records_at_hand_before_it_commits_them() -> None:
+    lab = Lab(count=20)
+    lab.run(1)
+    lab.start("c1", settings=GROUP, process_ms=200)
+    while not lab.consumer("c1").read:
+        lab.run(0.05)
+    node, at_hand = lab.world.nodes["c1"], lab.consumer("c1").read
+    lab.do(do="stop_client", name="c1")
+    lab.run(0.2 * at_hand - 0.1)
+    assert node.state == "running" and not lab.commits("c1")
+    lab.run(0.2)
+    assert node.state == "stopped" and sum(offset for _, _, offset in lab.commits("c1")[-1]["offsets"]) == at_hand
+
+
 def test_a_member_that_crashes_is_expelled_after_its_session_and_what_it_did_not_commit_is_read_again() -> None:
     lab = Lab(count=0)
     for name in ("c1", "c2"):
