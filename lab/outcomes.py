@@ -27,6 +27,7 @@ KEYS = {
     "TOPIC_ALREADY_EXISTS": "topic", "INVALID_TOPIC_EXCEPTION": "topic", "UNKNOWN_TOPIC_OR_PARTITION": "topic",
     "INVALID_PARTITIONS": "partitions", "INVALID_REPLICATION_FACTOR": "replication_factor",
     "INVALID_REPLICA_ASSIGNMENT": "assignment", "MESSAGE_TOO_LARGE": "value", "INVALID_REQUIRED_ACKS": "acks",
+    "NON_EMPTY_GROUP": "group", "INVALID_GROUP_ID": "group",
 }  # fmt: skip
 OF_A_PARTITION = {
     "UNKNOWN_TOPIC_OR_PARTITION": "partition", "INVALID_REPLICA_ASSIGNMENT": "replicas", "OFFSET_OUT_OF_RANGE": "before"

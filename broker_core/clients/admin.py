@@ -14,6 +14,7 @@ until `default.api.timeout.ms` is over.
 | elect_leaders | ElectLeaders | controller |
 | reassign, cancel_reassignment | AlterPartitionReassignments | controller |
 | delete_records | DeleteRecords | leader |
+| reset_offsets | several (see `offset_reset`) | coordinator and leaders |
 | produce | Produce (a producer with the asked-for acks) | leader |
 
 A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
@@ -41,9 +42,11 @@ from functools import partial
 from typing import Any
 
 from broker_core.clients import admin_requests as requests
+from broker_core.clients.admin_requests import ANY, CONTROLLER, MOVE_ON_MS, AdminCall, Target
 from broker_core.clients.accumulator import Batch
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.offset_reset import OffsetReset
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
 from broker_core.kernel import events
@@ -52,31 +55,9 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
-CONTROLLER, ANY = -1, -2
-Target = int | tuple[str, int]
 RESULTS = 1000
 ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
-MOVE_ON_MS = 3_000
-
-
-class AdminCall:
-    """One admin request and where it goes: a broker id, CONTROLLER, ANY, or the leader of a (topic, partition).
-
-    `dest` is the broker that has it now; `unanswered`: an earlier try may have been carried out, nobody knows.
-    """
-
-    __slots__ = ("api", "body", "target", "deadline_us", "what", "dest", "unanswered", "timer")
-
-    def __init__(self, api: int, body: Any, target: Target, deadline_us: int, what: dict[str, Any]) -> None:
-        self.api = api
-        self.body = body
-        self.target = target
-        self.deadline_us = deadline_us
-        self.what = what
-        self.dest = ""
-        self.unanswered = False
-        self.timer: Timer | None = None  # until its controller is doubted
 
 
 class AdminMachine:
@@ -154,26 +135,37 @@ class AdminMachine:
         what = {"do": "delete_records", "topic": topic, "partition": partition}
         return self._begin(ApiKey.DELETE_RECORDS, body, (topic, partition), what)
 
+    def reset_offsets(self, group: str, topic: str, partition: int | None, where: str, amount: int = 0) -> int:
+        """Where a group without members goes on: see `offset_reset`."""
+        what: dict[str, Any] = {"do": "reset_offsets", "group": group, "topic": topic}
+        what |= {} if partition is None else {"partition": partition}
+        call = self._new(ApiKey.OFFSET_COMMIT, None, (topic, partition or 0), what)
+        OffsetReset(self, call, group, topic, partition, where, amount).start()
+        return self._numbers
+
     @property
     def _timeout_ms(self) -> int:
         return self.settings.request_timeout_ms
 
     def _begin(self, api: int, body: Any, target: Target, what: dict[str, Any]) -> int:
+        self._try(self._new(api, body, target, what))
+        return self._numbers
+
+    def _new(self, api: int, body: Any, target: Target, what: dict[str, Any]) -> AdminCall:
         self._numbers += 1
         deadline = self.node.now_us() + self.settings.default_api_timeout_ms * 1000
         call = AdminCall(api, body, target, deadline, {"id": self._numbers, **what})
         self.node.operation("invoke", "admin", **call.what)
-        self._try(call)
-        return self._numbers
+        return call
 
     # -- requests ---------------------------------------------------------------------------
     def _try(self, call: AdminCall) -> None:
         if self.node.now_us() >= call.deadline_us:
-            self._end(call, "info", "TIMEOUT", "")
+            self.end(call, "info", "TIMEOUT", "")
             return
         dest = self._target(call)
-        if dest is None and self._is_nowhere(call):
-            self._end(call, "info" if call.unanswered else "fail", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name, "")
+        if dest is None and self.is_nowhere(call):
+            self.end(call, "info" if call.unanswered else "fail", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name, "")
         elif dest is None:
             self.waiting.append(call)
             self.metadata.request_update()
@@ -193,7 +185,7 @@ class AdminMachine:
 
     def _target(self, call: AdminCall) -> str | None:
         if call.target == ANY:
-            return self._any_broker()
+            return self.any_broker()
         if call.target == CONTROLLER:
             return node_name(self.metadata.controller) if self.metadata.controller >= 0 else None
         if isinstance(call.target, tuple):
@@ -203,7 +195,7 @@ class AdminMachine:
             return node_name(leader) if leader >= 0 else None
         return node_name(call.target)
 
-    def _is_nowhere(self, call: AdminCall) -> bool:
+    def is_nowhere(self, call: AdminCall) -> bool:
         """Whether the partition that is asked for does not exist, also not in a moment."""
         if not isinstance(call.target, tuple) or self._may_pass(call, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
             return False
@@ -211,7 +203,7 @@ class AdminMachine:
         known = self.metadata.partition_count(topic)
         return partition >= known if known else self.metadata.errors.get(topic) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def _any_broker(self) -> str | None:
+    def any_broker(self) -> str | None:
         """The least loaded of those that answer. When none of the known ones does, what is known is forgotten and the
         bootstrap brokers are asked again (KIP-899), the one that was given up first before the others."""
         heard = [name for name in self.metadata.brokers if name not in self.silent]
@@ -229,8 +221,7 @@ class AdminMachine:
             call.timer.cancel()
         if response is None:
             call.unanswered = True
-            self.silent[dest] = self.node.now_us()
-            self.connections.failed(dest)
+            self.unheard(dest)
             if call.target != CONTROLLER or node_name(self.metadata.controller) == dest:
                 self.metadata.request_update()
             self._retry(call)
@@ -238,11 +229,16 @@ class AdminMachine:
         self.silent.pop(dest, None)
         error, message = requests.verdict(response)
         if error == ErrorCode.NONE:
-            self._end(call, "ok", "", "")
+            self.end(call, "ok", "", "")
         elif self._may_pass(call, error):
             self._retry(call)
         else:
-            self._end(call, "info" if call.unanswered else "fail", error.name, message)
+            self.end(call, "info" if call.unanswered else "fail", error.name, message)
+
+    def unheard(self, dest: str) -> None:
+        """It has not answered: others come first from now on."""
+        self.silent[dest] = self.node.now_us()
+        self.connections.failed(dest)
 
     def _may_pass(self, call: AdminCall, error: ErrorCode) -> bool:
         """Whether another try may end differently."""
@@ -258,9 +254,14 @@ class AdminMachine:
             self.metadata.request_update()
         elif node_name(self.metadata.controller) == call.dest:
             self.metadata.controller = -1
-        self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
+        self.later(self._try, call)
 
-    def _end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
+    def later(self, method: Callable[..., None], *args: Any) -> None:
+        """Another try, after the backoff."""
+        self.node.after(self.settings.retry_backoff_ms * 1000, method, *args)
+
+    def end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
+        """How it ended: kind is ok | fail | info."""
         if isinstance(call.target, tuple):
             self.metadata.drop_topic(call.target[0])
         self._note(call.what["id"], {"kind": kind, "error": error, "message": message})
@@ -290,7 +291,7 @@ class AdminMachine:
             if self.metadata.controller >= 0:
                 self._try(call)
             else:
-                self.node.after(self.settings.retry_backoff_ms * 1000, self._try, call)
+                self.later(self._try, call)
 
     # -- records by hand --------------------------------------------------------------------
     def produce(self, record: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""What the admin client asks: bodies of requests, and the verdict of their answers.
+"""What the admin client asks: calls, bodies of requests, and the verdict of their answers.
 
 An answer has an error for the whole request, for each of its items, or for each partition of them; `verdict` is the
 first that is not NONE. Source: Kafka's `Admin` interface; KIP-107 (DeleteRecords), KIP-455 (reassignments), KIP-460
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from broker_core.clients.connections import error_of
+from broker_core.kernel.node import Timer
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -18,9 +19,32 @@ TOPIC, BROKER = 2, 4  # ConfigResource.Type
 SET, DELETE = 0, 1  # AlterConfigOp
 PREFERRED, UNCLEAN = 0, 1  # ElectionType
 HIGH_WATERMARK = -1  # DeleteRecords: all that is committed
+CONTROLLER, ANY = -1, -2
+Target = int | tuple[str, int]
+MOVE_ON_MS = 3_000
+"""So long what any broker can answer waits for one of them."""
 
 # The lists that answers hold their items in, from the outside to the inside.
 _LISTS = ("results", "replica_election_results", "responses", "topics"), ("partition_result", "partitions")
+
+
+class AdminCall:
+    """One admin request and where it goes: a broker id, CONTROLLER, ANY, or the leader of a (topic, partition).
+
+    `dest` is the broker that has it now; `unanswered`: an earlier try may have been carried out, nobody knows.
+    """
+
+    __slots__ = ("api", "body", "target", "deadline_us", "what", "dest", "unanswered", "timer")
+
+    def __init__(self, api: int, body: Any, target: Target, deadline_us: int, what: dict[str, Any]) -> None:
+        self.api = api
+        self.body = body
+        self.target = target
+        self.deadline_us = deadline_us
+        self.what = what
+        self.dest = ""
+        self.unanswered = False
+        self.timer: Timer | None = None  # until its controller is doubted
 
 
 def create_topic(

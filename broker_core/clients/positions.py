@@ -3,7 +3,7 @@
 | state | meaning | event => next state |
 |---|---|---|
 | committed | wants the group's committed offset | OffsetFetch answers an offset => fetching; none => reset |
-| reset | wants the beginning or the end (`auto.offset.reset`) | ListOffsets answers => fetching |
+| reset | wants the beginning, the end or a time (`auto.offset.reset`) | ListOffsets answers => fetching |
 | fetching | `offset` is the next record for the application | OFFSET_OUT_OF_RANGE => reset; new leader => validating |
 | validating | was the leader's log cut? (see `validation`) | it was not, or back to there => fetching |
 | stuck | no committed offset, or a log that was cut, and the policy is `none` | assigned anew => committed |
@@ -104,6 +104,9 @@ class Positions:
 
     def _ask(self, dest: str, partitions: list[TopicPartition]) -> None:
         timestamp = EARLIEST if self.settings.auto_offset_reset == "earliest" else LATEST
+        back_ms = self.settings.reset_back_ms
+        if back_ms is not None:
+            timestamp = max(0, self.node.wall_ms() - back_ms)
         topics: dict[str, list[Any]] = {}
         for topic, partition in partitions:
             self.of[(topic, partition)].asking = True
@@ -135,7 +138,12 @@ class Positions:
             if position.state != RESET:
                 continue
             if answer is not None and answer.error_code == ErrorCode.NONE:
-                self.begin_at(tp, max(answer.offset, 0))
+                if answer.offset >= 0:
+                    self.begin_at(tp, answer.offset)
+                else:  # no record is so new: as the Java client, which does not ask again before that
+                    wait_us = self.settings.request_timeout_ms * 1000
+                    position.blocked_until_us = self.node.now_us() + wait_us
+                    self.node.after(wait_us, self.find_offsets)
             else:
                 again = True
                 position.blocked_until_us = self.node.now_us() + self.settings.retry_backoff_ms * 1000

@@ -7,8 +7,10 @@ in `ERAS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -28,6 +30,12 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
 
 
 IDEMPOTENCE = "enable.idempotence"
+BY_DURATION = "by_duration:"
+_DURATION = re.compile(
+    r"P(?=.)(?:(?P<days>\d{1,6})D)?"
+    r"(?:T(?=.)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,9})?)S)?)?",
+    re.IGNORECASE,
+)
 
 
 class SettingsError(ValueError):
@@ -123,8 +131,9 @@ class ConsumerSettings(ClientSettings):
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Words that have only a few values, and heartbeats that must be shorter than the session."""
-        if self.auto_offset_reset not in ("earliest", "latest", "none"):
-            reason = f"auto.offset.reset: {self.auto_offset_reset}: expected earliest, latest or none"
+        reset, by_duration = self.auto_offset_reset, self.reset_back_ms is not None
+        if reset not in ("earliest", "latest", "none") and not by_duration:
+            reason = f"auto.offset.reset: {reset}: expected earliest, latest, none or {BY_DURATION}PnDTnHnMn.nS"
             raise SettingsError(reason, "auto.offset.reset")
         if self.isolation_level not in ("read_uncommitted", "read_committed"):
             reason = f"isolation.level: {self.isolation_level}: expected read_uncommitted or read_committed"
@@ -133,6 +142,12 @@ class ConsumerSettings(ClientSettings):
             reason = "heartbeat.interval.ms must be lower than session.timeout.ms"
             raise SettingsError(reason, "heartbeat.interval.ms", "session.timeout.ms")
 
+    @property
+    def reset_back_ms(self) -> int | None:
+        """With `auto.offset.reset=by_duration:PT1H` (KIP-1106): so many milliseconds before now."""
+        name, given, duration = self.auto_offset_reset.partition(BY_DURATION)
+        return duration_ms(duration) if given and not name else None
+
 
 @dataclass(slots=True)
 class AdminSettings(ClientSettings):
@@ -140,6 +155,15 @@ class AdminSettings(ClientSettings):
 
     default_api_timeout_ms: int = 60_000
     retries: int = 2_147_483_647
+
+
+def duration_ms(text: str) -> int | None:
+    """Milliseconds of an ISO-8601 duration of days and shorter, P1DT2H30M0.5S; None if it is none."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    whole = timedelta(**{unit: float(count) for unit, count in found.groupdict(default="0").items()})
+    return whole // timedelta(milliseconds=1)
 
 
 Settings = TypeVar("Settings", bound=ClientSettings)

@@ -147,6 +147,21 @@ class LabOperator(FaultCommands):
         admin = self._admin(world)
         return {"id": admin.delete_records(command["topic"], command["partition"], command.get("before"))}
 
+    def _do_reset_offsets(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """Times are the cluster's: a record that was written in its ninth second is found with `to_ms: 9000`."""
+        admin = self._admin(world)
+        if "to" in command:
+            where = (command["to"], 0)
+        elif "to_offset" in command:
+            where = ("offset", command["to_offset"])
+        elif "shift_by" in command:
+            where = ("shift", command["shift_by"])
+        elif "to_ms" in command:
+            where = ("time", world.epoch_ms + command["to_ms"])
+        else:
+            where = ("time", max(0, admin.node.wall_ms() - command["by_ms"]))
+        return {"id": admin.reset_offsets(command["group"], command["topic"], command.get("partition"), *where)}
+
     def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}
 

@@ -10,6 +10,7 @@
 | reassign | topic, partition, replicas | other replicas, the preferred leader first |
 | cancel_reassignment | topic, partition | the replicas of before |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
+| reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | alter_config | topic or broker, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | produce | topic, value, key, partition, acks | one record by hand |
@@ -164,6 +165,10 @@ def _switches(value: Any, place: Place) -> dict[str, bool]:
     return {name: checks.truth(on, (*place, name)) for name, on in given.items()}
 
 
+def _border(value: Any, place: Place) -> str:
+    return checks.choice(value, place, ("earliest", "latest"))
+
+
 def _acks(value: Any, place: Place) -> str:
     return checks.choice(str(value), place, ("all", "-1", "0", "1"))
 
@@ -186,6 +191,13 @@ _CLIENT: dict[str, Check] = dict.fromkeys(
 
 
 _PARTITION: dict[str, Check] = {"topic": checks.text, "partition": _whole(0)}
+
+_RESETS: dict[str, Check] = {
+    "to": _border, "to_offset": _whole(0, 1 << 62), "to_ms": _whole(0, 1 << 42), "by_ms": _whole(0, 1 << 42),
+    "shift_by": _whole(-(1 << 62), 1 << 62),
+}  # fmt: skip
+"""`kafka-consumer-groups --reset-offsets` has --to-earliest and --to-latest, --to-offset, --to-datetime (here
+milliseconds of the cluster's time), --by-duration, --shift-by."""
 
 _DISK: dict[str, Check] = {
     "directory": checks.text, "once": checks.truth, "times": _whole(1), "on_call": _whole(1),
@@ -213,6 +225,8 @@ KINDS: dict[str, CommandKind] = {
     "reassign": CommandKind({**_PARTITION, "replicas": _replicas}, (*_PARTITION, "replicas")),
     "cancel_reassignment": CommandKind(_PARTITION, tuple(_PARTITION)),
     "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
+    "reset_offsets": CommandKind(
+        {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
     "set_protection": CommandKind({"set": _switches}, ("set",)),

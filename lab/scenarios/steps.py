@@ -28,7 +28,8 @@ from lab.scenarios.times import duration_us
 STEP_KEYS = ("at", "after", "when", "within")
 WITHIN_US = 60_000_000
 OF_TOPICS = (
-    "delete_topic", "add_partitions", "elect_leaders", "reassign", "cancel_reassignment", "delete_records"
+    "delete_topic", "add_partitions", "elect_leaders", "reassign", "cancel_reassignment", "delete_records",
+    "reset_offsets",
 )  # fmt: skip
 """Commands about a topic that must be there by then."""
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.worlds import Driven
 
-from broker_core.clients.admin import MOVE_ON_MS, AdminMachine
+from broker_core.clients.admin import AdminMachine
+from broker_core.clients.admin_requests import MOVE_ON_MS
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import build_world

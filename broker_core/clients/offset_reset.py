@@ -1,0 +1,240 @@
+"""Where a group goes on, set by hand: `kafka-consumer-groups --reset-offsets --execute`.
+
+    who coordinates the group?       FindCoordinator    any broker
+    has it members?                  DescribeGroups     its coordinator     with members it is refused
+    how far has it read?             OffsetFetch        its coordinator     for `shift` only
+    begin, end, and the time         ListOffsets        the leaders
+    go on there                      OffsetCommit       its coordinator     by no member, in no generation
+
+| where | amount | the group goes on |
+|---|---|---|
+| earliest, latest | | at the first offset that is there, at the high watermark |
+| offset | offset | there |
+| time | milliseconds since 1970 | at the first record that is as new, else at the high watermark |
+| shift | records | so many after (below 0: before) the committed offset |
+
+Beyond the log's borders is none of them: the nearest border counts, as the tool has it. What may pass starts it all
+again from the first question. Only OffsetCommit changes anything: once it went out without an answer the outcome is
+`info`, before that a failure is a `fail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from broker_core.clients.admin_requests import MOVE_ON_MS, AdminCall
+from broker_core.clients.connections import Connections, error_of
+from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.positions import EARLIEST, LATEST
+from broker_core.kernel.node import Node
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode
+
+GROUP = 0
+INACTIVE = ("Empty", "Dead")
+Question = tuple[str, int, list[int]]  # of a leader: at which timestamp, of which partitions
+
+
+class Admin(Protocol):
+    """What the admin client lends to it."""
+
+    node: Node
+    connections: Connections
+    metadata: Metadata
+
+    def any_broker(self) -> str | None: ...
+    def is_nowhere(self, call: AdminCall) -> bool: ...
+    def unheard(self, dest: str) -> None: ...
+    def later(self, then: Callable[[], None]) -> None: ...
+    def end(self, call: AdminCall, kind: str, error: str, message: str) -> None: ...
+
+
+class OffsetReset:
+    """One such command under way; `partition` None: all partitions of the topic."""
+
+    def __init__(
+        self, admin: Admin, call: AdminCall, group: str, topic: str, partition: int | None, where: str, amount: int
+    ) -> None:  # fmt: skip
+        self.admin = admin
+        self.call = call
+        self.group = group
+        self.topic = topic
+        self.partition = partition
+        self.where = where
+        self.amount = amount
+        self.coordinator = ""
+        self.partitions: list[int] = []
+        self.committed: dict[int, int] = {}
+        self.questions: list[Question] = []
+        self.found: dict[tuple[int, int], int] = {}  # (partition, timestamp) -> offset
+        self.offsets: dict[int, int] = {}
+
+    def start(self) -> None:
+        """From the first question on."""
+        admin, call = self.admin, self.call
+        if admin.node.now_us() >= call.deadline_us:
+            admin.end(call, "info" if call.unanswered else "fail", "TIMEOUT", "")
+            return
+        admin.metadata.add_topic(self.topic)
+        count, dest = admin.metadata.partition_count(self.topic), admin.any_broker()
+        if admin.is_nowhere(call):
+            self._refuse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif dest is None or not count:
+            self._again()
+        else:
+            self.partitions = [*range(count)] if self.partition is None else [self.partition]
+            self.committed, self.found = {}, {}
+            body = m.FindCoordinatorRequest(key_type=GROUP, key=self.group, coordinator_keys=[self.group])
+            self._ask(dest, ApiKey.FIND_COORDINATOR, body, self._coordinator_found, MOVE_ON_MS)
+
+    # -- the group --------------------------------------------------------------------------
+    def _coordinator_found(self, response: Any) -> None:
+        found = response.coordinators[0] if response.coordinators else response
+        if self._failed(found.error_code, getattr(found, "error_message", None)):
+            return
+        self.coordinator = node_name(found.node_id)
+        self._ask(
+            self.coordinator, ApiKey.DESCRIBE_GROUPS, m.DescribeGroupsRequest(groups=[self.group]), self._described
+        )
+
+    def _described(self, response: Any) -> None:
+        group = response.groups[0]
+        if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code, None):
+            return
+        if group.group_state not in INACTIVE:
+            self._refuse(ErrorCode.NON_EMPTY_GROUP, f"group {self.group} has members, it is {group.group_state}")
+        elif self.where == "shift":
+            kind = m.OffsetFetchRequest
+            topics = [kind.OffsetFetchRequestTopics(name=self.topic, partition_indexes=self.partitions)]
+            asked = kind.OffsetFetchRequestGroup(group_id=self.group, member_id=None, member_epoch=-1, topics=topics)
+            body = kind(groups=[asked], require_stable=True)
+            self._ask(self.coordinator, ApiKey.OFFSET_FETCH, body, self._fetched)
+        else:
+            self._look()
+
+    def _fetched(self, response: Any) -> None:
+        group = response.groups[0]
+        if self._failed(group.error_code, None):
+            return
+        for answer in (one for topic in group.topics for one in topic.partitions):
+            if self._failed(answer.error_code, None):
+                return
+            if answer.committed_offset < 0:
+                place = f"{self.topic}-{answer.partition_index}"
+                self._refuse(ErrorCode.INVALID_REQUEST, f"group {self.group} has committed no offset of {place}")
+                return
+            self.committed[answer.partition_index] = answer.committed_offset
+        self._look()
+
+    # -- the logs ---------------------------------------------------------------------------
+    def _look(self) -> None:
+        """Which leader is asked what: no request may name a partition twice, so each timestamp goes by itself."""
+        by_leader: dict[int, list[int]] = {}
+        for partition in self.partitions:
+            by_leader.setdefault(self.admin.metadata.leader(self.topic, partition), []).append(partition)
+        if min(by_leader) < 0:
+            self._again()
+            return
+        timestamps = [EARLIEST, LATEST, *([self.amount] if self.where == "time" else [])]
+        self.questions = [(node_name(one), at, of) for one, of in by_leader.items() for at in timestamps]
+        self._ask_leader()
+
+    def _ask_leader(self) -> None:
+        if not self.questions:
+            self._commit()
+            return
+        dest, timestamp, partitions = self.questions[0]
+        kind = m.ListOffsetsRequest
+        asked = [
+            kind.ListOffsetsPartition(
+                partition_index=one, timestamp=timestamp,
+                current_leader_epoch=self.admin.metadata.leader_epoch(self.topic, one),
+            )
+            for one in partitions
+        ]  # fmt: skip
+        body = kind(
+            replica_id=-1, isolation_level=0, topics=[kind.ListOffsetsTopic(name=self.topic, partitions=asked)]
+        )
+        self._ask(dest, ApiKey.LIST_OFFSETS, body, self._listed)
+
+    def _listed(self, response: Any) -> None:
+        _, timestamp, _ = self.questions.pop(0)
+        for answer in (one for topic in response.topics for one in topic.partitions):
+            if self._failed(answer.error_code, None):
+                return
+            self.found[answer.partition_index, timestamp] = answer.offset
+        self._ask_leader()
+
+    def _offset(self, partition: int) -> int:
+        """Where the group goes on."""
+        first, end = self.found[partition, EARLIEST], self.found[partition, LATEST]
+        wanted = {"earliest": first, "latest": end, "offset": self.amount}.get(self.where, end)
+        if self.where == "time":
+            wanted = self.found[partition, self.amount]
+            wanted = end if wanted < 0 else wanted
+        elif self.where == "shift":
+            wanted = self.committed[partition] + self.amount
+        return min(max(wanted, first), end)
+
+    # -- the commit -------------------------------------------------------------------------
+    def _commit(self) -> None:
+        self.offsets = {partition: self._offset(partition) for partition in self.partitions}
+        kind = m.OffsetCommitRequest
+        partitions = [
+            kind.OffsetCommitRequestPartition(
+                partition_index=number, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=""
+            )
+            for number, offset in self.offsets.items()
+        ]
+        body = kind(
+            group_id=self.group, generation_id_or_member_epoch=-1, member_id="", group_instance_id=None,
+            topics=[kind.OffsetCommitRequestTopic(name=self.topic, partitions=partitions)],
+        )  # fmt: skip
+        self.call.unanswered = True
+        self._ask(self.coordinator, ApiKey.OFFSET_COMMIT, body, self._committed)
+
+    def _committed(self, response: Any) -> None:
+        self.call.unanswered = False
+        for answer in (one for topic in response.topics for one in topic.partitions):
+            if error_of(answer.error_code) == ErrorCode.UNKNOWN_MEMBER_ID:  # somebody has joined in between
+                self._refuse(ErrorCode.NON_EMPTY_GROUP, f"group {self.group} has members by now")
+                return
+            if self._failed(answer.error_code, None):
+                return
+        self.call.what["offsets"] = [[self.topic, number, offset] for number, offset in self.offsets.items()]
+        self.admin.end(self.call, "ok", "", "")
+
+    # -- questions and what may come of them ------------------------------------------------
+    def _ask(
+        self, dest: str, api: int, body: Any, then: Callable[[Any], None], patience_ms: int | None = None
+    ) -> None:
+        self.admin.connections.call(dest, api, body, self._answered, (dest, then), patience_ms)
+
+    def _answered(self, context: tuple[str, Callable[[Any], None]], response: Any) -> None:
+        dest, then = context
+        if response is None:
+            self.admin.unheard(dest)
+            self._again()
+        else:
+            then(response)
+
+    def _failed(self, code: int, message: str | None) -> bool:
+        """Whether the answer is an error: one that may pass, or the end."""
+        error = error_of(code)
+        if error == ErrorCode.NONE:
+            return False
+        if error.retriable:
+            self._again()
+        else:
+            self._refuse(error, message or "")
+        return True
+
+    def _refuse(self, error: ErrorCode, message: str = "") -> None:
+        self.admin.end(self.call, "info" if self.call.unanswered else "fail", error.name, message)
+
+    def _again(self) -> None:
+        """From the beginning: who leads and who coordinates may have changed."""
+        self.admin.metadata.request_update()
+        self.admin.later(self.start)
