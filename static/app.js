@@ -9,7 +9,7 @@ import { Desk } from "./desk/desk.js";
 import { commandText } from "./i18n/format.js";
 import { prepare } from "./inspect/open.js";
 import { running, stopped } from "./model/clients.js";
-import { byTopic, byNumber, inspectedAs, isInternal } from "./model/names.js";
+import { byTopic, byNumber, inspectedAs, isInternal, kindIn } from "./model/names.js";
 import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
@@ -21,7 +21,8 @@ const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal",
 
 export class App {
   constructor({ history, story, clock, words }) {
-    Object.assign(this, { history, story, clock, words });
+    Object.assign(this, { history, story, clock });
+    this.#speak(words);
     this.online = false;
     this.everOnline = false;
     this.tab = "partitions";
@@ -247,8 +248,13 @@ export class App {
 
   /** Another language, without losing the moment that is looked at. */
   setLanguage(catalogue) {
-    this.words = new Catalogue(catalogue);
+    this.#speak(new Catalogue(catalogue));
     this.set({});
+  }
+
+  #speak(words) {
+    words.kindOf = (node) => kindIn(this.state, node);
+    this.words = words;
   }
 
   async copy(text, button, label = "attach.copy") {

@@ -13,7 +13,7 @@
  *     arrow   request_sent -> request_received of the same correlation at the receiver, and answers
  *     mark    x death, > start, diamond election, down/up triangle ISR, bar high watermark, ...
  */
-import { byNumber, kindOf } from "../model/names.js";
+import { byNumber, kindIn } from "../model/names.js";
 
 const LOOK_BACK = 3000; // events whose messages are drawn; of those before only marks, up to
 const MARKS_BACK = 24_000;
@@ -35,7 +35,7 @@ export function laneNames(state, events) {
   let outside = false;
   const servers = new Set();
   for (const event of events) {
-    const kind = kindOf(event.node);
+    const kind = kindIn(state, event.node);
     if (kind === "producer" || kind === "consumer" || event.node === "operator") names.add(event.node);
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;

@@ -4,7 +4,7 @@
  * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
  * as one, `why_by` gives another reason by the value of a parameter:
  *
- * `node_kind` (broker, server, producer, consumer) and `first_fault` (the kind of the first of `faults`, or none)
+ * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown) and `first_fault` (the kind of the first of `faults`, or none)
  * may stand for a parameter there.
  *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
@@ -20,6 +20,7 @@ export class Catalogue {
     this.language = language;
     this.words = Object.defineProperty({ ...page }, "refusals", { value: refusals }); // beside the texts, not one of them
     this.story = story;
+    this.kindOf = kindOf; // the page knows clients with any name
   }
 
   /** A label; parameters fill its holes. */
@@ -46,7 +47,8 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return "";
     let text = entry.why ?? "";
-    const params = { ...event.params, node: event.node, node_kind: kindOf(event.node), first_fault: event.params.faults?.[0]?.kind ?? "none" };
+    const kind = this.kindOf(event.node);
+    const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, first_fault: event.params.faults?.[0]?.kind ?? "none" };
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
     return this.#begun(format(text, params, this.words));
   }

@@ -13,6 +13,9 @@ export function kindOf(node) {
   return found[1] === "zookeeper" ? "server" : found[1];
 }
 
+/** The same of a node that may be a client with any name. */
+export const kindIn = (state, node) => state.clients[node]?.kind ?? kindOf(node);
+
 export const isInternal = (topic) => topic.startsWith("__");
 
 /** Partition numbers, broker ids: sorted as numbers. */

@@ -2,14 +2,15 @@
 import { brokerOf, kindOf } from "./names.js";
 import { keepStopped } from "./partitions.js";
 
-/** The entry of a node: a broker, a client, or a server of the coordination tree. */
+/** The entry of a node: a broker, a client of any name, or a server of the coordination tree; the operator has none. */
 function process(draft, node) {
   const broker = brokerOf(node);
   if (broker !== null) return draft.make("brokers", broker);
   if (draft.root.clients[node]) return draft.own("clients", node);
-  const kind = kindOf(node);
-  if (kind !== "producer" && kind !== "consumer") return draft.make("servers", node);
+  if (node === "operator") return {};
+  if (kindOf(node) === "server") return draft.make("servers", node);
   const wanted = draft.root.wanted?.[node] ?? {};
+  const kind = wanted.kind ?? (kindOf(node) === "producer" ? "producer" : "consumer");
   return Object.assign(draft.make("clients", node), { kind, settings: wanted.settings ?? {}, acked: 0, failed: 0, read: 0 });
 }
 
@@ -27,7 +28,7 @@ function changeLink(draft, { source, dest, delay_us, drop, partitioned }) {
 
 /** What was asked of a built-in client; it holds once the client's process starts. */
 function command(draft, { command: asked }) {
-  if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { settings: asked.settings ?? {} };
+  if (asked?.do === "start_client" && asked.kind) draft.make("wanted")[asked.name] = { kind: asked.kind, settings: asked.settings ?? {} };
   if (asked?.do === "set_client" && draft.root.clients[asked.name]) Object.assign(draft.make("clients", asked.name, "settings"), asked.set);
 }
 

@@ -23,6 +23,8 @@ const KNOWN = [
   [/^there is no controller$/, "no_controller", []],
   [/^there is no client (\S+?)[,:]/, "no_client", ["name"]],
   [/^there is no group (\S+)$/, "no_group", ["group"]],
+  [/^(?:\w+: )?group (\S+) has members/, "group_has_members", ["group"]],
+  [/^(?:\w+: )?group (\S+) has committed no offset of (\S+)$/, "never_committed", ["group", "partition"]],
   [/^there is no (?:node )?([^\s,]+)(?:,|$)/, "no_node", ["node"]],
   [/^there is no such link/, "no_link", []],
   [/^there is one broker only$/, "one_broker", []],

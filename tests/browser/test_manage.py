@@ -65,6 +65,29 @@ def test_records_go_and_what_cannot_go_is_said(seen: LabPage) -> None:
     seen.wait("lab.app.state.topics.orders.partitions[0].logs[3].start === 3")
 
 
+def test_where_a_group_without_members_goes_on_is_set(seen: LabPage) -> None:
+    seen.page.click("[data-tab=groups]")
+    settings = {"group.id": "billing", "auto.offset.reset": "earliest", "auto.commit.interval.ms": 200}
+    for _ in range(3):
+        seen.command(do="produce", topic="orders", partition=0, value="one", acks="all")
+    seen.command(do="start_client", name="reader", kind="consumer", topic="orders", settings=settings)
+    seen.wait("lab.app.state.groups.billing?.offsets.orders?.[0] === 6")
+    assert seen.page.locator("[data-manage=reset_offsets]").count() == 0
+    seen.command(do="stop_client", name="reader")
+    form = seen.page.locator("[data-manage=reset_offsets]")
+    form.locator("[name=place]").select_option("offset")
+    form.locator("[name=amount]").fill("5")
+    seen.picture("manage-offsets-en")
+    assert violations(seen.page) == []
+    form.locator("button").click()
+    seen.wait("lab.app.state.groups.billing.offsets.orders[0] === 5")
+    form.locator("[name=place]").select_option("earliest")
+    assert form.locator("[name=amount]").is_disabled()
+    form.locator("button").click()
+    seen.wait("lab.app.state.groups.billing.offsets.orders[0] === lab.app.state.topics.orders.partitions[0].logs[3].start")
+    seen.page.click("[data-tab=replicas]")
+
+
 def test_a_topic_grows_and_goes_in_korean(visit: Open, seen: LabPage) -> None:
     page = visit("ko", width=800)
     page.page.click("[data-tab=replicas]")

@@ -132,3 +132,15 @@ test("a reason that the grammar or a broker gives is told in Korean in the story
   assert.ok(say("nobody knows this one").includes("nobody knows this one"));
   assert.ok(en.say({ code: "command_refused", node: "world", params: { command: { do: "kill" }, reason: reasons[0] } }).includes(reasons[0]));
 });
+
+test("who has ended in order is told by what it was, also with a name of its own", () => {
+  const ended = (node, how) => ({ code: "process_ended", node, params: { how } });
+  assert.match(en.why(ended("broker-1", "shutdown")), /moves leaders away/);
+  assert.match(en.why(ended("consumer-orders", "shutdown")), /left its group/);
+  assert.match(en.why(ended("producer-orders", "shutdown")), /waited for the answers/);
+  assert.match(en.why(ended("consumer-orders", "crash")), /until the group notices/);
+  assert.match(ko.why(ended("consumer-orders", "shutdown")), /그룹을 떠나/);
+  const known = new Catalogue(JSON.parse(JSON.stringify({ language: "en", page: en.words, story: en.story })));
+  known.kindOf = (node) => (node === "reader" ? "consumer" : "other");
+  assert.match(known.why(ended("reader", "shutdown")), /left its group/);
+});

@@ -10,6 +10,7 @@ import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
 import { known, refusal } from "../../static/model/refusals.js";
 import { requestAt } from "../../static/model/request.js";
 import { fieldsOfBytes, pieces } from "../../static/views/bytes.js";
+import { resetOf } from "../../static/views/tabs/offsets.js";
 import { commandLines } from "../../static/views/tabs/attach.js";
 
 const partition = (leader, isr) => ({ leader, leader_epoch: 1, isr, replicas: [1, 2, 3], min_isr: 1, logs: {} });
@@ -263,4 +264,13 @@ test("a step of the cluster itself is followed to its last event that can be see
   attend.expected = true;
   attend.heard(5);
   assert.deepEqual([app.lit, attend.expected], [[3], false]);
+});
+
+test("the form of a group's offsets says what the command line tool would", () => {
+  const given = (place, amount) => resetOf("billing", { topic: "orders", place, amount });
+  const about = { do: "reset_offsets", group: "billing", topic: "orders" };
+  assert.deepEqual(given("earliest"), { ...about, to: "earliest" });
+  assert.deepEqual(given("offset", "7"), { ...about, to_offset: 7 });
+  assert.deepEqual(given("time", "9.25"), { ...about, to_ms: 9250 });
+  assert.deepEqual(given("shift", "-5"), { ...about, shift_by: -5 });
 });

@@ -184,3 +184,14 @@ test("what a follower takes of its leader at once are the leader's batches, and 
   const other = reduce(cluster, [...written, append(2, 0, 3, 99)]);
   assert.deepEqual(orders(other).logs[2].tail, [[0, 3, 99, 71]]);
 });
+
+test("a client may have any name, and what becomes of it says nothing of the coordination tree", () => {
+  const asked = event("command", "world", { command: { do: "start_client", name: "reader", kind: "consumer", topic: "orders", settings: { "group.id": "billing" } } });
+  const tree = event("process_started", "zookeeper-1", { incarnation: 1 });
+  const state = reduce(cluster, [tree, asked, event("process_started", "reader", { incarnation: 1 }), event("process_ended", "reader", { how: "shutdown" })]);
+  assert.deepEqual([state.clients.reader.kind, state.clients.reader.state, state.clients.reader.settings["group.id"]], ["consumer", "stopped", "billing"]);
+  assert.deepEqual(Object.keys(state.servers), ["zookeeper-1"]);
+  const made = reduce(cluster, [event("process_started", "mine", { incarnation: 1 }), event("process_started", "producer-a", { incarnation: 1 }), event("process_ended", "operator", { how: "shutdown" })]);
+  assert.deepEqual(Object.fromEntries(Object.entries(made.clients).map(([name, one]) => [name, one.kind])), { mine: "consumer", "producer-a": "producer" });
+  assert.deepEqual(made.servers ?? {}, {});
+});

@@ -53,3 +53,12 @@ export function choices(name, label, options, chosen, choose) {
       key: value, type: "button", "data-choice": `${name}:${value}`, "aria-pressed": String(String(value) === String(chosen)), class: String(value) === String(chosen) ? "on" : "", onclick: () => choose(value),
     }, text)));
 }
+
+/** A button that sends its form: `read` makes the command of the form's values; then `about`, [kind, name], is asked anew. */
+export function commandForm(view, name, fields, read, about) {
+  const submit = (event) => {
+    event.preventDefault();
+    view.command(read(new FormData(event.target))).then(({ ok }) => { if (ok) view.inquiry.fresh(...about); });
+  };
+  return h("form", { key: name, class: "config-form manage", "data-manage": name, onsubmit: submit }, fields, h("button", {}, view.words.t(`do.${name}`)));
+}

@@ -3,6 +3,7 @@ import { lag, leaderLog } from "../../model/figures.js";
 import { count } from "../../i18n/format.js";
 import { chosenCard, clientCards } from "./client.js";
 import { badge, facts, head, number, table, title } from "./common.js";
+import { offsetsForm } from "./offsets.js";
 import { h } from "../patch.js";
 
 const owned = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => `${topic}-${number}`));
@@ -48,6 +49,7 @@ function member(one, limit, words) {
 function card(view, name, group) {
   const { state, words } = view;
   const { found } = view.inquiry.get("group", name);
+  const topics = Object.keys(group.offsets).sort();
   return h("article", chosenCard(view, "group", name),
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
@@ -56,7 +58,8 @@ function card(view, name, group) {
       found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
     ]),
     positions(view, group, view.clock.live ? found : null),
-    (found?.members.length ?? 0) > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, found.members.map((one) => member(one, found, words)))]);
+    (found?.members.length ?? 0) > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, found.members.map((one) => member(one, found, words)))],
+    view.clock.live && !group.members.length && topics.length > 0 && offsetsForm(view, name, topics));
 }
 
 export function groupsTab(view) {

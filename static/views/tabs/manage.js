@@ -1,22 +1,12 @@
 /** What can be asked of the controller and the leader for one partition and its topic: Kafka's own admin requests. */
 import { h } from "../patch.js";
-import { title } from "./common.js";
+import { commandForm, title } from "./common.js";
 
 const BROKERS = "[0-9]+([, ]+[0-9]+)*";
 
 /** "3, 1 2" -> [3, 1, 2] */
 export function brokersOf(text) {
   return (text.match(/\d+/g) ?? []).map(Number);
-}
-
-/** A button that sends its form as a command; `read` makes the rest of the command of the form's values. */
-function form(view, name, fields, read) {
-  const submit = (event) => {
-    event.preventDefault();
-    const given = new FormData(event.target);
-    view.command({ do: name, ...read(given) }).then(({ ok }) => { if (ok) view.inquiry.fresh("partition", view.chosen); });
-  };
-  return h("form", { key: name, class: "config-form manage", "data-manage": name, onsubmit: submit }, fields, h("button", {}, view.words.t(`do.${name}`)));
 }
 
 function field(view, name, props) {
@@ -29,17 +19,18 @@ export function manage(view, { truth, moving }) {
   const partition = Number(view.chosenNumber);
   const about = { topic, partition };
   const count = Object.keys(view.topic?.partitions ?? {}).length;
+  const form = (name, fields, read) => commandForm(view, name, fields, (given) => ({ do: name, ...read(given) }), ["partition", view.chosen]);
   const [preferred] = truth.replicas;
   const unclean = truth.leader < 0;
   const needed = unclean || truth.leader !== preferred;
   return [
     title("manage", words.t("manage")),
     h("p", { key: "election", class: "hint" }, words.t(unclean ? "manage.offline" : needed ? "manage.not_preferred" : "manage.preferred", { preferred, leader: truth.leader })),
-    form(view, "elect_leaders", [], () => ({ ...about, ...(unclean ? { unclean: true } : {}) })),
-    form(view, "reassign", [field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" })], (given) => ({ ...about, replicas: brokersOf(given.get("replicas")) })),
-    moving && [h("p", { key: "moving", class: "hint", role: "status" }, words.t("manage.moving", moving)), form(view, "cancel_reassignment", [], () => about)],
-    form(view, "delete_records", [field(view, "before", { type: "number", min: 0 })], (given) => ({ ...about, ...(given.get("before") ? { before: Number(given.get("before")) } : {}) })),
-    form(view, "add_partitions", [field(view, "partitions", { type: "number", required: true, min: count + 1 })], (given) => ({ topic, partitions: Number(given.get("partitions")) })),
-    form(view, "delete_topic", [h("span", { key: "topic", class: "hint" }, words.t("manage.delete", { topic }))], () => ({ topic })),
+    form("elect_leaders", [], () => ({ ...about, ...(unclean ? { unclean: true } : {}) })),
+    form("reassign", [field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" })], (given) => ({ ...about, replicas: brokersOf(given.get("replicas")) })),
+    moving && [h("p", { key: "moving", class: "hint", role: "status" }, words.t("manage.moving", moving)), form("cancel_reassignment", [], () => about)],
+    form("delete_records", [field(view, "before", { type: "number", min: 0 })], (given) => ({ ...about, ...(given.get("before") ? { before: Number(given.get("before")) } : {}) })),
+    form("add_partitions", [field(view, "partitions", { type: "number", required: true, min: count + 1 })], (given) => ({ topic, partitions: Number(given.get("partitions")) })),
+    form("delete_topic", [h("span", { key: "topic", class: "hint" }, words.t("manage.delete", { topic }))], () => ({ topic })),
   ];
 }
