@@ -15,6 +15,7 @@ import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages
 from tests.browser.test_looks import NAMES
 
+from broker_core.clients.assignors import ASSIGNORS
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
@@ -39,7 +40,7 @@ WORDS = NAMES | {
     *BROKER_SETTINGS, *TOPIC_SETTINGS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
     *(name for name, one in vars(protocol).items() if getattr(one, "__module__", "") == protocol.__name__),  # messages of the tree
     protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
-    *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
+    *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
     "earliest", "latest", "none", "compact", "delete", "kind", "linger", "torn", "dump-log", "verify-index-only", "index", "Spark", "ephemeral", "unclean", "murmur2",
