@@ -105,7 +105,8 @@ export class Lanes {
     context.textAlign = "left";
   }
 
-  #lanes({ lanes, dead }, { x, y, palette, names }) {
+  /** Each as far as anything is known: behind that nobody lives and nobody is dead. */
+  #lanes({ lanes, dead, known, cursor }, { x, y, palette, names }) {
     const { context } = this;
     lanes.forEach((node, lane) => {
       const broker = brokerOf(node);
@@ -113,7 +114,7 @@ export class Lanes {
       context.lineWidth = broker ? 2.5 : 1.5;
       context.beginPath();
       context.moveTo(x(0) - 4, y(lane));
-      context.lineTo(x(1), y(lane));
+      context.lineTo(x(Math.max(known, cursor)), y(lane));
       context.stroke();
       context.fillStyle = palette.ink;
       context.font = palette.font(12);

@@ -4,6 +4,7 @@
  */
 import { api } from "../../net/api.js";
 import { gridOf, seedsIn } from "../../model/spark.js";
+import { reveal } from "../../views/reveal.js";
 import { Work } from "./work.js";
 
 const home = ({ id }) => `/sweeps/${id}`;
@@ -106,7 +107,10 @@ export class Sweep extends Work {
   async pickCell(cell) {
     this.edit({ cell, runs: null });
     await this.list();
-    setTimeout(() => document.querySelector(".sweep-runs")?.scrollIntoView({ block: "nearest" }), DRAWN_MS);
+    setTimeout(() => {
+      const runs = document.querySelector(".sweep-runs");
+      if (runs) reveal(runs);
+    }, DRAWN_MS);
   }
 
   /** The runs of the cell that is looked at. */
