@@ -107,11 +107,13 @@ def ceiling(size: int, records: int) -> float:
     return produce("127.0.0.1:1", "ceiling", size, records, "1", **CEILING).records_per_second
 
 
-def consume(bootstrap: str, topic: str, records: int, partitions: int = PARTITIONS) -> float:
+def consume(
+    bootstrap: str, topic: str, records: int, partitions: int = PARTITIONS, fetch_bytes: int = 8 * 1024 * 1024
+) -> float:
     """Records a second from the beginning of a topic, counted from the first record's arrival on."""
     consumer = Consumer({
         "bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False, "check.crcs": False,
-        "queued.min.messages": 1_000_000, "fetch.message.max.bytes": 8 * 1024 * 1024,
+        "queued.min.messages": 1_000_000, "fetch.message.max.bytes": fetch_bytes,
     })
     consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
     first = consumer.consume(1, timeout=60)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-OWN_GOALS = ("idle", "simulation", "frame", "flood", "watched", "deaf", "decode", "sweep", "session")
+OWN_GOALS = ("idle", "simulation", "fork", "frame", "flood", "watched", "deaf", "decode", "sweep", "session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Result:
 
     * ceiling: what the client makes with nobody to send to
     * busy: cores that our processes kept busy meanwhile; far below 1, something else is the limit
+    * other: whose figure `kafka` is, where that is not Apache Kafka
     """
 
     benchmark: str
@@ -29,6 +30,7 @@ class Result:
     goal: float | None = None
     ceiling: float | None = None
     busy: float | None = None
+    other: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -55,8 +57,9 @@ class Result:
         goal = "-" if self.goal is None else f"{self.goal:.3g}{' ' if self.benchmark in OWN_GOALS else ' x'}"
         mark = {None: "", True: "yes", False: "NO"}[self.met]
         ceiling = f"   (client alone: {number(self.ceiling)}; our cores: {number(self.busy)})" if self.ceiling else ""
+        beside = f"   beside {self.other}" if self.other else ""
         return (f"{self.benchmark:<11}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"
-                f"{ratio:>9}{goal:>7} {mark}{ceiling}")
+                f"{ratio:>9}{goal:>7} {mark}{ceiling}{beside}")
 
 
 def number(value: float | None) -> str:
@@ -65,7 +68,7 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-HEAD = f"{'benchmark':<11}{'case':<30}{'ours':>12}{'Kafka':>12} {'unit':<14}{'ratio':>9}{'goal':>7} met"
+HEAD = f"{'benchmark':<11}{'case':<30}{'ours':>12}{'other side':>12} {'unit':<14}{'ratio':>9}{'goal':>7} met"
 
 
 def median(values: Sequence[float]) -> float:

@@ -77,7 +77,7 @@ class Ours:
         """The start script, unless this benchmark runs in an environment that the script did not make."""
         if (Path(sys.prefix) / "installed-run.txt").exists():
             return [str(CHECKOUT / "brokerlab")]
-        return [sys.executable, "-P", "-m", "lab.cli"]
+        return [sys.executable, "-P", "-m", "cli"]
 
     def start(self) -> None:
         self.launch()

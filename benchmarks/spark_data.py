@@ -34,18 +34,21 @@ def write_segments(home: Path, records: int, files: int = 2, value: int = 100, b
     return total
 
 
-def spent(action: Callable[[], Any], times: int = 4) -> tuple[float, float]:
-    """(seconds of the clock, seconds of the processors) of an action, the least of some runs.
+def spent(action: Callable[[], Any], least: int = 4, most: int = 12) -> tuple[float, float]:
+    """(seconds of the clock, seconds of the processors) of an action, the least of some runs: of as many as it takes
+    until three in a row were hardly better than the best before, for Java compiles what it has run often.
 
     Java compiles and Python decodes at the same time, so on more than one core the clock says less than the work.
     """
-    found = []
-    for _ in range(times):
+    clocks: list[float] = []
+    works: list[float] = []
+    while len(works) < least or (len(works) < most and min(works[-3:]) < 0.97 * min(works[:-3])):
         before, began = cpu_seconds(), time.perf_counter()
         action()
         clock, after = time.perf_counter() - began, cpu_seconds()
-        found.append((clock, sum(used - before.get(process, 0.0) for process, used in after.items())))
-    return min(clock for clock, _ in found), min(work for _, work in found)
+        clocks.append(clock)
+        works.append(sum(used - before.get(process, 0.0) for process, used in after.items()))
+    return min(clocks), min(works)
 
 
 def cpu_seconds() -> dict[int, float]:

@@ -1,4 +1,5 @@
-"""`replay`: a run of a million records, from its directory to answers, beside Spark computing them from Parquet.
+"""`replay`: a run of a million records, from its directory to answers, beside Spark computing them from Parquet; and
+many small runs (`acks-1` under one seed each: 6,000 records, 35,000 events) to all answers, tables and the report.
 
 The history (sends acknowledged, some lost, everything else read) and the segments are written directly.
 """
@@ -14,10 +15,12 @@ from pathlib import Path
 import orjson
 
 from benchmarks.results import Result
-from benchmarks.spark_data import BATCH, apart, best, write_segments
+from benchmarks.spark_data import BATCH, apart, best, spent, write_segments
 from lab.analytics import session
 from lab.analytics.history import History
+from lab.analytics.replay import replay as everything
 from lab.analytics.tables import Tables
+from lab.experiments.run import run_scenario
 
 SEND, POLL, LOST, GOAL = 100, 500, 50, 1 / 3
 
@@ -47,7 +50,12 @@ def replay(quick: bool) -> Iterator[Result]:
     """Seconds to the receipt and to the count of all records; the other side reads the same rows from Parquet."""
     found = apart("benchmarks.spark_replay", 100_000 if quick else 1_000_000)
     yield Result("replay", "to answers, first time", "s", found["first"], None, False)
-    yield Result("replay", "to answers, against Parquet", "s", found["ours"], found["parquet"], False, GOAL)
+    yield Result("replay", "to answers, against Parquet", "s", found["ours"], found["parquet"], False, GOAL,
+                 other="Parquet")
+    runs = 10 if quick else 100
+    small = apart("benchmarks.spark_replay", runs, "small runs", timeout_s=3600)
+    yield Result("replay", f"{runs} small runs, clock", "s", small["clock"], None, False)
+    yield Result("replay", f"{runs} small runs: one, cores", "s", small["processors"] / runs, None, False)
 
 
 def answers(tables: Tables) -> tuple[int, int]:
@@ -86,5 +94,21 @@ def measure(records: int) -> dict[str, float]:
     return found
 
 
+def measure_small(runs: int) -> dict[str, float]:
+    """Seconds by the clock and of the processors for so many small runs, without the start of Spark."""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-bench-") as home:
+        for seed in range(1, runs + 1):
+            run_scenario("acks-1", seed, out=Path(home) / "runs" / f"acks-1-{seed}")
+        spark = session.start("bench", "local[2]", memory=session.plenty())
+
+        def all_of_them() -> None:
+            for _ in everything(spark, [Path(home) / "runs"], out=Path(home) / "out"):
+                pass
+
+        clock, processors = spent(all_of_them, 1, 1)
+        session.stop(spark)
+    return {"clock": clock, "processors": processors}
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]))))
+    print(json.dumps((measure_small if sys.argv[2:] else measure)(int(sys.argv[1]))))

@@ -1,4 +1,4 @@
-"""`produce` and `consume`: both clusters are up, the sides take turns, the disks are synced between runs."""
+"""`produce`, `consume` and `morsels`: both clusters are up, the sides take turns, the disks are synced between runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from benchmarks.sides import Kafka, Ours, alone, both, processor_s
 
 RECORDS = {100: 2_000_000, 1_000: 300_000, 10_000: 30_000}
 WARM_UP = 6
+MORSEL = 100_000
 GOALS = {("all", 100): 4.0, ("all", 1_000): 4.0, ("all", 10_000): 2.0,
          ("1", 100): 1.5, ("1", 1_000): 1.0, ("1", 10_000): 1.0}
 
@@ -65,18 +66,34 @@ def _medians(of: dict[str, list[float]]) -> dict[str, float]:
 
 def consume(quick: bool) -> Iterator[Result]:
     """Megabytes a second, records of 1 KB, from the beginning."""
-    size, records = 1_000, RECORDS[1_000] // (5 if quick else 1)
+    ours, kafka = _read_in_turns("bench-consume", 1_000, RECORDS[1_000] // (5 if quick else 1), 1 if quick else 3)
+    yield Result("consume", "1,000 B", "MB/s", ours, kafka, True, 2.0)
+
+
+def morsels(quick: bool) -> Iterator[Result]:
+    """Megabytes a second of a consumer that asks for 100 kB at a time (librdkafka, `fetch.message.max.bytes`): an
+    answer for each record of 500 kB, whose last piece must not wait for an acknowledgement."""
+    for size, full in ((10_000, 20_000), (500_000, 2_000)):
+        records, runs = (full // 5, 1) if quick else (full, 3)
+        ours, kafka = _read_in_turns(f"bench-morsels-{size}", size, records, runs, MORSEL)
+        yield Result("morsels", f"{size:,} B", "MB/s", ours, kafka, True, 1.0)
+
+
+def _read_in_turns(
+    topic: str, size: int, records: int, runs: int, fetch_bytes: int = 8 * 1024 * 1024
+) -> tuple[float, float | None]:
+    """Megabytes a second of ours, and of Kafka where it is there."""
     speeds: dict[str, list[float]] = {}
     with both() as sides:
         for side in sides:
-            load.make_topic(side.bootstrap, "bench-consume")
-            load.produce(side.bootstrap, "bench-consume", size, records, "all")
-        for run in range(-1, 1 if quick else 3):
+            load.make_topic(side.bootstrap, topic)
+            load.produce(side.bootstrap, topic, size, records, "all")
+        for run in range(-1, runs):
             for side in sides if run % 2 else sides[::-1]:
                 load.settle()
                 with alone(side, sides):
-                    rate = load.consume(side.bootstrap, "bench-consume", records)
+                    rate = load.consume(side.bootstrap, topic, records, fetch_bytes=fetch_bytes)
                 if run >= 0:
                     speeds.setdefault(side.name, []).append(rate * size / 1e6)
-    ours, kafka = median(speeds["ours"]), speeds.get("Kafka")
-    yield Result("consume", "1,000 B", "MB/s", ours, median(kafka) if kafka else None, True, 2.0)
+    kafka = speeds.get("Kafka")
+    return median(speeds["ours"]), median(kafka) if kafka else None

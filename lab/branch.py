@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import threading
 from bisect import bisect_right
 from collections.abc import Callable
@@ -28,19 +29,25 @@ import cramjam
 import orjson
 
 from broker_core.drivers.pump import LivePump
+from broker_core.kernel.errors import Refusal
 from broker_core.kernel.journal import Row
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.checkers.bytes import NothingThere, look_up
-from lab.checkers.invariants import InvariantMonitor
+from lab.checkers.committed import add_committed
+from lab.checkers.copies import copies_of
 from lab.clusters.metrics import metrics
 from lab.clusters.inspect import inspect
 from lab.clusters.observe import observe, observe_marks
 from lab.clusters.progress import observe_pipelines
 from lab.clusters.spec import RunSpec
-from lab.experiments.directory import JOURNAL, RunDirectory
+from lab.disk_room import DiskRoom
+from lab.experiments.directory import RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
-from lab.figures import Figures
 from lab.outcomes import Outcomes
+from lab.receipts import Receipts
+from lab.snapshots.course import Course
+from lab.snapshots.keeper import Keeper
 from lab.stops import Stops
 
 FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
@@ -51,8 +58,8 @@ _log = logging.getLogger("brokerlab.lab")
 T = TypeVar("T")
 
 
-class BranchError(Exception):
-    """What was asked of a branch cannot be done; the text says why."""
+class BranchError(Refusal):
+    """What was asked of a branch cannot be done."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,6 +67,7 @@ class Keyframe:
     """The state after event `seq`; `offset` is where the rows behind it begin in the journal file.
 
     `packed`: its JSON text, compressed (names and addresses of partitions come again and again); `size` without.
+    A fork has the keyframes of its past from its parent.
     """
 
     seq: int
@@ -68,9 +76,15 @@ class Keyframe:
     size: int
     packed: bytes
 
-    @property
-    def text(self) -> str:
-        return bytes(cramjam.zstd.decompress(self.packed, output_len=self.size)).decode()
+    def text(self, run: str, epoch: int) -> str:
+        """As a snapshot of a run."""
+        state = bytes(cramjam.zstd.decompress(self.packed, output_len=self.size)).decode()
+        return snapshot_of(run, epoch, self.t_us, state)
+
+
+def snapshot_of(run: str, epoch: int, t_us: int, state: str) -> str:
+    """What a viewer gets: JSON text around that of a state."""
+    return f'{{"run":{orjson.dumps(run).decode()},"epoch":{epoch},"t":{t_us},"state":{state}}}'
 
 
 class Branch:
@@ -78,7 +92,7 @@ class Branch:
 
     def __init__(
         self, run_id: str, spec: RunSpec, world: World, files: RunDirectory, loop: asyncio.AbstractEventLoop,
-        after_pass: Callable[[], None] | None = None, parent: str | None = None,
+        after_pass: Callable[[], None] | None = None, parent: str | None = None, course: Course | None = None,
     ) -> None:  # fmt: skip
         self.run_id = run_id
         self.epoch = 1
@@ -91,12 +105,16 @@ class Branch:
         self.ended = False
         self.forked_at_us = 0
         self.recorded_until_us: int | None = None  # when the disk took no more
+        self.room: DiskRoom | None = None
         self.outcomes = Outcomes(world, loop)
-        self.monitor = InvariantMonitor(world)
-        self.figures = Figures(world)
+        self.receipts = Receipts(world, spec, files) if course is None else None
+        course = course or Course.begin(world)
+        self.monitor = course.monitor
+        self.figures = course.figures
         self.stops = Stops(world, spec)
         self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now, self.stops.among)
         self.pump = LivePump(world, files.recorder, self._after_pass)
+        self.keeper = Keeper(files, world, loop)
         self._first_after_pass = after_pass
         self._flush_armed = False
         self._tokens = threading.Lock()
@@ -128,6 +146,7 @@ class Branch:
             self.keep_keyframe()
             self.look()
             self.feed.flush(self.world.seq, self.world.now_us)
+            self.keeper.look()
 
     def keep_keyframe(self) -> None:
         """Note the state if something has happened for a while since the last time."""
@@ -142,7 +161,7 @@ class Branch:
         if self.files.broken is not None:
             self._tell_broken()
             return
-        text = self.snapshot_text().encode()
+        text = self._state_text().encode()
         packed = bytes(cramjam.zstd.compress(text, level=1))
         self.keyframes.append(Keyframe(world.seq, world.now_us, self.files.journal_size(), len(text), packed))
         if len(self.keyframes) > KEYFRAMES:
@@ -157,27 +176,50 @@ class Branch:
 
     def snapshot_text(self) -> str:
         """The state as JSON, between two events."""
+        return snapshot_of(self.run_id, self.epoch, self.world.now_us, self._state_text())
+
+    def _state_text(self) -> str:
         world, pump = self.world, self.pump
         state = observe(world, self.spec)
         self.figures.complete(state["clients"])
+        add_committed(state["topics"], self.monitor.view)
         state["time"] = {
             "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
         }  # fmt: skip
         state["pipelines"] = observe_pipelines(world)
         state["invariants"] = self.monitor.lights()
-        whole = {"run": self.run_id, "epoch": self.epoch, "t": world.now_us, "state": state}
-        return orjson.dumps(whole, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS).decode()
 
     def end(self) -> None:
         """No more events: close the run's files."""
         if not self.ended:
             self.ended = True
             self.pump.stop()
+            self.keeper.end()
             self.outcomes.look(stands=True)
             self.stops.look()
             self.feed.flush(self.world.seq, self.world.now_us)
             self.files.describe(invariants=self.monitor.to_dict())
+            self.tell_disks()
             self.files.close(self.world)
+
+    def give_up(self) -> None:
+        """It was asked for and is not wanted any more: as if it had never been."""
+        if self.files.past is not None:
+            self.files.past.stop()
+        self.end()
+        shutil.rmtree(self.files.path, ignore_errors=True)
+
+    def tell_disks(self) -> None:
+        """Files up to date, and in run.json on which disks the records stand: what a receipt of now needs."""
+        self.files.flush(self.world)
+        self.files.describe(copies=copies_of(self.world, self.spec))
+
+    def receipt(self) -> dict[str, Any] | None:
+        """Of now, at any age in a moment; None when it has to be judged from the files: a branch that began at a
+        snapshot does not know its past, and what is very odd is not kept."""
+        self.world.journal.flush()
+        return self.receipts.now() if self.receipts is not None else None
 
     def view(self) -> dict[str, Any]:
         """What a list of branches shows."""
@@ -186,6 +228,8 @@ class Branch:
             "run": self.run_id, "epoch": self.epoch, "parent": self.parent, "forked_at_us": self.forked_at_us,
             "live": self.live, "ended": self.ended, "seed": self.spec.seed, "directory": self.files.path.name,
             **self.clock(), "events": world.journal.count, "recorded_until_us": self.recorded_until_us,
+            "inputs_until_us": self.files.recorder.bounded_at_us,
+            **(self.room.view() if self.room is not None else {"disk_full": [], "room_again": False}),
         }  # fmt: skip
 
     # -- from any thread --------------------------------------------------------------------
@@ -193,7 +237,7 @@ class Branch:
         """Call a function on the world's thread, between two events."""
         answer: Future[T] = Future()
         if self.ended:
-            answer.set_exception(BranchError(f"run {self.run_id} has ended"))
+            answer.set_exception(BranchError(problem("run_ended", run=self.run_id)))
             return answer
         self.loop.call_soon_threadsafe(settle, answer, function, arguments)
         return answer
@@ -207,7 +251,7 @@ class Branch:
         """
         answer: Future[dict[str, Any]] = Future()
         if self.ended:
-            answer.set_exception(BranchError(f"run {self.run_id} has ended"))
+            answer.set_exception(BranchError(problem("run_ended", run=self.run_id)))
         else:
             self.loop.call_soon_threadsafe(self._submit, answer, command)
         return answer
@@ -240,7 +284,7 @@ class Branch:
         try:
             return look_up(self.world, topic, partition, offset, broker)
         except NothingThere as error:
-            raise BranchError(str(error)) from None
+            raise BranchError(error.problem) from None
 
     def clock(self) -> dict[str, Any]:
         """Where the world's time stands and how fast it runs; read without asking the world's thread."""
@@ -283,7 +327,7 @@ class Branch:
         last = rows[-1][0] if rows else max(frame.seq, after)
         upto = following.seq if whole and following else last
         rows = self.figures.among(self.stops.among(rows), max(frame.seq, after), upto)
-        snap = frame.text if after <= frame.seq else "null"
+        snap = frame.text(self.run_id, self.epoch) if after <= frame.seq else "null"
         return {"seq": frame.seq, "t": frame.t_us, "snap": snap, "ev": rows_text(rows, 0), "last": last, "whole": whole}
 
 
@@ -293,19 +337,17 @@ def read_rows(files: RunDirectory, start: int, end: int | None, after: int = 0) 
     About `HISTORY_ROWS` at most: the rows of one event stay together, so that `after` can go on behind them.
     """
     rows: list[Row] = []
-    with open(files.path / JOURNAL, "rb") as file:
-        file.seek(start)
-        position = start
-        for line in file:
-            if (end is not None and position >= end) or not line.endswith(b"\n"):  # a full disk has taken no more
-                break
-            position += len(line)
-            if after and int(line[1 : line.index(b",")]) <= after:
-                continue
-            row: Row = tuple(orjson.loads(line))
-            if len(rows) >= HISTORY_ROWS and row[0] != rows[-1][0]:
-                return rows, False
-            rows.append(row)
+    position = start
+    for line in files.journal_lines(start):
+        if (end is not None and position >= end) or not line.endswith(b"\n"):  # a full disk has taken no more
+            break
+        position += len(line)
+        if after and int(line[1 : line.index(b",")]) <= after:
+            continue
+        row: Row = tuple(orjson.loads(line))
+        if len(rows) >= HISTORY_ROWS and row[0] != rows[-1][0]:
+            return rows, False
+        rows.append(row)
     return rows, True
 
 

@@ -34,7 +34,15 @@ class Figures:
         self._last = b""
         self._machines: dict[str, Any] = {}
         self._ended: dict[str, dict[str, Any]] = {}
-        world.journal.transition_watchers.append(self._take)
+        self.attach()
+
+    def attach(self) -> None:
+        """Watch; a world that was pickled knows nobody who watches any more."""
+        self.world.journal.transition_watchers.append(self._take)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rows of the past: whoever goes on from a snapshot has them from the run that it is of."""
+        return {**self.__dict__, "rows": [], "_last": b""}
 
     def _take(self, row: Row) -> None:
         """The machine of a process that has ended is gone: what it had done by then is noted."""

@@ -27,6 +27,16 @@ class LiveFront:
     def epoch(self) -> int:
         return self.main.epoch
 
+    @property
+    def ended(self) -> bool:
+        return self.main.ended
+
+    def view(self) -> dict[str, Any]:
+        return self.main.view()
+
+    def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
+        return self.main.history(seq, after)
+
     def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
         return self.main.submit(command)
 

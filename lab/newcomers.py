@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.drivers.tcp import TcpServer
+from broker_core.kernel.errors import what_of
+from broker_core.kernel.names import broker_node
+from broker_core.kernel.problems import problem
 from lab.clusters.checks import SpecError
 from lab.clusters.joining import keep_joined, new_broker
-from lab.clusters.spec import BrokerSpec, RunSpec
+from lab.clusters.brokers import BrokerSpec
+from lab.clusters.spec import RunSpec
 from lab.clusters.vocabulary import check_command
 
 
@@ -39,12 +43,11 @@ class Newcomers:
         try:
             self._make_room(broker)
         except OSError as error:
-            reason = error.args[1] if len(error.args) > 1 else str(error)
-            return {"ok": False, "error": f"broker {broker.id} cannot join: {reason}", "place": ""}
+            return {"ok": False, "problem": problem("cannot_join", broker=broker.id, why=what_of(error)), "place": ""}
         return None
 
     def _make_room(self, broker: BrokerSpec) -> None:
-        name, cluster = f"broker-{broker.id}", self.spec.cluster
+        name, cluster = broker_node(broker.id), self.spec.cluster
         grown = replace(cluster, brokers=[*cluster.brokers, broker])
         limit = int(grown.broker_settings(broker).get("socket.request.max.bytes", "0"))
         (self.data / name).mkdir(exist_ok=True)

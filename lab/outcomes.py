@@ -2,7 +2,7 @@
 
     submit create_topic --> pump.command --> {"ok", "id": 4}     at once: the request is on its way
     ...                     admin.results[4]                     some events later
-    <-- {"ok": false, "error": "Topic 'orders' already exists.", "code": "TOPIC_ALREADY_EXISTS", "place": "topic"}
+    <-- {"ok": false, "problem": {"code": "kafka_says", ...}, "code": "TOPIC_ALREADY_EXISTS", "place": "topic"}
 
 A broker says in words which part of a request it does not like; the code, and for a setting its name in these words,
 lead back to the key of the command.
@@ -16,8 +16,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from broker_core.clients.admin import AdminMachine
+from broker_core.clients.admin_requests import refused_with
+from broker_core.kernel.names import OPERATOR
 from broker_core.kernel.world import World
-from lab.clusters.operator import OPERATOR
 
 PATIENCE_S = 3.0
 Answer = Future[dict[str, Any]]
@@ -52,8 +53,8 @@ def outcome(world: World, number: int, command: dict[str, Any]) -> dict[str, Any
     if found is None:
         return None
     if found["kind"] != "ok":
-        told = found["message"] or f"the cluster answers {found['error']}"
-        return {"ok": False, "error": told, "code": found["error"],
+        why = found.get("problem") or refused_with(found["error"], found["message"], command)
+        return {"ok": False, "problem": why, "code": found["error"],
                 "place": place_of(command, found["error"], found["message"])}  # fmt: skip
     return {key: found[key] for key in ("partition", "offset") if found.get(key, -1) >= 0}
 

@@ -1,8 +1,9 @@
 """A message of the past: found by executing the run again, or in the recorded inputs.
 
 Inside the world a message is an object that is handed on, and nobody keeps it. So the run is executed again up
-to the event that sent it: the world is the same then, and the message lies in its queue. What outside clients
-sent stands in the recorded inputs, byte for byte; what they were answered is caught on its way out.
+to the event that sent it, from its beginning or from a snapshot: the world is the same then, and the message lies in
+its queue. What outside clients sent stands in the recorded inputs, byte for byte; what they were answered is caught on
+its way out.
 """
 
 from __future__ import annotations
@@ -13,24 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.drivers.recording import read_recording
-from broker_core.kernel.inputs import FrameReceived, Input
+from broker_core.kernel.inputs import FrameReceived
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer, FileSlice, read_all
 from broker_core.kernel.world import World
 from lab.checkers.flights import NoMessage, Wanted, described, look
 from lab.checkers.message_bytes import APIS
 from lab.experiments.directory import INPUTS
-from lab.experiments.verify import execute_again
-from lab.reexecution import Reexecution
+from lab.experiments.journal_file import time_before
+from lab.experiments.anew import execute_again
+from lab.reexecution import Nobody, Reexecution
+from lab.snapshots.keeper import Keeper
 
 LATER = 64
 SLICE_S = 0.02
-
-
-class Nobody:
-    """A recorder for what is not to be recorded."""
-
-    def record(self, world: World, item: Input) -> None:
-        return
 
 
 class _Caught:
@@ -60,18 +57,24 @@ class _Caught:
         return 0, 0
 
 
-def recall(path: Path, wanted: Wanted, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
-    """A message of the run recorded in `path`, whose files are flushed. Raises NoMessage, DirectoryError."""
+def recall(
+    path: Path, wanted: Wanted, progress: Callable[[int], None] | None = None, keeper: Keeper | None = None
+) -> dict[str, Any]:
+    """A message of the run recorded in `path`, whose files are flushed; `keeper` has the snapshots of one that is open.
+
+    Raises NoMessage, DirectoryError.
+    """
     if wanted.api not in APIS:
-        raise NoMessage(f"there is no request {wanted.api!r}")
+        raise NoMessage(problem("no_request", api=wanted.api))
     if wanted.source.isdigit():
         return described(wanted, _frame(path, wanted), "recorded")
-    world = execute_again(path)
+    found = keeper.take(wanted.seq, None) if keeper is not None else None
+    world, start = (found[1].world, found[0].inputs) if found is not None else (execute_again(path), 0)
     world.operations.keep = False
     caught = _Caught(int(wanted.dest)) if wanted.outside else None
     world.output = caught
-    recorder: Any = Nobody()
-    work = Reexecution(world, path / INPUTS, recorder, target_seq=wanted.seq)
+    before_us = time_before(path, wanted.seq)
+    work = Reexecution(world, path / INPUTS, Nobody(), target_seq=wanted.seq, start=start, before_us=before_us)
     while not work.advance(SLICE_S):
         if progress is not None:
             progress(world.now_us)
@@ -86,7 +89,7 @@ def _behind(world: World, wanted: Wanted, caught: _Caught | None) -> dict[str, A
             return found
         if not world.step(world.now_us):
             break
-    raise NoMessage("it never was under way: the link lost it")
+    raise NoMessage(problem("never_under_way"))
 
 
 def _answered(caught: _Caught, wanted: Wanted) -> dict[str, Any] | None:
@@ -106,5 +109,5 @@ def _frame(path: Path, wanted: Wanted) -> bytes:
             if len(frame) >= 8 and struct.unpack_from(">hhi", frame)[::2] == (key, wanted.correlation):
                 found = frame
     if found is None:
-        raise NoMessage("what this client sent is not in the recorded inputs")
+        raise NoMessage(problem("not_in_inputs"))
     return struct.pack(">i", len(found)) + found

@@ -2,37 +2,63 @@
 
 Inputs are taken from the recording at their places in the order (`drivers.recording`). A target is an
 event number or a time; the world then stands right behind that event, or at the end of that instant.
+
+    |  whole instants, LEAP_US at a time  |  event by event  |
+    start                    an input, `before_us`        target
+
+A world that was restored from a snapshot goes on from `start`, the place of its next input in the recording.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from broker_core.drivers.recording import Recorder, read_recording
+from broker_core.drivers.recording import Recording
 from broker_core.kernel.inputs import Input
 from broker_core.kernel.world import World
 
 CHECK_EVERY = 256
+LEAP_US = 20_000
 FOREVER_US = 1 << 62
 
 
+class Records(Protocol):
+    """Who is told of inputs, in front of each."""
+
+    def record(self, world: World, item: Input) -> None: ...
+
+
+class Nobody:
+    """For what is not to be recorded."""
+
+    def record(self, world: World, item: Input) -> None:
+        return
+
+
 class Reexecution:
-    """Brings a new world to a target. `advance` does a slice of the work; after each event somebody may `look` on."""
+    """Brings a world to a target. `advance` does a slice of the work; now and then somebody may `look` on, at the
+    latest in front of the next input.
+
+    * `before_us`: a time that is known to be at or before the target event's; on the way there nobody counts events
+    """
 
     def __init__(
-        self, world: World, inputs: Path, recorder: Recorder, target_seq: int | None = None,
-        target_us: int | None = None, look: Callable[[], None] | None = None,
+        self, world: World, inputs: Path, recorder: Records, target_seq: int | None = None,
+        target_us: int | None = None, look: Callable[[], None] | None = None, start: int = 0, before_us: int = 0,
     ) -> None:  # fmt: skip
         self.world = world
         self.recorder = recorder
         self.target_seq = FOREVER_US if target_seq is None else target_seq
         self.target_us = FOREVER_US if target_us is None else target_us
+        self.safe_us = FOREVER_US if target_seq is None else before_us - 1
         self.look = look
         self.bounded = False
-        self._inputs: Iterator[tuple[dict[str, Any], Input | None]] = read_recording(inputs)
+        self.position = start
+        """Where the next input that has not been injected stands in the recording."""
+        self._inputs = Recording(inputs, start)
         self._next: tuple[dict[str, Any], Input | None] | None = None
         self._exhausted = False
 
@@ -47,11 +73,14 @@ class Reexecution:
     def _slice(self) -> bool:
         world = self.world
         if self._next is None and not self._exhausted:
+            self.position = self._inputs.position
             self._next = next(self._inputs, None)
             self._exhausted = self._next is None
         if self._next is None and self.target_us == self.target_seq == FOREVER_US:
             return True
         limit_us, limit_n = self._limits()
+        if self._leap(limit_us):
+            return False
         for _ in range(CHECK_EVERY):
             if world.seq >= self.target_seq:
                 return True
@@ -62,6 +91,18 @@ class Reexecution:
         else:
             return False
         return self._arrived(limit_us)
+
+    def _leap(self, limit_us: int) -> bool:
+        """Execute whole instants before `limit_us`, if there are any; nothing that is looked for lies in them."""
+        world = self.world
+        following = world.next_time_us()
+        until_us = min(limit_us - 1, self.safe_us)
+        if following is None or following > until_us:
+            return False
+        world.run_until(min(until_us, following + LEAP_US))
+        if self.look is not None:
+            self.look()
+        return True
 
     def _limits(self) -> tuple[int, int]:
         """Up to which time, and inside that instant up to which count of events, to run now."""
@@ -84,7 +125,7 @@ class Reexecution:
             world.move_clock(self.target_us)
             return True
         world.move_clock(head["t"])
-        self._next = None
+        self._next, self.position = None, self._inputs.position
         if item is None:
             self.bounded = head["kind"] == "bounded"
             return True

@@ -14,6 +14,7 @@ from typing import Any
 
 from broker_core.kernel.events import PROCESS_ENDED
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import is_broker
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
 from lab.clusters.observe import observe_stopped
@@ -35,7 +36,7 @@ class Stops:
 
     def _take(self, row: Row) -> None:
         """The disks are read when the event is over: a power loss takes from them what was not flushed."""
-        if row[3] == PROCESS_ENDED.name and row[2].startswith("broker-"):
+        if row[3] == PROCESS_ENDED.name and is_broker(row[2]):
             self._ended.append((row[0], row[1], row[2], self.world.nodes[row[2]].incarnation))
 
     def look(self) -> None:

@@ -1,5 +1,5 @@
 /**
- * The screen's own state: what is chosen, which tab, which language; and what a person can do.
+ * What a person can do on the screen, and what is derived from what is chosen (`store.js` declares that).
  *
  * Views get this object and read it; they change it only through its methods, each of which asks for
  * a new picture. The cluster's state is never here: it is what the clock says it is.
@@ -7,40 +7,26 @@
 import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
 import { commandText } from "./i18n/format.js";
+import { copyText } from "./inspect/copy.js";
 import { prepare } from "./inspect/open.js";
 import { running, stopped } from "./model/clients.js";
-import { byTopic, byNumber, inspectedAs, isInternal, kindIn } from "./model/names.js";
+import { byTopic, byNumber, inspectedAs, isInternal, isKRaft, kindIn } from "./model/names.js";
 import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
+import { beginning, keep } from "./store.js";
 import { Present } from "./time/present.js";
 import { BELOW_TABS, reveal } from "./views/reveal.js";
 
 const FRAMES = 60; // until a tab must have been drawn
-const REMEMBERED = ["tab", "chosenAcks", "storyAll", "axis", "span", "internal", "stageWords", "lanesWords"];
 
 export class App {
   constructor({ history, story, clock, words }) {
     Object.assign(this, { history, story, clock });
     this.#speak(words);
-    this.online = false;
-    this.everOnline = false;
-    this.tab = "partitions";
-    this.chosenAcks = "all";
-    this.acksChosenIn = null; // the run that was looked at then
-    this.storyAll = false;
-    this.axis = "time";
-    this.span = 10_000_000;
-    this.internal = false;
-    this.stageWords = false; // the stage, and the time lines, as words instead of pictures
-    this.lanesWords = false;
-    this.chosenTopic = null;
-    this.number = "0";
-    this.selected = null; // the event that a click has chosen
-    this.inspected = null; // "kind:name" of the client or group that was chosen on the stage
-    this.folded = null; // the box of the stage whose clients are listed
+    this.lookOnly = globalThis.document?.body?.dataset.may === "look"; // came with the class's link
+    Object.assign(this, beginning());
     this.scene = null;
-    this.tabScroll = 0;
     this.tabHeight = 600;
     this.dirty = true;
     this.send = null; // (command) => promise of the answer
@@ -48,25 +34,14 @@ export class App {
     this.desk = new Desk(this); // runs, forks, scenarios, receipts
     this.present = new Present(this); // where an act belongs while rewound
     prepare(this); // questions, metrics, lessons
-    this.#recall();
     for (const name of ["setAcks", "goLive", "play", "setSpeed", "showTab", "choose", "select", "command", "startLesson"]) this[name] = this[name].bind(this);
-  }
-
-  #recall() {
-    try {
-      Object.assign(this, JSON.parse(localStorage.getItem("lab") ?? "{}"));
-    } catch {
-      localStorage.removeItem("lab");
-    }
   }
 
   /** Set fields, remember those that outlive the page, ask for a picture. */
   set(fields) {
     Object.assign(this, fields);
     this.dirty = true;
-    if (Object.keys(fields).some((name) => REMEMBERED.includes(name))) {
-      localStorage.setItem("lab", JSON.stringify(Object.fromEntries(REMEMBERED.map((name) => [name, this[name]]))));
-    }
+    keep(this, Object.keys(fields));
   }
 
   get state() {
@@ -113,8 +88,9 @@ export class App {
     this.set({ storyAll });
   }
 
+  /** A tab of the inspector; where there is none, what is looked into brings it. */
   showTab(tab) {
-    this.set({ tab, tabScroll: 0 });
+    this.set({ tab, tabScroll: 0, mode: "inspect" });
   }
 
   /** Show a client or a group in the inspector: its card, in sight and with the focus. */
@@ -187,7 +163,7 @@ export class App {
   /** At the live edge the cluster plays or stands; in the past the view does. */
   play() {
     if (this.clock.live) this.command({ do: "time", speed: this.clock.cluster.paused ? "play" : "pause" });
-    else this.clock.togglePlay();
+    else if (!this.desk.watch.play()) this.clock.togglePlay();
     this.set(this.clock.live ? { selected: null } : {});
   }
 
@@ -206,7 +182,10 @@ export class App {
 
   setSpeed(speed) {
     if (this.clock.live) this.command({ do: "time", speed });
-    else this.clock.speed = speed;
+    else {
+      this.desk.watch.hurry(speed);
+      this.clock.speed = speed;
+    }
     this.set({});
   }
 
@@ -216,6 +195,10 @@ export class App {
    * calls it off. `asked`: he was already.
    */
   async command(command, asked = false) {
+    if (this.lookOnly) {
+      this.notice(this.words.t("look_only"));
+      return { ok: false };
+    }
     const where = asked || command.do === "time" ? "now" : await this.present.where(commandText(command, this.words.words));
     if (!where) return { ok: false, cancelled: true };
     const answer = await this.#deliver(command);
@@ -240,7 +223,7 @@ export class App {
 
   #heardTime(speed, answer) {
     const facts = { speed: answer.speed, paused: answer.paused, t: answer.t };
-    if (facts.paused === undefined) facts.paused = speed === "play" || typeof speed === "number" ? false : true;
+    if (facts.paused === undefined) facts.paused = speed !== "play" && typeof speed !== "number";
     if (facts.speed === undefined && typeof speed === "number") facts.speed = speed;
     this.clock.heard(facts, performance.now());
     if (answer.nothing_for_us !== undefined) this.notice(this.words.t(`time.${speed}.nothing`, { s: Math.round(answer.nothing_for_us / 1e6) }), "news");
@@ -254,11 +237,15 @@ export class App {
 
   #speak(words) {
     words.kindOf = (node) => kindIn(this.state, node);
+    words.generation = () => (isKRaft(this.state) ? "kraft" : "zookeeper");
     this.words = words;
   }
 
   async copy(text, button, label = "attach.copy") {
-    await navigator.clipboard.writeText(text);
+    if (!(await copyText(text))) {
+      this.notice(this.words.t("copy.refused"));
+      return;
+    }
     button.textContent = this.words.t("attach.copied");
     setTimeout(() => { button.textContent = this.words.t(label); }, 1500);
   }

@@ -13,6 +13,7 @@ import { History } from "./time/history.js";
 import { Screen } from "./views/screen.js";
 import { listen } from "./views/listen.js";
 
+const REST_MS = 45;
 const data = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const history = new History();
@@ -24,6 +25,7 @@ const screen = new Screen(app);
 
 data("earlier").forEach((row, index, rows) => story.add(eventOf(row, 0), TOLD_ONLY + index - rows.length));
 feed.apply([data("snapshot")], performance.now());
+feed.begun();
 const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live/`, () => feed.known());
 feed.resync = (last) => socket.resync(last);
 feed.synced = () => socket.synced();
@@ -42,7 +44,9 @@ function frame(wall) {
   if (clock.tick(wall)) app.dirty = true;
   app.follow.look();
   screen.frame(wall);
-  requestAnimationFrame(frame);
+  // A picture in which nothing moves needs no sixty frames a second: the figures of a running cluster change slower.
+  if (screen.moves || app.dirty) requestAnimationFrame(frame);
+  else setTimeout(() => requestAnimationFrame(frame), REST_MS);
 }
 
 requestAnimationFrame(frame);

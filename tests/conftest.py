@@ -18,9 +18,16 @@ from typing import Any
 
 import pytest
 
+from tests import outside, spending, spreading
+
 PATIENCE_S = 90  # a test waits this long for what comes at once: the disk of a shared machine may stand still for half a minute
 CHECKOUT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for plugin in (outside, spending, spreading):
+        config.pluginmanager.register(plugin)
 
 
 def missing(what: str) -> None:
@@ -150,7 +157,7 @@ def start_lab(data: Path, *options: str, web: bool = False, brokers: int = 3) ->
     """`brokerlab up` on free ports; returns once the brokers listen."""
     first = free_ports(brokers + 2)  # the page's, the brokers', and one for a broker that joins
     ports = ["--kafka-port", str(first + 1), "--port", str(first), "--brokers", str(brokers)]
-    command = [sys.executable, "-P", "-m", "lab.cli", "up", "--data", str(data), *ports, *options]
+    command = [sys.executable, "-P", "-m", "cli", "up", "--data", str(data), *ports, *options]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     process = subprocess.Popen(command + ([] if web else ["--no-web"]), text=True, env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

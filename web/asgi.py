@@ -48,5 +48,7 @@ class HeadAsGet:
         await self.application({**scope, "method": "GET"}, receive, without_body)
 
 
-_sockets = URLRouter([path("live/", LabConsumer.as_asgi())])
-application = Guard(ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": _sockets}))
+_live: Any = LabConsumer.as_asgi()  # Django's `path` takes what Channels routes to
+_routes: list[Any] = [path("live/", _live)]
+_by_protocol: Any = ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": URLRouter(_routes)})
+application = Guard(_by_protocol)

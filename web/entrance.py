@@ -43,7 +43,7 @@ class Throttle:
 
     def too_many(self, peer: str) -> bool:
         """Whether this peer has to wait."""
-        times = self._wrong.get(peer, ())
+        times = self._wrong.get(peer, deque())
         return len(times) == WRONG_ONES and time.monotonic() - times[0] < WINDOW_S
 
 

@@ -54,16 +54,20 @@ class StaticFiles:
     """An ASGI application for everything below STATIC_URL; read once, compressed once."""
 
     def __init__(self) -> None:
+        self._names: frozenset[str] | None = None
         self._found: dict[str, tuple[bytes, bytes, str]] = {}
 
     def _load(self, name: str) -> tuple[bytes, bytes, str] | None:
+        """By its name as it stands on the disk: no address leads anywhere else, whatever is in it."""
+        root = Path(settings.STATIC_ROOT)
+        if self._names is None:
+            paths = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+            self._names = frozenset(path.as_posix() for path in paths if not path.name.startswith("."))
+        if name not in self._names:
+            return None
         if name not in self._found:
-            root = Path(settings.STATIC_ROOT)
-            path = (root / name).resolve()
-            if not path.is_relative_to(root) or not path.is_file() or path.name.startswith("."):
-                return None
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            body = path.read_bytes()
+            kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+            body = (root / name).read_bytes()
             self._found[name] = (body, gzip.compress(body, 6, mtime=0), kind)
         return self._found[name]
 

@@ -7,8 +7,8 @@
 | what for | 403 | the class's token is for looking only |
 | Origin, Sec-Fetch-Site | 403 | a page of another origin that wants to change something, or a WebSocket |
 | Content-Type | 415 | REST takes only JSON: a form of another site cannot send that without being asked first |
-| size of the body | 413 | more than `LARGEST` is not read |
-| bodies of all at once | 429 | more than `LARGEST_TOGETHER` are not held |
+| size of the body | 413 | more than `LARGEST` is not read; of a run that was packed more than `LARGEST_PACK` |
+| bodies of all at once | 429 | more than `LARGEST_TOGETHER` are not held; of packs, on disk, `PACKS_TOGETHER` |
 | time for a body | 408 | one that does not come within `BODY_S` is not waited for |
 
 A link `/?token=TOKEN` leaves a cookie and leads to the same address without the token. A GET changes nothing, and what
@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from django.conf import settings
 
+from broker_core.kernel.problems import Problem, problem
 from web import access
 from web.access import LOOK, Headers, Scope
 from web.api.errors import PREFIX
@@ -32,7 +33,11 @@ from web.language import spoken
 
 OPEN_TO_ALL = ("/api/docs.css",)
 CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read")
+PACKS, PACK = f"{PREFIX}runs", "application/gzip"
 LARGEST = 2 * 1024 * 1024
+LARGEST_PACK = 512 * 1024 * 1024
+PACKS_TOGETHER = 2 * LARGEST_PACK
+DIGITS = 18  # of a length, zeros in front included
 LARGEST_TOGETHER = 32 * 1024 * 1024
 BODY_S = 20.0
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -40,7 +45,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 Receive = Callable[[], Awaitable[Scope]]
 Send = Callable[[Scope], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Refusal = tuple[int, str, str | None]
+Refusal = tuple[int, Problem, str | None]
 
 
 class Guard:
@@ -49,7 +54,8 @@ class Guard:
     def __init__(self, application: Application) -> None:
         self.application = application
         self.throttle = Throttle()
-        self.held = Held()
+        self.held = Held(LARGEST, LARGEST_TOGETHER)
+        self.packs = Held(LARGEST_PACK, PACKS_TOGETHER)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -78,7 +84,7 @@ class Guard:
             if is_page and (may is None or _token_of(scope)):
                 await self._enter(scope, headers, may, receive, send)
                 return
-            bounded = Bounded(receive, send, self.held)
+            bounded = Bounded(receive, send, self.packs if is_pack(scope) else self.held)
             try:
                 await self.application({**scope, "may": may}, bounded.receive, bounded.send)
             finally:
@@ -110,46 +116,58 @@ class Guard:
 def check(scope: Scope, headers: Headers, may: str | None) -> Refusal | None:
     """None, or why the request is refused."""
     if not access.host_is_ours(headers):
-        return 421, f"this is not {headers.get(b'host', '') or 'a host that was named'}", "Host"
+        name = headers.get(b"host", "")
+        return 421, problem("not_this_host", name=name) if name else problem("not_named_host"), "Host"
     if may is None:
-        return 401, "a token is needed: Authorization: Bearer TOKEN", "Authorization"
+        return 401, problem("token_needed"), "Authorization"
     if scope["method"] in SAFE:
         return None
     if may == LOOK and scope["path"] not in CHANGES_NO_LAB:
-        return 403, "the class's token is for looking only", "Authorization"
-    return _check_origin(headers) or _check_body(headers, scope["path"].startswith(PREFIX))
+        return 403, problem("look_only"), "Authorization"
+    return _check_origin(headers) or _check_body(scope, headers)
+
+
+def is_pack(scope: Scope) -> bool:
+    """Whether the body is a run that was packed, which the lab's own process opens."""
+    return bool(scope["path"] == PACKS and scope["method"] == "POST" and settings.HOSTS_LAB)
 
 
 def _check_origin(headers: Headers) -> Refusal | None:
     if not access.same_origin(headers):
-        return 403, f"a page of {headers[b'origin']} may not change anything here", "Origin"
+        return 403, problem("other_page", origin=headers[b"origin"]), "Origin"
     if headers.get(b"sec-fetch-site", "none") not in ("none", "same-origin"):
-        return 403, "a page of another site may not change anything here", "Sec-Fetch-Site"
+        return 403, problem("other_site"), "Sec-Fetch-Site"
     return None
 
 
-def _check_body(headers: Headers, is_rest: bool) -> Refusal | None:
+def _check_body(scope: Scope, headers: Headers) -> Refusal | None:
+    most = LARGEST_PACK if is_pack(scope) else LARGEST
     length = headers.get(b"content-length", "0")
-    if not length.isdigit():
-        return 400, "Content-Length is not a number", "Content-Length"
-    if int(length) > LARGEST:
-        return _too_large()
+    if not length.isascii() or not length.isdigit():
+        return 400, problem("length_no_number"), "Content-Length"
+    if len(length) > DIGITS or int(length) > most:
+        return _too_large(most)
     kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
     has_body = int(length) or b"transfer-encoding" in headers or kind
-    if is_rest and has_body and kind != "application/json":
-        return 415, f"the body must be application/json, found {kind or 'nothing that says what it is'}", "Content-Type"
+    wanted = PACK if scope["path"] == PACKS else "application/json"
+    if scope["path"].startswith(PREFIX) and has_body and kind != wanted:
+        if wanted == PACK:
+            return 415, problem("body_no_pack"), "Content-Type"
+        return 415, problem("body_not_json", kind=kind) if kind else problem("body_of_no_kind"), "Content-Type"
     return None
 
 
-def _too_large() -> Refusal:
-    return 413, f"the body is larger than {LARGEST:,} bytes", "body"
+def _too_large(most: int) -> Refusal:
+    return 413, problem("body_too_large", most=most), "body"
 
 
 class Held:
-    """How much of all bodies this process holds at the moment."""
+    """How much of all bodies of a kind this process holds at the moment, and how much it may: of one, of all."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = LARGEST, together: int = LARGEST_TOGETHER) -> None:
         self.size = 0
+        self.most = most
+        self.together = together
 
 
 class Bounded:
@@ -170,16 +188,16 @@ class Bounded:
         try:
             message = await asyncio.wait_for(self._receive(), BODY_S)
         except TimeoutError:
-            self.refusal = 408, f"the body has not come within {BODY_S:.0f} seconds", "body"
+            self.refusal = 408, problem("body_too_slow", most=BODY_S), "body"
             return {"type": "http.disconnect"}
         piece = len(message.get("body", b""))
         self.size += piece
         self._held.size += piece
         self.complete = not message.get("more_body", False)
-        if self.size > LARGEST:
-            self.refusal = _too_large()
-        elif self._held.size > LARGEST_TOGETHER:
-            self.refusal = 429, "too many large bodies at once", "body"
+        if self.size > self._held.most:
+            self.refusal = _too_large(self._held.most)
+        elif self._held.size > self._held.together:
+            self.refusal = 429, problem("bodies_too_many"), "body"
         return message if self.refusal is None else {"type": "http.disconnect"}
 
     async def send(self, message: Scope) -> None:
@@ -194,7 +212,8 @@ class Bounded:
 
 def _token_of(scope: Scope) -> str:
     """Of a link."""
-    return parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+    query: bytes = scope.get("query_string", b"")
+    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
 
 
 def _without_token(scope: Scope) -> str:
@@ -214,10 +233,10 @@ async def _posted(receive: Receive) -> str:
     return parse_qs(content[:4096].decode("latin-1")).get("token", [""])[0].strip()
 
 
-async def refuse(send: Send, headers: Headers, status: int, detail: str, place: str | None) -> None:
+async def refuse(send: Send, headers: Headers, status: int, what: Problem, place: str | None) -> None:
     """A problem detail, for pages as well as for REST."""
     language = spoken(headers.get(b"accept-language", ""), headers.get(b"cookie", ""))
-    content = body(status, detail, place, language=language)
+    content = body(status, what, place, language=language)
     found = [(b"content-type", MEDIA_TYPE.encode()), (b"content-language", language.encode()),
              (b"vary", b"accept-language, cookie")]  # fmt: skip
     if status == 401:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from broker_core.drivers.tcp import stream_socket
 from web.live.lab import Lab
 
 
@@ -76,9 +77,7 @@ def _end_spark() -> None:
 
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket; raises PortTaken with one clear line."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found = stream_socket(host)
     try:
         found.bind((host, port))
     except (OSError, OverflowError) as error:
@@ -186,7 +185,7 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     from web.asgi import application
     from web.live.hub import hub
 
-    hub.attach(lab)
+    hub.serve(lab)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     options: dict[str, Any] = {

@@ -8,6 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
+from web.pages import glossary
 from web.pages import views as pages
 from web.pages.limits import not_modelled
 
@@ -17,6 +18,8 @@ urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
     path("not-modelled/", not_modelled, name="not-modelled"),
+    path("glossary/", glossary.glossary, name="glossary"),
+    path("glossary/<slug:name>.svg", glossary.picture, name="glossary-picture"),
     path("language/", set_language, name="set_language"),
     path("api/docs.css", style, name="api-style"),
     path("api/problems", problem_types, name="api-problems"),

@@ -1,6 +1,7 @@
 """Where a broker listens, and where its clients are told to find it.
 
-A broker has one listener, PLAINTEXT://HOST:PORT in `listeners`. Clients get that address with the metadata, unless
+A broker has one listener, PLAINTEXT://HOST:PORT in `listeners`; one that is a controller, too, has CONTROLLER://HOST:PORT
+behind it (`cluster.kraft`). Clients get that address with the metadata, unless
 `advertised.listeners` names another one: that of a tunnel or of a container's host, say. Nobody listens there for us.
 """
 
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 from broker_core.metadata.configs_types import invalid
 
-_LISTENER = re.compile(r"PLAINTEXT://(\[[^\]]+\]|[^,/]*):(\d{1,5})")
+_LISTENER = re.compile(r"PLAINTEXT://(\[[^\]]+\]|[^,/]*):(\d{1,5})(?:,CONTROLLER://[^,]*)?")
 
 
 class Settings(Protocol):

@@ -1,13 +1,14 @@
-"""One broker: a machine that composes logs, replicas, groups, controller and the request pipeline.
+"""One broker: a machine that composes logs, replicas, groups, its place in a cluster and the request pipeline.
 
 Start, in Kafka's order:
 
-    connect to the coordination tree -> read topics' settings -> load the logs (recover where needed)
-      -> register /brokers/ids/N -> take part in the controller election -> listen
+    register with the cluster -> be told all settings -> load the logs (recover where needed)
+      -> listen -> take part (with KRaft: lead, follow, and be unfenced)
 
-What comes in is a request (to the pipeline), an answer to a request of ours (to the connection that
-asked), or a message of the coordination tree. What comes in before the broker listens waits, as it
-would in the backlog of its socket.
+How a broker registers, who tells it what, and who decides for all is behind the port `cluster.port`, which the
+factory is given an implementation of. What comes in is a request (to the pipeline), an answer to a request of ours
+(to the connection that asked), or a message that the cluster understands. What comes in before the broker listens
+waits, as it would in the backlog of its socket.
 """
 
 from __future__ import annotations
@@ -17,47 +18,50 @@ from typing import Any
 
 from broker_core.broker.cleaner_threads import CleanerThreads
 from broker_core.broker.configs import ConfigStore
-from broker_core.broker.connections import Connection, RequestContext
-from broker_core.broker.handlers import HANDLERS, IMPLEMENTED
+from broker_core.broker.connections import Connection, RequestContext, respond
+from broker_core.broker.handlers import HANDLERS
 from broker_core.broker.addresses import advertised_address, listener_address
-from broker_core.broker.identity import claim_disks
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
-from broker_core.broker.ports import ControllerLink, OffsetsTopic, node_name
 from broker_core.broker.shutdown import ControlledShutdown
 from broker_core.broker.stages import StageCosts
+from broker_core.broker.state_topics import StateTopic
 from broker_core.broker.topic_creation import TopicCreation
-from broker_core.controller.zk.admin import TopicAdmin
-from broker_core.controller.zk.config_admin import ConfigAdmin
-from broker_core.controller.zk.controller import KafkaController
-from broker_core.controller.zk.registration import BrokerRegistration
+from broker_core.broker.transaction_channels import TransactionLeaders, TransactionVerifier
+from broker_core.cluster.port import Join
 from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.kernel.names import broker_node
+from broker_core.kernel import events
 from broker_core.kernel.node import Node
+from broker_core.log.loading import LogLoading
 from broker_core.log.log_manager import LogManager
 from broker_core.metadata.cache import MetadataCache
-from broker_core.metadata.configs import BrokerConfig
-from broker_core.metadata import znodes
-from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
-from broker_core.metadata.znodes import BrokerInfo, Endpoint
+from broker_core.metadata.configs import BrokerConfig, era_of
+from broker_core.metadata.config_entities import Entity
+from broker_core.metadata.delta import MetadataDelta
+from broker_core.metadata.registration import BrokerRegistration, Endpoint
+from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.replication.replica_selector import replica_selector
+from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.producer_ids import ProducerIds
-from broker_core.wire.apis import Mode
+from broker_core.wire.apis import ApiKey, Mode
 from broker_core.wire.rpc import Request, Response, RpcClient
 from broker_core.wire.errors import ErrorCode
-from broker_core.zookeeper.client import ZkClient
-from broker_core.zookeeper.protocol import Create
 
 LISTENER = "PLAINTEXT"
 DELETE_CHECK_US = 5_000_000
+LOADING_BYTES, LOADING_US = 16 * 1024 * 1024, 50_000
+"""What a slice of opening logs checks, and how long it takes of the world's time when it is not the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerFactory:
-    """Makes the broker of a node at each start of its process; Kafka's settings as text."""
+    """Makes the broker of a node at each start of its process: Kafka's settings as text, and how it joins a cluster."""
 
+    join: Join
     broker_id: int
     settings: dict[str, str]
     protections: Protections = field(default_factory=Protections)
@@ -71,17 +75,16 @@ class BrokerFactory:
 class Broker:
     """The machine of a broker's process."""
 
-    mode: Mode = "zookeeper"
-    transactions_enabled = False
-
     def __init__(self, node: Node, given: BrokerFactory) -> None:
         self.node = node
         self.broker_id = given.broker_id
-        self.config = BrokerConfig(given.settings)
+        self.config = BrokerConfig(given.settings, era_of(given.settings))
+        self.log_dirs = log_dirs(self.config)
         self.listener = LISTENER
-        self.implemented = IMPLEMENTED
         self.ready = False
+        self.loading: LogLoading | None = None
         self.early: list[tuple[str, Request]] = []
+        self.elsewhere: set[int] = set()
         self.rpcs: dict[str, RpcClient] = {}
         self.cache = MetadataCache(self.broker_id)
         self.host, self.port = listener_address(self.config)
@@ -89,60 +92,71 @@ class Broker:
 
     def _compose(self, given: BrokerFactory) -> None:
         node, config = self.node, self.config
-        servers, chroot = tree_address(config["zookeeper.connect"])
-        self.zk = ZkClient(node, servers, config["zookeeper.session.timeout.ms"], chroot)
-        info = BrokerInfo(
-            self.broker_id, [Endpoint(LISTENER, *advertised_address(config), "PLAINTEXT")], rack=config["broker.rack"]
-        )
-        self.registration = BrokerRegistration(node, self.zk, info, self, wait_for_predecessor=True)
+        self.cluster = given.join(self)
         self.configs = ConfigStore(self)
-        self.log_manager = LogManager(
-            node.storage, log_dirs(config), self.configs.log_config("", {}), self.broker_id, node.emit,
+        self.log_manager: LogManager = LogManager(
+            node.storage, self.log_dirs, self.configs.log_config("", {}), self.broker_id, node.emit,
             producer_expiration_ms=config["producer.id.expiration.ms"],
         )  # fmt: skip
-        self.controller = KafkaController(node, self.zk, self.broker_id, config, self.rpc("controller"))
-        self.link = ControllerLink(self, self.rpc("to-controller"))
         self.replicas = ReplicaManager(
-            node, self.broker_id, config, self.log_manager, self.rpc, self.link, self.broker_epoch, node_name,
+            node, self.broker_id, config, self.log_manager, self.rpc, self.cluster, self.broker_epoch, broker_node,
             given.protections,
         )  # fmt: skip
         self.replicas.on_leadership = self.leadership_changed
         self.replicas.topic_known = self.cache.contains
-        self.replicas.isr_changes.broker_alive = self.cache.is_alive
+        self.replicas.isr_changes.broker_eligible = self.cache.may_join_isr
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
         self.replicas.on_directory_failure = self.directory_failed
         self.replicas.reader.selector = replica_selector(config["replica.selector.class"], self.replica_racks)
-        self.groups = GroupCoordinator(node, self.broker_id, config, OffsetsTopic(self))
-        self.producer_ids = ProducerIds(node, self.link)
+        offsets_topic = StateTopic(self, GROUP_METADATA_TOPIC, config["offsets.commit.timeout.ms"])
+        self.groups = GroupCoordinator(node, self.broker_id, config, offsets_topic)
+        self.producer_ids = ProducerIds(node, self.cluster)
+        transactions_topic = StateTopic(self, TRANSACTION_STATE_TOPIC, config["request.timeout.ms"])
+        self.transactions = TransactionCoordinator(
+            node, config, transactions_topic, TransactionLeaders(self), self.producer_ids.next_id,
+            self.transaction_version,
+        )  # fmt: skip
+        self.transaction_verifier = TransactionVerifier(self)
         self.topic_creation = TopicCreation(self)
-        self.config_admin = ConfigAdmin(node, self.zk, self.cache, config, self.broker_id)
-        self.topic_admin = TopicAdmin(node, self.zk, self.cache, config, self.controller)
         self.stopping = ControlledShutdown(self)
         self.cleaning = CleanerThreads(self)
         self.idle = IdleConnections(self)
         self.pipeline = RequestPipeline(
-            node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec
-        )
+            node, config, self.handle, self.log_manager.storage_failed, given.costs, given.through_codec,
+            self.cluster.mode,
+        )  # fmt: skip
 
     def rpc(self, name: str) -> RpcClient:
         """The named connection of this broker to its peers."""
         found = self.rpcs.get(name)
         if found is None:
-            found = self.rpcs[name] = RpcClient(self.node, name, f"broker-{self.broker_id}-{name}")
+            found = self.rpcs[name] = RpcClient(self.node, name, f"{broker_node(self.broker_id)}-{name}")
         return found
 
     # -- the machine ------------------------------------------------------------------------
     def start(self) -> None:
-        """Connect; the rest follows from `configs.loaded`, then from `registered`."""
-        self.configs.start()
-        self.registration.start()
+        """Register; the rest follows from `admitted`."""
+        self.cluster.start()
 
     def load_logs(self) -> None:
-        """The topics' settings are known: open the logs."""
-        self.log_manager.load(self.node.wall_ms())
+        """The topics' settings are known: open the logs, in slices; others have their turn in between."""
+        if self.loading is None:
+            self.loading = self.log_manager.begin_loading(self.node.wall_ms())
+        if self.loading.advance(LOADING_BYTES):
+            self._loaded()
+            return
+        self.node.emit(
+            events.LOGS_LOADING, opened=self.loading.opened, total=self.loading.total, checked=self.loading.checked
+        )  # fmt: skip
+        self.node.after(LOADING_US, self.load_logs)
+
+    def _loaded(self) -> None:
         self.replicas.start()
         self._start_background()
+        self.ready = True
+        self.node.listen(self.host, self.port)
+        self._take_part()
 
     def _start_background(self) -> None:
         every, config = self.node.every, self.config
@@ -163,29 +177,48 @@ class Broker:
     def _delete_expired(self) -> None:
         self.log_manager.delete_expired_files(self.node.wall_ms())
 
-    def registered(self) -> None:
-        """The registration stands (again): take part, and listen."""
-        self.configs.load(self._configs_loaded)
+    # -- a member of its cluster --------------------------------------------------------------
+    def registration(self) -> BrokerRegistration:
+        """What this broker says of itself."""
+        endpoint = Endpoint(LISTENER, *advertised_address(self.config), "PLAINTEXT")
+        return BrokerRegistration(self.broker_id, {LISTENER: endpoint}, rack=self.config["broker.rack"])
 
-    def _configs_loaded(self) -> None:
-        if not self.ready:
-            if not claim_disks(self.node, self.log_manager, self.broker_id, self.cluster_id or ""):
+    def admitted(self) -> None:
+        """The registration stands (again), and all settings are known: take part, and listen."""
+        if self.ready:
+            self._take_part()
+        elif self.loading is None:
+            if self.cluster.claim_disks():
+                self.load_logs()
+            else:
                 self.node.halt()
-                return
-            self.load_logs()
-            self.ready = True
-            self.node.listen(self.host, self.port)
-        self.controller.start()
+
+    def _take_part(self) -> None:
+        self.cluster.take_part()
         early, self.early = self.early, []
         for source, request in early:
             self.pipeline.message(source, request)
 
-    def refused(self, holder: BrokerInfo) -> None:
-        """Another process holds this id; the registration waits for it to go."""
+    def take_settings(self, entity: Entity, values: dict[str, str], *, running: bool) -> None:
+        self.configs.take(entity, values, running=running)
 
+    def topic_overrides(self, topic: str) -> dict[str, str]:
+        return self.configs.overrides.get(topic, {})
+
+    def changed(self, delta: MetadataDelta) -> None:
+        """News of the cluster."""
+        deleted = self.cache.apply(delta)
+        if deleted:
+            self.groups.on_partitions_deleted(deleted)
+        self.producer_ids.prefetch()
+        self.topic_creation.metadata_changed()
+
+    # -- messages -----------------------------------------------------------------------------
     def receive(self, source: str, message: Any) -> None:
         kind = message.__class__
-        if kind is Request:
+        if (kind is Request or kind is Response) and message.connection in self.cluster.connections:
+            self._of_the_cluster(source, message)
+        elif kind is Request:
             if self.ready:
                 self.pipeline.message(source, message)
             else:
@@ -195,10 +228,18 @@ class Broker:
             if rpc is not None:
                 rpc.receive(source, message)
         else:
-            self.zk.receive(source, message)
+            self.cluster.receive(source, message)
+
+    def _of_the_cluster(self, source: str, message: Any) -> None:
+        """Requests to the cluster's part of this process; answers to who has asked."""
+        rpc = self.rpcs.get(message.connection) if message.__class__ is Response else None
+        if rpc is not None:
+            rpc.receive(source, message)
+        else:
+            self.cluster.receive(source, message)
 
     def peer_down(self, peer: str) -> None:
-        self.zk.peer_down(peer)
+        self.cluster.peer_down(peer)
         for rpc in list(self.rpcs.values()):
             rpc.peer_down(peer)
         self.pipeline.peer_down(peer)
@@ -206,24 +247,53 @@ class Broker:
     def shut_down(self) -> None:
         self.stopping.begin()
 
-    def connection_opened(self, connection: int, peer: str) -> None:
+    def connection_opened(self, connection: int, peer: str, listener: str = "") -> None:
+        """On the listener of a broker's clients, or on one that belongs to its cluster."""
+        if listener and self.cluster.outside is not None:
+            self.elsewhere.add(connection)
+            self.cluster.outside.opened(connection)
+            return
         self.pipeline.opened(connection, peer)
         self.idle.opened(connection)
 
     def frame_received(self, connection: int, frame: memoryview) -> None:
-        self.pipeline.frame(connection, frame)
+        if connection in self.elsewhere and self.cluster.outside is not None:
+            self.cluster.outside.frame(connection, frame)
+        else:
+            self.pipeline.frame(connection, frame)
 
     def connection_closed(self, connection: int) -> None:
-        self.pipeline.closed(connection)
+        if connection in self.elsewhere and self.cluster.outside is not None:
+            self.elsewhere.discard(connection)
+            self.cluster.outside.closed(connection)
+        else:
+            self.pipeline.closed(connection)
 
     # -- requests ---------------------------------------------------------------------------
     def handle(self, context: RequestContext) -> None:
         """Give a request to its handler."""
         handler = HANDLERS.get(context.api_key)
-        if handler is None:
+        if handler is not None:
+            handler(self, context)
+        elif context.api_key in self.cluster.apis:
+            self.cluster.answer(context, respond)
+        else:
             context.close(f"api key {context.api_key} is not implemented")
-            return
-        handler(self, context)
+
+    @property
+    def mode(self) -> Mode:
+        """The generation, which decides what versions are offered."""
+        return self.cluster.mode
+
+    @property
+    def implemented(self) -> frozenset[ApiKey]:
+        """What this broker answers."""
+        return self.cluster.apis.union(map(ApiKey, HANDLERS))
+
+    def transaction_version(self) -> int:
+        """The feature level `transaction.version`; 0 where there are no levels."""
+        features = self.cluster.features()
+        return 0 if features is None else features.levels.get("transaction.version", 0)
 
     # -- news -------------------------------------------------------------------------------
     def leadership_changed(self, elected: Any, resigned: Any) -> None:
@@ -231,37 +301,27 @@ class Broker:
         for topic, partition, epoch in resigned:
             if topic == GROUP_METADATA_TOPIC:
                 self.groups.on_resignation(partition, epoch)
+            elif topic == TRANSACTION_STATE_TOPIC:
+                self.transactions.on_resignation(partition, epoch)
         for topic, partition, epoch in elected:
             if topic == GROUP_METADATA_TOPIC:
                 self.groups.on_election(partition, epoch)
+            elif topic == TRANSACTION_STATE_TOPIC:
+                self.transactions.on_election(partition, epoch)
 
-    def metadata_changed(self) -> None:
-        """The controller has told what the cluster looks like."""
-        self.producer_ids.prefetch()
-        self.topic_creation.metadata_changed()
-        self.topic_admin.metadata_updated()
-
-    def directory_failed(self) -> None:
-        """A log directory is offline: the controller has to know; with the last one the broker ends."""
+    def directory_failed(self, log_dir: str) -> None:
+        """This log directory is offline: the controller has to know; with the last one the broker ends."""
         if not self.log_manager.live_dirs():
             self.node.soon(self.node.halt)
             return
-        slip = znodes.encode_log_dir_event(self.broker_id)
-        self.zk.submit(Create(znodes.LOG_DIR_EVENT_PREFIX, slip, sequential=True), self._told)
-
-    def _told(self, context: Any, result: Any) -> None:
-        """The controller reads the slip, asks about every replica here, and elects others."""
+        self.cluster.directory_failed(log_dir)
 
     def broker_epoch(self) -> int:
-        return self.registration.broker_epoch
+        return self.cluster.broker_epoch()
 
     def replica_racks(self, topic: str, partition: int) -> dict[int, str | None]:
         """Where the replicas are that a client of this listener can reach."""
         return self.cache.replica_racks(topic, partition, self.listener)
-
-    def is_stale(self, broker_epoch: int) -> bool:
-        """Whether a control request was meant for an earlier registration of this broker."""
-        return 0 <= broker_epoch < self.registration.broker_epoch
 
     def auto_create_topic(self, topic: str) -> ErrorCode:
         """Somebody asks for a topic that does not exist; what he is told."""
@@ -269,7 +329,7 @@ class Broker:
 
     @property
     def cluster_id(self) -> str | None:
-        return self.registration.cluster_id
+        return self.cluster.cluster_id
 
     # -- for observers ----------------------------------------------------------------------
     @property
@@ -290,10 +350,3 @@ def log_dirs(config: BrokerConfig) -> list[str]:
     given = config["log.dirs"] or config["log.dir"]
     names = given if isinstance(given, list) else str(given).split(",")
     return [name.strip().strip("/") for name in names if name.strip()]
-
-
-def tree_address(connect: str) -> tuple[list[str], str]:
-    """`zookeeper-1:2181,zookeeper-2:2181/kafka` is (servers, "/kafka")."""
-    hosts, slash, chroot = connect.partition("/")
-    servers = [host.strip().rsplit(":", 1)[0] for host in hosts.split(",")]
-    return servers, slash + chroot if chroot else ""

@@ -3,7 +3,8 @@
     turn: clean the dirtiest log -> delete old segments of compacted logs -> the next turn
           at once after a cleaning, `log.cleaner.backoff.ms` [15 s] later when there was nothing to clean
 
-A cleaning takes no time of its own, as little as another access to disks; with
+A cleaning is cut into slices of `SLICE_BYTES`; between two the broker does what else there is to do. It takes no time
+of its own but for that, as little as another access to disks; with
 `log.cleaner.io.max.bytes.per.second` the thread rests afterwards for as long as what it read and wrote would take.
 The threads share `log.cleaner.dedupe.buffer.size` [128 MiB] for their offset maps.
 """
@@ -16,8 +17,10 @@ from broker_core.log.cleaner import LogCleaner
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
+    from broker_core.log.cleaning import Cleaning
 
 SECOND_US = 1_000_000
+SLICE_BYTES, SLICE_US = 4 * 1024 * 1024, 20_000
 
 
 class CleanerThreads:
@@ -59,14 +62,21 @@ class CleanerThreads:
             return
         if number == 0:
             self._fill()
-        now_ms = self.broker.node.wall_ms()
-        stats = self.cleaner.clean_filthiest(now_ms)
-        self.cleaner.delete_old_segments(now_ms)
-        if stats is None:
-            wait_us = self._backoff_us()
-        else:
-            wait_us = int(stats.io_bytes / self.broker.config["log.cleaner.io.max.bytes.per.second"] * SECOND_US)
-        self.broker.node.after(wait_us, self._turn, number)
+        work = self.cleaner.begin(self.broker.node.wall_ms())
+        if work is not None:
+            self._go_on(number, work)
+            return
+        self.cleaner.delete_old_segments(self.broker.node.wall_ms())
+        self.broker.node.after(self._backoff_us(), self._turn, number)
+
+    def _go_on(self, number: int, work: Cleaning) -> None:
+        """A slice of a cleaning; the broker serves others before the next one."""
+        if not self.cleaner.advance(work, SLICE_BYTES):
+            self.broker.node.after(SLICE_US, self._go_on, number, work)
+            return
+        self.cleaner.delete_old_segments(self.broker.node.wall_ms())
+        rest_us = int(work.stats.io_bytes / self.broker.config["log.cleaner.io.max.bytes.per.second"] * SECOND_US)
+        self.broker.node.after(rest_us, self._turn, number)
 
     def _backoff_us(self) -> int:
         return max(1, int(self.broker.config["log.cleaner.backoff.ms"])) * 1000

@@ -108,5 +108,8 @@ class RequestContext:
 
 
 def respond(context: RequestContext, response: Any) -> None:
-    """`done` of handlers whose answer comes later: picklable, unlike a closure."""
-    context.pipeline.respond(context, response)
+    """`done` of handlers whose answer comes later: picklable, unlike a closure. None: nobody has answered."""
+    if response is None:
+        context.close("the controller has not answered")
+    else:
+        context.pipeline.respond(context, response)

@@ -1,7 +1,7 @@
 """A controlled end of a broker (KAFKA-340): its leaders move away first.
 
-    ControlledShutdown to the controller -> it moves the leaders -> answer: partitions that remain
-      none remain, or tried `controlled.shutdown.max.retries` times -> stop replicas, close logs, leave
+    the controller is asked (ControlledShutdown; with KRaft a heartbeat) -> it moves the leaders -> answer: what remains
+      nothing remains, or tried `controlled.shutdown.max.retries` times -> stop replicas, close logs, leave
 
 Three other ends are not this: crash (nothing is closed), pause (alive but silent), power loss (what
 was not flushed is gone).
@@ -34,12 +34,13 @@ class ControlledShutdown:
         if not self.broker.ready or not config["controlled.shutdown.enable"]:
             self._end()
             return
-        self._tries_left = config["controlled.shutdown.max.retries"]
+        # With KRaft the controller says when, and nobody asks twice.
+        self._tries_left = config["controlled.shutdown.max.retries"] if self.broker.mode == "zookeeper" else 1
         self._ask()
 
     def _ask(self) -> None:
         self._tries_left -= 1
-        self.broker.link.controlled_shutdown(self._answered, None)
+        self.broker.cluster.controlled_shutdown(self._answered, None)
 
     def _answered(self, context: None, response: Any) -> None:
         moved = response is not None and response.error_code == ErrorCode.NONE
@@ -53,7 +54,7 @@ class ControlledShutdown:
         broker = self.broker
         if broker.ready:
             broker.groups.shut_down()
+            broker.transactions.shut_down()
             broker.replicas.stop()
-            broker.log_manager.shut_down(broker.node.wall_ms())
-        broker.zk.close()
-        broker.node.exit()
+            broker.log_manager.shut_down(broker.cluster.epoch_of_clean_end())
+        broker.cluster.leave(broker.node.exit)

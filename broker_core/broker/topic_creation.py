@@ -3,6 +3,7 @@
 | topic | partitions | replicas |
 |---|---|---|
 | __consumer_offsets | offsets.topic.num.partitions [50] | offsets.topic.replication.factor [3] |
+| __transaction_state | transaction.state.log.num.partitions [50] | transaction.state.log.replication.factor [3] |
 | any other | num.partitions [1] | default.replication.factor [1] |
 
 One request per topic is under way at a time; when it fails, the next asker starts another. A topic that
@@ -13,6 +14,7 @@ the controller would refuse, by what this broker knows, is not asked for: who wa
 |---|---|
 | needs more replicas than there are live brokers | INVALID_REPLICATION_FACTOR |
 | differs from another only in "." and "_" | INVALID_TOPIC_EXCEPTION |
+| is that of a quorum's log | LEADER_NOT_AVAILABLE: the controller refuses it each time |
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.metadata.assignment import check_counts
 from broker_core.metadata.errors import RequestError
-from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, validate_new
+from broker_core.metadata.topic_names import (
+    CLUSTER_METADATA_TOPIC,
+    GROUP_METADATA_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    validate_new,
+)
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -40,8 +47,8 @@ class TopicCreation:
 
     def create(self, topic: str) -> ErrorCode:
         """Ask the controller for the topic, unless it has been asked already; what the asker is told."""
-        if topic in self.under_way:
-            return ErrorCode.LEADER_NOT_AVAILABLE
+        if topic in self.under_way or topic == CLUSTER_METADATA_TOPIC:
+            return self._asked
         described = self._described(topic)
         try:
             validate_new(topic, self.broker.cache.topics)
@@ -50,8 +57,14 @@ class TopicCreation:
             return error.code
         self.under_way[topic] = None
         request = m.CreateTopicsRequest(topics=[described], timeout=TIMEOUT_MS)
-        self.broker.link.create_topics(request, self._answered, topic)
-        return ErrorCode.LEADER_NOT_AVAILABLE
+        self.broker.cluster.create_topics(request, self._answered, topic)
+        return self._asked
+
+    @property
+    def _asked(self) -> ErrorCode:
+        """It may come to be; ask again. With KRaft it is as unknown as before."""
+        kraft = self.broker.mode == "kraft"
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if kraft else ErrorCode.LEADER_NOT_AVAILABLE
 
     def _described(self, topic: str) -> Any:
         config = self.broker.config
@@ -64,6 +77,16 @@ class TopicCreation:
                 "cleanup.policy": "compact",
                 "compression.type": "producer",
                 "segment.bytes": str(config["offsets.topic.segment.bytes"]),
+            }
+        elif topic == TRANSACTION_STATE_TOPIC:
+            partitions = config["transaction.state.log.num.partitions"]
+            factor = config["transaction.state.log.replication.factor"]
+            configs = {
+                "unclean.leader.election.enable": "false",
+                "compression.type": "uncompressed",
+                "cleanup.policy": "compact",
+                "min.insync.replicas": str(config["transaction.state.log.min.isr"]),
+                "segment.bytes": str(config["transaction.state.log.segment.bytes"]),
             }
         created = m.CreateTopicsRequest.CreatableTopicConfig
         return m.CreateTopicsRequest.CreatableTopic(

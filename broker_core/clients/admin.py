@@ -45,12 +45,14 @@ from broker_core.clients import admin_requests as requests
 from broker_core.clients.admin_requests import ANY, CONTROLLER, MOVE_ON_MS, AdminCall, Target
 from broker_core.clients.accumulator import Batch
 from broker_core.clients.connections import Connections
-from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.metadata import Metadata
 from broker_core.clients.offset_reset import OffsetReset
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.problems import Problem
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
@@ -187,13 +189,13 @@ class AdminMachine:
         if call.target == ANY:
             return self.any_broker()
         if call.target == CONTROLLER:
-            return node_name(self.metadata.controller) if self.metadata.controller >= 0 else None
+            return broker_node(self.metadata.controller) if self.metadata.controller >= 0 else None
         if isinstance(call.target, tuple):
             topic, partition = call.target
             self.metadata.add_topic(topic)
             leader = self.metadata.leader(topic, partition)
-            return node_name(leader) if leader >= 0 else None
-        return node_name(call.target)
+            return broker_node(leader) if leader >= 0 else None
+        return broker_node(call.target)
 
     def is_nowhere(self, call: AdminCall) -> bool:
         """Whether the partition that is asked for does not exist, also not in a moment."""
@@ -222,7 +224,7 @@ class AdminMachine:
         if response is None:
             call.unanswered = True
             self.unheard(dest)
-            if call.target != CONTROLLER or node_name(self.metadata.controller) == dest:
+            if call.target != CONTROLLER or broker_node(self.metadata.controller) == dest:
                 self.metadata.request_update()
             self._retry(call)
             return
@@ -252,7 +254,7 @@ class AdminMachine:
     def _retry(self, call: AdminCall) -> None:
         if isinstance(call.target, tuple):
             self.metadata.request_update()
-        elif node_name(self.metadata.controller) == call.dest:
+        elif broker_node(self.metadata.controller) == call.dest:
             self.metadata.controller = -1
         self.later(self._try, call)
 
@@ -260,15 +262,18 @@ class AdminMachine:
         """Another try, after the backoff."""
         self.node.after(self.settings.retry_backoff_ms * 1000, method, *args)
 
-    def end(self, call: AdminCall, kind: str, error: str, message: str) -> None:
-        """How it ended: kind is ok | fail | info."""
+    def end(self, call: AdminCall, kind: str, error: str, message: str, own: Problem | None = None) -> None:
+        """How it ended: kind is ok | fail | info. `own`: why, where this client knows more than the broker says."""
         if isinstance(call.target, tuple):
             self.metadata.drop_topic(call.target[0])
-        self._note(call.what["id"], {"kind": kind, "error": error, "message": message})
-        self.node.operation(kind, "admin", **call.what, **({"error": error, "message": message} if error else {}))
+        said: dict[str, Any] = {"error": error, "message": message}
+        if error:
+            said["problem"] = own or requests.refused_with(error, message, call.what)
+        self._note(call.what["id"], {"kind": kind, **said})
+        self.node.operation(kind, "admin", **call.what, **(said if error else {}))
         if error:
             command = {key: value for key, value in call.what.items() if key != "id"}
-            self.node.emit(events.COMMAND_REFUSED, command=command, reason=reason_of(error, message))
+            self.node.emit(events.COMMAND_REFUSED, command=command, problem=said["problem"])
 
     def _note(self, number: int, result: dict[str, Any]) -> None:
         self.results[number] = result
@@ -279,7 +284,7 @@ class AdminMachine:
         """A controller that says nothing is given up as soon as there is another one; until then the question stays."""
         controller = self.metadata.controller
         for call in list(self.doubted):
-            if call in self.doubted and controller >= 0 and node_name(controller) != call.dest:
+            if call in self.doubted and controller >= 0 and broker_node(controller) != call.dest:
                 self.connections.drop(call.dest)
         if self.doubted:
             self.metadata.request_update()
@@ -370,11 +375,6 @@ class AdminMachine:
     def view(self) -> dict[str, Any]:
         """Not shown as a client."""
         return {"kind": self.kind, "results": self.results}
-
-
-def reason_of(error: str, message: str) -> str:
-    """How a broker's refusal is told: the error's name, and the broker's own words where it has some."""
-    return f"{error}: {message}" if message else error
 
 
 def admin_factory(given: dict[str, Any], bootstrap: list[str]) -> Callable[[Node], AdminMachine]:

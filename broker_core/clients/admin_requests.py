@@ -12,6 +12,9 @@ from typing import Any
 
 from broker_core.clients.connections import error_of
 from broker_core.kernel.node import Timer
+from broker_core.kernel.problems import Problem, problem
+from broker_core.metadata.configs_broker import BROKER_SETTINGS
+from broker_core.metadata.configs_types import UpdateMode
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -131,3 +134,15 @@ def _parts(response: Any) -> Iterator[Any]:
 
 def _listed(part: Any, names: tuple[str, ...]) -> list[Any]:
     return next((getattr(part, name) for name in names if hasattr(part, name)), None) or []
+
+
+def refused_with(error: str, message: str, what: dict[str, Any]) -> Problem | None:
+    """A broker's refusal of a command: Kafka's error, and the broker's own words where it has some."""
+    if not error:
+        return None
+    if error == ErrorCode.INVALID_REQUEST.name and "broker" in what and "set" in what:
+        known = [BROKER_SETTINGS[name] for name in what["set"] if name in BROKER_SETTINGS]
+        fixed = [setting.name for setting in known if setting.mode is UpdateMode.READ_ONLY]
+        if fixed:
+            return problem("read_only_setting", name=fixed[0])
+    return problem("kafka_says", error=error, words=message) if message else problem("kafka_error", error=error)

@@ -33,6 +33,9 @@ NEWEST: dict[int, int] = {
     ApiKey.CREATE_TOPICS: 7, ApiKey.DELETE_TOPICS: 6, ApiKey.INIT_PRODUCER_ID: 4,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: 4, ApiKey.INCREMENTAL_ALTER_CONFIGS: 1, ApiKey.CREATE_PARTITIONS: 3,
 }  # fmt: skip
+NEWEST_FORWARDED: dict[int, int] = {ApiKey.ELECT_LEADERS: 2}
+"""Of KRaft brokers, which are those that can describe a quorum: they forward the request's own bytes (KIP-590), and
+version 0 of it has no room for "unclean"."""
 
 _BY_CODE = {code.value: code for code in ErrorCode}
 
@@ -98,6 +101,11 @@ class Connections:
         """A request without an answer, on a connection that is ready."""
         self.rpc.send_only(dest, api_key, self.peers[dest].versions.get(api_key, 0), body)
 
+    def may_connect(self, name: str) -> bool:
+        """Whether a connection is there, or may be tried now: no backoff after a failure is under way."""
+        peer = self.peers.get(name)
+        return peer is None or peer.state != DISCONNECTED or peer.blocked_until_us <= self.node.now_us()
+
     def least_loaded(self, names: list[str]) -> str | None:
         """Where a question that any broker can answer goes: the connected one with the least in flight."""
         if not names:
@@ -140,8 +148,10 @@ class Connections:
             return
         peer.state = READY
         peer.failures = 0
+        forwards = any(api.api_key == ApiKey.DESCRIBE_QUORUM for api in response.api_keys)
+        newest = {**NEWEST, **NEWEST_FORWARDED} if forwards else NEWEST
         peer.versions = {
-            api.api_key: min(api.max_version, NEWEST[api.api_key]) for api in response.api_keys if api.api_key in NEWEST
+            api.api_key: min(api.max_version, newest[api.api_key]) for api in response.api_keys if api.api_key in newest
         }
         waiting, peer.waiting = peer.waiting, []
         for api_key, body, timeout_us, done, context in waiting:

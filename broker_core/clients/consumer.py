@@ -238,12 +238,12 @@ class ConsumerMachine:
             self.member.lose_coordinator()
 
     def at_end(self) -> bool:
-        """Whether everything below the high watermarks has been read, of every topic."""
+        """Whether everything that can be read has been read, of every topic."""
         positions = self.positions.of
         if not all(self.metadata.partition_count(topic) for topic in self.load.topics):
             return False  # topics are asked for one after the other
         return bool(positions) and not self.fetcher.buffered and all(
-            position.state == FETCHING and 0 <= position.high_watermark <= position.offset
+            position.state == FETCHING and 0 <= position.end <= position.offset
             for position in positions.values()
         )
 

@@ -13,8 +13,9 @@ request only what has changed is named.
 | FETCH_SESSION_ID_NOT_FOUND | full, a new session |
 | INVALID_FETCH_SESSION_EPOCH, or nothing at all | full, session 17 is closed for a new one |
 
-What arrives is kept as bytes and decoded when the application polls, `max.poll.records` at a time. A
-batch is always whole, so records below the position are skipped.
+What arrives is kept as bytes and decoded when the application polls, `max.poll.records` at a time (see `fetched`). A
+batch is always whole, so records below the position are skipped, and with `isolation.level=read_committed` those of
+aborted transactions.
 
 With `check.crcs` [true] each batch is held against its checksum first. One that does not fit ends the reading: `poll()`
 throws, now and every time, until the application seeks elsewhere. What is in front of the batch has been handed out.
@@ -27,15 +28,14 @@ from collections import deque
 from typing import Any
 
 from broker_core.clients.connections import Connections, error_of
-from broker_core.clients.metadata import Metadata, TopicPartition, node_name
+from broker_core.clients.fetched import Aborted, Fetched
+from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.positions import FETCHING, Position, Positions
 from broker_core.clients.read_replicas import THE_LEADER, ReadReplicas
 from broker_core.clients.settings import ConsumerSettings
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
-from broker_core.records.batch import decode_records
-from broker_core.records.errors import RecordsError
-from broker_core.records.header import ensure_valid, iterate_batches
 from broker_core.records.record import Record
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -73,57 +73,6 @@ class Session:
         self.known = {}
 
 
-class Fetched:
-    """Batches of one partition that wait for the application; `end` is the offset behind the last one.
-
-    `epoch`: leader epoch of the last batch that was decoded; `damage`: why the next one cannot be read; nothing is
-    taken any more, and it is never used up.
-    """
-
-    __slots__ = ("tp", "data", "check_crcs", "at", "end", "epoch", "records", "damage")
-
-    def __init__(self, tp: TopicPartition, data: bytes, check_crcs: bool = True) -> None:
-        self.tp = tp
-        self.data = data
-        self.check_crcs = check_crcs
-        self.damage: RecordsError | None = None
-        self.at = 0
-        self.end = -1
-        self.epoch = -1
-        self.records: list[Record] = []
-
-    @property
-    def used_up(self) -> bool:
-        return not self.records and self.at >= len(self.data)
-
-    def take(self, from_offset: int, count: int) -> list[Record]:
-        """The next records at or above `from_offset`, at most `count`; decodes one batch at a time."""
-        taken: list[Record] = []
-        while len(taken) < count and not self.used_up and self.damage is None:
-            if not self.records:
-                try:
-                    self.records = self._next_batch(from_offset)
-                except RecordsError as error:
-                    self.damage = error
-            room = count - len(taken)
-            taken += self.records[:room]
-            self.records = self.records[room:]
-        return taken
-
-    def _next_batch(self, from_offset: int) -> list[Record]:
-        batch = next(iterate_batches(self.data, self.at), None)
-        if batch is None:
-            self.at = len(self.data)
-            return []
-        if self.check_crcs:
-            ensure_valid(batch)
-        records = [] if batch.header.is_control else decode_records(batch)
-        self.at += batch.header.size
-        self.end = batch.header.next_offset
-        self.epoch = batch.header.leader_epoch
-        return [record for record in records if record.offset >= from_offset]
-
-
 class Fetcher:
     """Keeps data coming for all positions in state `fetching`. `arrived()` is told of new data."""
 
@@ -144,6 +93,10 @@ class Fetcher:
         self._buffered_partitions: dict[TopicPartition, None] = {}
         self._timer: Timer | None = None
 
+    @property
+    def _committed(self) -> bool:
+        return self.settings.isolation_level == "read_committed"
+
     # -- asking -----------------------------------------------------------------------------
     def send(self) -> None:
         """A fetch to every broker that has partitions for us and no fetch to answer."""
@@ -158,7 +111,7 @@ class Fetcher:
             broker = self._broker(tp, position)
             if broker >= 0:
                 wanted = (position.offset, self.metadata.leader_epoch(*tp))
-                by_broker.setdefault(node_name(broker), {})[tp] = wanted
+                by_broker.setdefault(broker_node(broker), {})[tp] = wanted
         for dest, partitions in by_broker.items():
             if dest not in self.pending:
                 self._fetch(dest, partitions)
@@ -204,7 +157,7 @@ class Fetcher:
             topics.setdefault(topic, []).append(asked)
         body = m.FetchRequest(
             replica_id=-1, max_wait=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
-            max_bytes=settings.fetch_max_bytes, isolation_level=int(settings.isolation_level == "read_committed"),
+            max_bytes=settings.fetch_max_bytes, isolation_level=int(self._committed),
             session_id=session.session_id, session_epoch=session.epoch, rack_id=settings.client_rack,
             topics=[m.FetchRequest.FetchTopic(topic=name, partitions=asked) for name, asked in topics.items()],
             forgotten_topics_data=_forgotten(forgotten),
@@ -249,12 +202,13 @@ class Fetcher:
         if data.error_code != ErrorCode.NONE:
             self._error(tp, data.error_code)
             return
-        position.high_watermark = data.high_watermark
+        position.end = data.last_stable_offset if self._committed else data.high_watermark
         if data.preferred_read_replica >= 0:
             self.read_replicas.prefer(tp, position, data.preferred_read_replica)
         records = _joined(data.records)
         if records:
-            self.buffered.append(Fetched(tp, records, self.settings.check_crcs))
+            aborted = _aborted(data.aborted_transactions) if self._committed else None
+            self.buffered.append(Fetched(tp, records, self.settings.check_crcs, aborted))
             self._buffered_partitions[tp] = None
 
     def _error(self, tp: TopicPartition, error: int) -> None:
@@ -326,6 +280,11 @@ def _forgotten(partitions: list[TopicPartition]) -> list[Any]:
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)
     return [m.FetchRequest.ForgottenTopic(topic=name, partitions=numbers) for name, numbers in topics.items()]
+
+
+def _aborted(transactions: Any) -> list[Aborted]:
+    """Of an answer; None: there are none."""
+    return [(one.first_offset, one.producer_id) for one in transactions or ()]
 
 
 def _joined(records: Any) -> bytes:

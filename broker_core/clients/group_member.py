@@ -31,15 +31,25 @@ from broker_core.clients.group_protocol import (
     encode_subscription,
     sticky_user_data,
 )
-from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.metadata import Metadata
 from broker_core.clients.settings import ConsumerSettings, SettingsError
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.problems import problem
+from broker_core.kernel.transitions import Transitions
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
 UNJOINED, PREPARING, JOINING, SYNCING, STABLE = "unjoined", "preparing", "joining", "syncing", "stable"
+STATES = Transitions("group member", {
+    UNJOINED: (UNJOINED, PREPARING),
+    PREPARING: (JOINING, UNJOINED),
+    JOINING: (JOINING, SYNCING, UNJOINED),
+    SYNCING: (STABLE, UNJOINED),
+    STABLE: (UNJOINED,),
+})  # fmt: skip
 LOST = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 FORGOTTEN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
 GROUP = 0  # FindCoordinator's key type
@@ -92,7 +102,7 @@ class GroupMember:
         if self.coordinator is None:
             self._find()
         elif self.state == UNJOINED and self._retry is None and not self._left:
-            self.state = PREPARING
+            self.state = STATES.step(self.state, PREPARING)
             self.owner.revoked(self._join)
 
     def _find(self) -> None:
@@ -116,7 +126,7 @@ class GroupMember:
             self._note("FindCoordinator", found.error_code, "retry")
             self._later()
             return
-        self.coordinator = node_name(found.node_id)
+        self.coordinator = broker_node(found.node_id)
         self._attempts = 0
         self._heard_us = self.node.now_us()
         self.owner.coordinator_found()
@@ -150,11 +160,13 @@ class GroupMember:
 
     # -- join -------------------------------------------------------------------------------
     def _join(self) -> None:
+        if self.state not in (PREPARING, JOINING):
+            return  # left meanwhile, or fallen out
         if self.coordinator is None:
-            self.state = UNJOINED
+            self.state = STATES.step(self.state, UNJOINED)
             self._find()
             return
-        self.state = JOINING
+        self.state = STATES.step(self.state, JOINING)
         settings = self.settings
         body = m.JoinGroupRequest(
             group_id=settings.group_id, session_timeout=settings.session_timeout_ms,
@@ -173,6 +185,8 @@ class GroupMember:
         return m.JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=encode_subscription(wish, user_data))
 
     def _joined(self, context: None, response: Any) -> None:
+        if self.state != JOINING:
+            return  # as above: the answer is nobody's any more
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if response is None else error_of(response.error_code)
         if error == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = response.member_id
@@ -180,7 +194,7 @@ class GroupMember:
         elif error != ErrorCode.NONE:
             self._refused("JoinGroup", error)
         else:
-            self.state = SYNCING
+            self.state = STATES.step(self.state, SYNCING)
             self.member_id, self.generation = response.member_id, response.generation_id
             self.is_leader = response.leader == response.member_id and not response.skip_assignment
             self._sync(self._share_out(response) if self.is_leader else [], response)
@@ -203,7 +217,7 @@ class GroupMember:
 
     def _sync(self, assignments: list[Any], joined: Any) -> None:
         if self.coordinator is None:
-            self.state = UNJOINED
+            self.state = STATES.step(self.state, UNJOINED)
             return
         body = m.SyncGroupRequest(
             group_id=self.settings.group_id, generation_id=self.generation, member_id=self.member_id,
@@ -213,11 +227,13 @@ class GroupMember:
         self.connections.call(self.coordinator, ApiKey.SYNC_GROUP, body, self._synced)
 
     def _synced(self, context: None, response: Any) -> None:
+        if self.state != SYNCING:
+            return
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if response is None else error_of(response.error_code)
         if error != ErrorCode.NONE:
             self._refused("SyncGroup", error)
             return
-        self.state = STABLE
+        self.state = STATES.step(self.state, STABLE)
         self._attempts = 0
         self._heard_us = self.node.now_us()
         self._arm_heartbeat()
@@ -254,14 +270,14 @@ class GroupMember:
 
     def rejoin(self) -> None:
         """At the next poll, which may be under way."""
-        self.state = UNJOINED
+        self.state = STATES.step(self.state, UNJOINED)
         self._disarm_heartbeat()
         if self.owner.in_poll:
             self.poll()
 
     def _refused(self, api: str, error: ErrorCode) -> None:
         self._note(api, error, "retry")
-        self.state = UNJOINED
+        self.state = STATES.step(self.state, UNJOINED)
         if error in FORGOTTEN:
             self.forget()
         if error in LOST:
@@ -325,7 +341,7 @@ class GroupMember:
             )
             self.connections.call(self.coordinator, ApiKey.LEAVE_GROUP, body, self._was_left)
         self.forget()
-        self.state = UNJOINED
+        self.state = STATES.step(self.state, UNJOINED)
 
     def _was_left(self, context: None, response: Any) -> None:
         """Nothing depends on the answer."""
@@ -341,7 +357,7 @@ def _assignor(name: str) -> str:
     short = JAVA_NAMES.get(name, name)
     if short not in ASSIGNORS:
         strategy = "partition.assignment.strategy"
-        raise SettingsError(f"{strategy}: {name}: expected one of {', '.join(sorted(ASSIGNORS))}", strategy)
+        raise SettingsError(problem("setting_among", name=strategy, given=name, known=sorted(ASSIGNORS)), strategy)
     return short
 
 

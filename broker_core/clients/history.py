@@ -5,7 +5,7 @@ One row stands for one batch. Values of the built-in producers are running numbe
 
 ```
 {"kind": "invoke", "op": "send", "id": "1-5", "topic": "orders", "partition": 0, "acks": -1, "values": [[17, 3]], ...}
-{"kind": "ok",     "op": "send", "id": "1-5", ..., "offset": 1200}          17 at 1200, 18 at 1201, 19 at 1202
+{"kind": "ok",     "op": "send", "id": "1-5", ..., "offset": 1200, "broker": "broker-1"}      17 at 1200, 18 at 1201
 {"kind": "ok",     "op": "poll", "topic": "orders", "partition": 0, "runs": [[1200, "producer-1", 17, 3]]}
 ```
 `fail`: certainly not written. `info`: nobody knows. With acks=0 the producer's word "ok" is given when
@@ -44,11 +44,13 @@ def sent(node: Node, batch: Batch, acks: int) -> None:
     node.world.operations.record(row)
 
 
-def settled(node: Node, kind: str, batch: Batch, acks: int, offset: int = -1, error: str = "") -> None:
-    """The batch's fate as the producer knows it: ok, fail or info."""
+def settled(
+    node: Node, kind: str, batch: Batch, acks: int, offset: int = -1, error: str = "", broker: str = ""
+) -> None:
+    """The batch's fate as the producer knows it: ok, fail or info; `broker`: whose answer said ok."""
     row = _row(node, kind, batch, acks)
     if kind == "ok":
-        row["offset"] = offset
+        row["offset"], row["broker"] = offset, broker
     else:
         row["error"] = error
     node.world.operations.record(row)

@@ -22,6 +22,7 @@ from typing import Any
 from broker_core.clients.backoff import backoff_us
 from broker_core.clients.connections import Connections
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -44,11 +45,6 @@ class TopicInfo:
         self.epochs = epochs
         self.online = online
         self.available = [index for index, leader in enumerate(leaders) if leader >= 0]
-
-
-def node_name(broker_id: int) -> str:
-    """The node of the world that a broker id stands for."""
-    return f"broker-{broker_id}"
 
 
 class Metadata:
@@ -89,7 +85,7 @@ class Metadata:
         """Whether a broker that is alive has a replica of the partition that is."""
         info = self.topics.get(topic)
         known = info is not None and partition < len(info.online) and broker in info.online[partition]
-        return known and node_name(broker) in self.brokers
+        return known and broker_node(broker) in self.brokers
 
     def partition_count(self, topic: str) -> int:
         """0 when the topic is not known."""
@@ -97,8 +93,13 @@ class Metadata:
         return len(info.leaders) if info is not None else 0
 
     def any_broker(self) -> str | None:
-        """The least loaded broker."""
-        return self.connections.least_loaded(self.brokers or self.bootstrap)
+        """The least loaded broker; one of the bootstrap brokers again while none of those that are known can be
+        connected to (KIP-899, metadata.recovery.strategy=rebootstrap). An answer names only the brokers that were
+        alive then: when the last of them dies, others may have come back."""
+        known = self.brokers or self.bootstrap
+        if not any(self.connections.may_connect(name) for name in known):
+            known = self.bootstrap
+        return self.connections.least_loaded(known)
 
     # -- asking -----------------------------------------------------------------------------
     def add_topic(self, topic: str) -> None:
@@ -180,7 +181,7 @@ class Metadata:
 
     def _take(self, response: Any) -> bool:
         """Keep what is new; whether anything was."""
-        brokers = [node_name(broker.node_id) for broker in response.brokers]
+        brokers = [broker_node(broker.node_id) for broker in response.brokers]
         news = brokers != self.brokers
         self.brokers = brokers or self.brokers
         self.controller = response.controller_id

@@ -25,9 +25,11 @@ from typing import Any, Protocol
 
 from broker_core.clients.admin_requests import MOVE_ON_MS, AdminCall
 from broker_core.clients.connections import Connections, error_of
-from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.metadata import Metadata
 from broker_core.clients.positions import EARLIEST, LATEST
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
+from broker_core.kernel.problems import Problem, problem
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -48,7 +50,7 @@ class Admin(Protocol):
     def is_nowhere(self, call: AdminCall) -> bool: ...
     def unheard(self, dest: str) -> None: ...
     def later(self, then: Callable[[], None]) -> None: ...
-    def end(self, call: AdminCall, kind: str, error: str, message: str) -> None: ...
+    def end(self, call: AdminCall, kind: str, error: str, message: str, own: Problem | None = None) -> None: ...
 
 
 class OffsetReset:
@@ -94,7 +96,7 @@ class OffsetReset:
         found = response.coordinators[0] if response.coordinators else response
         if self._failed(found.error_code, getattr(found, "error_message", None)):
             return
-        self.coordinator = node_name(found.node_id)
+        self.coordinator = broker_node(found.node_id)
         self._ask(
             self.coordinator, ApiKey.DESCRIBE_GROUPS, m.DescribeGroupsRequest(groups=[self.group]), self._described
         )
@@ -104,7 +106,8 @@ class OffsetReset:
         if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code, None):
             return
         if group.group_state not in INACTIVE:
-            self._refuse(ErrorCode.NON_EMPTY_GROUP, f"group {self.group} has members, it is {group.group_state}")
+            why = problem("group_has_members", group=self.group, state=group.group_state)
+            self._refuse(ErrorCode.NON_EMPTY_GROUP, own=why)
         elif self.where == "shift":
             kind = m.OffsetFetchRequest
             topics = [kind.OffsetFetchRequestTopics(name=self.topic, partition_indexes=self.partitions)]
@@ -123,7 +126,8 @@ class OffsetReset:
                 return
             if answer.committed_offset < 0:
                 place = f"{self.topic}-{answer.partition_index}"
-                self._refuse(ErrorCode.INVALID_REQUEST, f"group {self.group} has committed no offset of {place}")
+                why = problem("never_committed", group=self.group, partition=place)
+                self._refuse(ErrorCode.INVALID_REQUEST, own=why)
                 return
             self.committed[answer.partition_index] = answer.committed_offset
         self._look()
@@ -138,7 +142,7 @@ class OffsetReset:
             self._again()
             return
         timestamps = [EARLIEST, LATEST, *([self.amount] if self.where == "time" else [])]
-        self.questions = [(node_name(one), at, of) for one, of in by_leader.items() for at in timestamps]
+        self.questions = [(broker_node(one), at, of) for one, of in by_leader.items() for at in timestamps]
         self._ask_leader()
 
     def _ask_leader(self) -> None:
@@ -199,7 +203,7 @@ class OffsetReset:
         self.call.unanswered = False
         for answer in (one for topic in response.topics for one in topic.partitions):
             if error_of(answer.error_code) == ErrorCode.UNKNOWN_MEMBER_ID:  # somebody has joined in between
-                self._refuse(ErrorCode.NON_EMPTY_GROUP, f"group {self.group} has members by now")
+                self._refuse(ErrorCode.NON_EMPTY_GROUP, own=problem("group_joined", group=self.group))
                 return
             if self._failed(answer.error_code, None):
                 return
@@ -231,8 +235,8 @@ class OffsetReset:
             self._refuse(error, message or "")
         return True
 
-    def _refuse(self, error: ErrorCode, message: str = "") -> None:
-        self.admin.end(self.call, "info" if self.call.unanswered else "fail", error.name, message)
+    def _refuse(self, error: ErrorCode, message: str = "", own: Problem | None = None) -> None:
+        self.admin.end(self.call, "info" if self.call.unanswered else "fail", error.name, message, own)
 
     def _again(self) -> None:
         """From the beginning: who leads and who coordinates may have changed."""

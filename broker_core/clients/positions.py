@@ -17,9 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.clients.connections import Connections
-from broker_core.clients.metadata import Metadata, TopicPartition, node_name
+from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.settings import ConsumerSettings
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.transitions import Transitions
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -28,6 +30,13 @@ if TYPE_CHECKING:
     from broker_core.clients.read_replicas import ReadReplica
 
 COMMITTED, RESET, FETCHING, VALIDATING, STUCK = "committed", "reset", "fetching", "validating", "stuck"
+STATES = Transitions("position", {
+    COMMITTED: (FETCHING, RESET, STUCK),
+    RESET: (FETCHING,),
+    FETCHING: (FETCHING, RESET, VALIDATING, STUCK),
+    VALIDATING: (FETCHING, RESET, VALIDATING, STUCK),
+    STUCK: (),
+})  # fmt: skip
 EARLIEST, LATEST = -2, -1
 NO_LEADER = (-1, -1)
 
@@ -36,20 +45,25 @@ class Position:
     """One assigned partition.
 
     `leader`: the (leader, leader epoch) that the position was last held against (see `validation`); `read_replica`:
-    where it is read from, if not from the leader (see `read_replicas`).
+    where it is read from, if not from the leader (see `read_replicas`); `end`: up to where it can be read, as far as is
+    known: the high watermark, with `read_committed` the last stable offset.
     """
 
-    __slots__ = ("state", "offset", "epoch", "leader", "high_watermark", "blocked_until_us", "asking", "read_replica")
+    __slots__ = ("state", "offset", "epoch", "leader", "end", "blocked_until_us", "asking", "read_replica")
 
     def __init__(self, state: str) -> None:
         self.state = state
         self.offset = -1
         self.epoch = -1
         self.leader = NO_LEADER
-        self.high_watermark = -1
+        self.end = -1
         self.blocked_until_us = 0
         self.asking = False
         self.read_replica: ReadReplica | None = None
+
+    def become(self, state: str) -> None:
+        """Go over to another state."""
+        self.state = STATES.step(self.state, state)
 
 
 class Positions:
@@ -78,14 +92,15 @@ class Positions:
         """The next record is this one; with an epoch it is validated first."""
         position = self.of.get(tp)
         if position is not None:
-            position.state, position.offset, position.epoch = FETCHING, offset, epoch
+            position.become(FETCHING)
+            position.offset, position.epoch = offset, epoch
             position.leader = NO_LEADER
 
     def reset(self, tp: TopicPartition) -> None:
         """By `auto.offset.reset`; with `none` the application gets an error and the partition stays."""
         position = self.of.get(tp)
         if position is not None:
-            position.state = STUCK if self.settings.auto_offset_reset == "none" else RESET
+            position.become(STUCK if self.settings.auto_offset_reset == "none" else RESET)
 
     # -- ListOffsets ------------------------------------------------------------------------
     def find_offsets(self) -> None:
@@ -100,7 +115,7 @@ class Positions:
                 else:
                     self.metadata.request_update()
         for leader, partitions in by_leader.items():
-            self._ask(node_name(leader), partitions)
+            self._ask(broker_node(leader), partitions)
 
     def _ask(self, dest: str, partitions: list[TopicPartition]) -> None:
         timestamp = EARLIEST if self.settings.auto_offset_reset == "earliest" else LATEST

@@ -24,9 +24,10 @@ from broker_core.clients.accumulator import BATCH_OVERHEAD, NO_SEQUENCE, Accumul
 from broker_core.clients.backoff import backoff_us
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.idempotence import Idempotence, add
-from broker_core.clients.metadata import Metadata, node_name
+from broker_core.clients.metadata import Metadata
 from broker_core.clients.settings import ProducerSettings
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
 from broker_core.records.batch import encode_batch
 from broker_core.records.compression import BY_NAME
@@ -146,7 +147,7 @@ class Sender:
 
     # -- sending ----------------------------------------------------------------------------
     def _send(self, leader: int, queues: list[PartitionQueue], now: int) -> None:
-        dest = node_name(leader)
+        dest = broker_node(leader)
         settings = self.settings
         if not self.connections.is_ready(dest):
             return
@@ -167,7 +168,7 @@ class Sender:
         if settings.acks == 0:
             self.connections.send_only(dest, PRODUCE, body)
             for batch in batches:
-                self._complete(batch, -1)
+                self._complete(batch, dest, -1)
         else:
             self.connections.call(dest, PRODUCE, body, self._answered, (dest, batches))
         for queue in queues:
@@ -220,9 +221,9 @@ class Sender:
             for batch in batches:
                 answer = answers[batch.queue.topic, batch.queue.partition]
                 if not answer.error_code:
-                    self._complete(batch, answer.base_offset)
+                    self._complete(batch, dest, answer.base_offset)
                 elif answer.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-                    self._complete(batch, -1)
+                    self._complete(batch, dest, -1)
                 else:
                     self._refused(batch, answer.error_code, answer.log_start_offset)
         idempotence = self.idempotence
@@ -231,14 +232,14 @@ class Sender:
         if self.accumulator.waiting:
             self.wake()
 
-    def _complete(self, batch: Batch, offset: int) -> None:
+    def _complete(self, batch: Batch, dest: str, offset: int) -> None:
         self._landed(batch)
         if batch.done:
             return
         if self.idempotence is not None:
             self.idempotence.acked(batch, offset)
         self.accumulator.release(batch)
-        history.settled(self.node, "ok", batch, self.settings.acks, offset)
+        history.settled(self.node, "ok", batch, self.settings.acks, offset, broker=dest)
         self.owner.batch_settled(batch, "ok", offset)
 
     def _landed(self, batch: Batch) -> None:

@@ -14,6 +14,9 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import Problem, problem
+
 ERAS: dict[str, dict[str, dict[str, str]]] = {
     # before 2.4 / 3.0: acks=1, no idempotence, round robin (KIP-480, KIP-679)
     "old": {
@@ -29,7 +32,8 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
 }
 
 
-IDEMPOTENCE = "enable.idempotence"
+IDEMPOTENCE, IN_FLIGHT = "enable.idempotence", "max.in.flight.requests.per.connection"
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BY_DURATION = "by_duration:"
 _DURATION = re.compile(
     r"P(?=.)(?:(?P<days>\d{1,6})D)?"
@@ -38,12 +42,19 @@ _DURATION = re.compile(
 )
 
 
-class SettingsError(ValueError):
+class SettingsError(Refusal, ValueError):
     """A setting of a client that is unknown, of the wrong type or in conflict with another; `names`: which."""
 
-    def __init__(self, reason: str, *names: str) -> None:
-        super().__init__(reason)
+    def __init__(self, what: Problem, *names: str) -> None:
+        super().__init__(what)
         self.names = names
+
+    def __reduce__(self) -> tuple[type[SettingsError], tuple[Any, ...]]:
+        return type(self), (self.problem, *self.names)
+
+
+def _not_among(name: str, given: object, *known: str) -> SettingsError:
+    return SettingsError(problem("setting_among", name=name, given=str(given), known=known), name)
 
 
 @dataclass(slots=True)
@@ -84,24 +95,23 @@ class ProducerSettings(ClientSettings):
     def check(self, given: Mapping[str, Any]) -> None:
         """`ProducerConfig.postProcessAndValidateIdempotenceConfigs`, and the delivery timeout's rule."""
         if self.acks not in (-1, 0, 1):
-            raise SettingsError(f"acks: {self.acks}: expected all, -1, 0 or 1", "acks")
-        if self.compression_type not in ("none", "gzip", "snappy", "lz4", "zstd"):
-            reason = f"compression.type: {self.compression_type}: expected none, gzip, snappy, lz4 or zstd"
-            raise SettingsError(reason, "compression.type")
+            raise _not_among("acks", self.acks, "all", "-1", "0", "1")
+        if self.compression_type not in CODECS:
+            raise _not_among("compression.type", self.compression_type, *CODECS)
         explicit = IDEMPOTENCE in given and self.enable_idempotence
         for wrong, name, needs in (
-            (self.acks != -1, "acks", "=all"),
-            (self.retries == 0, "retries", " above 0"),
-            (self.max_in_flight_requests_per_connection > 5, "max.in.flight.requests.per.connection", " of at most 5"),
+            (self.acks != -1, "acks", problem("idempotence_acks")),
+            (self.retries == 0, "retries", problem("idempotence_retries")),
+            (self.max_in_flight_requests_per_connection > 5, IN_FLIGHT, problem("idempotence_in_flight")),
         ):
             if wrong and explicit:
-                raise SettingsError(f"{IDEMPOTENCE} needs {name}{needs}", name, IDEMPOTENCE)
+                raise SettingsError(needs, name, IDEMPOTENCE)
             if wrong:
                 self.enable_idempotence = False
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             if "delivery.timeout.ms" in given:
-                reason = "delivery.timeout.ms must be at least linger.ms + request.timeout.ms"
-                raise SettingsError(reason, "delivery.timeout.ms", "linger.ms", "request.timeout.ms")
+                names = "delivery.timeout.ms", "linger.ms", "request.timeout.ms"
+                raise SettingsError(problem("delivery_timeout"), *names)
             self.delivery_timeout_ms = self.linger_ms + self.request_timeout_ms
 
 
@@ -133,14 +143,11 @@ class ConsumerSettings(ClientSettings):
         """Words that have only a few values, and heartbeats that must be shorter than the session."""
         reset, by_duration = self.auto_offset_reset, self.reset_back_ms is not None
         if reset not in ("earliest", "latest", "none") and not by_duration:
-            reason = f"auto.offset.reset: {reset}: expected earliest, latest, none or {BY_DURATION}PnDTnHnMn.nS"
-            raise SettingsError(reason, "auto.offset.reset")
+            raise _not_among("auto.offset.reset", reset, "earliest", "latest", "none", f"{BY_DURATION}PnDTnHnMn.nS")
         if self.isolation_level not in ("read_uncommitted", "read_committed"):
-            reason = f"isolation.level: {self.isolation_level}: expected read_uncommitted or read_committed"
-            raise SettingsError(reason, "isolation.level")
+            raise _not_among("isolation.level", self.isolation_level, "read_uncommitted", "read_committed")
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            reason = "heartbeat.interval.ms must be lower than session.timeout.ms"
-            raise SettingsError(reason, "heartbeat.interval.ms", "session.timeout.ms")
+            raise SettingsError(problem("heartbeat_interval"), "heartbeat.interval.ms", "session.timeout.ms")
 
     @property
     def reset_back_ms(self) -> int | None:
@@ -181,7 +188,8 @@ def parse(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     for name, value in given.items():
         if name not in known:
             close = get_close_matches(name, known, 1)
-            raise SettingsError(f"unknown setting {name!r}" + (f", did you mean {close[0]!r}?" if close else ""), name)
+            meant = problem("unknown_setting_close", name=name, close=close[0]) if close else None
+            raise SettingsError(meant or problem("unknown_setting", name=name), name)
         setattr(settings, known[name], _value(name, value, getattr(settings, known[name])))
     settings.check(given)
     return settings
@@ -192,13 +200,13 @@ def _value(name: str, value: Any, default: Any) -> Any:
         return -1
     if isinstance(default, bool):
         if str(value).lower() not in ("true", "false"):
-            raise SettingsError(f"{name}: {value!r}: expected true or false", name)
+            raise SettingsError(problem("setting_truth", name=name, given=str(value)), name)
         return str(value).lower() == "true"
     if isinstance(default, int):
         try:
             return int(str(value))
         except ValueError:
-            raise SettingsError(f"{name}: {value!r}: expected a whole number", name) from None
+            raise SettingsError(problem("setting_whole", name=name, given=str(value)), name) from None
     if isinstance(default, list):
         return [part.strip() for part in value.split(",")] if isinstance(value, str) else [str(v) for v in value]
     return str(value)

@@ -24,10 +24,11 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.connections import Connections, error_of
-from broker_core.clients.metadata import Metadata, TopicPartition, node_name
+from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.positions import FETCHING, STUCK, VALIDATING, Position, Positions
 from broker_core.clients.settings import ConsumerSettings
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
@@ -82,9 +83,9 @@ class Validation:
             position.leader = leader
             if position.epoch >= 0 and leader[1] >= 0:
                 began = began or position.state == FETCHING
-                position.state = VALIDATING
+                position.become(VALIDATING)
             else:
-                position.state = FETCHING
+                position.become(FETCHING)
         self._ask()
         return began
 
@@ -101,7 +102,7 @@ class Validation:
             else:
                 by_leader.setdefault(position.leader[0], []).append(Question(tp, position))
         for leader, questions in by_leader.items():
-            self._send(node_name(leader), questions)
+            self._send(broker_node(leader), questions)
 
     def _send(self, dest: str, questions: list[Question]) -> None:
         kind = m.OffsetForLeaderEpochRequest
@@ -143,18 +144,20 @@ class Validation:
         if UNDEFINED in (epoch, end) or end < position.offset:
             self._truncated(question, epoch, end)
         else:
-            position.state = FETCHING
+            position.become(FETCHING)
 
     def _truncated(self, question: Question, epoch: int, end: int) -> None:
         """What was read is not in the log any more."""
         position, reaction = question.position, "go back"
         if self.settings.auto_offset_reset == "none":
-            position.state, reaction = STUCK, "give up"
+            position.become(STUCK)
+            reaction = "give up"
         elif UNDEFINED in (epoch, end):
             self.positions.reset(question.tp)
             reaction = "reset"
         else:
-            position.state, position.offset, position.epoch = FETCHING, end, epoch
+            position.become(FETCHING)
+            position.offset, position.epoch = end, epoch
         self.node.emit(
             events.TRUNCATION_NOTICED, topic=question.tp[0], partition=question.tp[1], offset=question.offset,
             epoch=question.epoch, end_offset=end, end_epoch=epoch, reaction=reaction,

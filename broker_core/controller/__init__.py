@@ -1,2 +1,2 @@
-"""Who decides about the cluster. `elections` and `state_machines` are the rules, free of any I/O and
-shared by all kinds of controller; `zk` is the controller of ZooKeeper mode, one in every broker."""
+"""Who decides about the cluster. `elections`, `state_machines`, `topic_rules` and `config_rules` are rules, free of any
+I/O; `zk` is the controller of ZooKeeper mode, one in every broker, `kraft` the one on the metadata quorum."""

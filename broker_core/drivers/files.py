@@ -7,6 +7,9 @@ opened when needed and the least recently used are closed.
 `flushed` is what this process has fsynced; what was there at the start counts as flushed. A power
 loss of one node cannot be had from a real disk without cutting the machine's power, so it is done
 by truncating each file to what was flushed.
+
+A file may have a second name: a run keeps the disks that it began with so (`lab.experiments.start_disks`). To append
+changes nothing of what was there; before such a file is cut or written over it becomes a copy.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from broker_core.kernel.storage_table import FileTable
 TAIL_BUDGET = 48 * 1024 * 1024
 DESCRIPTORS = 400
 IOV_MAX = 512
+COPY = 1 << 20
 
 
 class DiskCaches:
@@ -62,7 +66,9 @@ class DiskCaches:
 class DiskFile:
     """One append-only file on a real disk."""
 
-    __slots__ = ("root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped", "faults")
+    __slots__ = (
+        "root", "path", "size", "flushed", "caches", "_fd", "_starts", "_chunks", "_dropped", "faults", "_shared",
+    )  # fmt: skip
 
     def __init__(self, root: Path, path: str, caches: DiskCaches) -> None:
         self.root = root
@@ -73,10 +79,15 @@ class DiskFile:
         self._chunks: list[memoryview] = []
         self._dropped = 0
         self.faults: DiskFaults | None = None
-        real = root / path
-        self.size = self.flushed = real.stat().st_size if real.exists() else 0
-        if not real.exists():
+        try:
+            facts = (root / path).stat()
+            self.size = self.flushed = facts.st_size
+            self._shared = facts.st_size if facts.st_nlink > 1 else 0
+        except FileNotFoundError:
+            self.size = self.flushed = self._shared = 0
             self._descriptor()
+        except OSError as error:
+            raise StorageError(path, "open", error.strerror or str(error)) from error
 
     def _descriptor(self) -> int:
         if self._fd < 0:
@@ -119,9 +130,23 @@ class DiskFile:
 
     def _cut(self, size: int) -> None:
         try:
+            if size < self._shared:
+                self._part(size)
             os.ftruncate(self._descriptor(), size)
         except OSError as error:
             raise StorageError(self.path, "truncate", error.strerror or str(error)) from error
+
+    def _part(self, size: int) -> None:
+        """Whoever has another name for this file keeps its first `_shared` bytes; from now on this is a copy."""
+        real = self.root / self.path
+        temporary = real.with_name(real.name + ".tmp")
+        with open(real, "rb") as source, open(temporary, "wb") as target:
+            while size > 0 and (data := source.read(min(size, COPY))):
+                target.write(data)
+                size -= len(data)
+        os.replace(temporary, real)
+        self.close()
+        self._shared = 0
 
     def _remember(self, buffers: Sequence[Buffer], position: int) -> None:
         for buffer in buffers:
@@ -218,6 +243,8 @@ class DiskFile:
         self.flushed = self.size
 
     def overwrite(self, position: int, data: bytes) -> None:
+        if position < self._shared:
+            self._part(self.size)
         os.pwrite(self._descriptor(), data, position)
         index = max(bisect_right(self._starts, position) - 1, self._dropped)
         while index < len(self._starts) and self._starts[index] < position + len(data):
@@ -252,19 +279,24 @@ class DiskStorage(FileTable[DiskFile]):
         return file
 
     def exists(self, path: str) -> bool:
-        return (self.root / path).exists()
+        try:
+            return (self.root / path).exists()
+        except OSError as error:
+            raise StorageError(path, "read", error.strerror or str(error)) from error
 
     def list(self, directory: str) -> list[str]:
         try:
             return sorted(os.listdir(self.root / directory))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise StorageError(directory, "list", error.strerror or str(error)) from error
 
     def rename(self, old: str, new: str) -> None:
         self._check(old, "rename")
         target = self.root / new
-        target.parent.mkdir(parents=True, exist_ok=True)
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(self.root / old, target)
         except OSError as error:
             raise StorageError(old, "rename", error.strerror or str(error)) from error
@@ -289,7 +321,7 @@ class DiskStorage(FileTable[DiskFile]):
     def read_text(self, path: str) -> str:
         self._check(path, "read")
         try:
-            return (self.root / path).read_text()
+            return (self.root / path).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise StorageError(path, "read", error.strerror or str(error)) from error
 
@@ -299,7 +331,7 @@ class DiskStorage(FileTable[DiskFile]):
         temporary = real.with_name(real.name + ".tmp")
         try:
             real.parent.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "w") as file:
+            with open(temporary, "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(temporary, real)
         except OSError as error:

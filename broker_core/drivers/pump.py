@@ -27,6 +27,7 @@ from broker_core.drivers.recording import Recorder
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.events import REGISTRY, TRANSITION
 from broker_core.kernel.inputs import Command, Input
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 
 PASS_US = 100_000
@@ -162,7 +163,7 @@ class LivePump:
             self.world.run_due()
         self.after_pass()
         self._arm()
-        return item.result or {"ok": False, "error": "not carried out"}
+        return item.result or {"ok": False, "problem": problem("not_carried_out"), "place": ""}
 
     # -- time control -----------------------------------------------------------------------
     def control(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +175,7 @@ class LivePump:
         try:
             found = self._control(wanted)
         except CommandError as error:
-            return {"ok": False, "error": error.reason, "place": error.place}
+            return {"ok": False, "problem": error.problem, "place": error.place}
         self.after_pass()
         answer = {"ok": True, "seq": self.world.seq, "speed": self.speed, "paused": self.paused}
         return answer if found else {**answer, "nothing_for_us": self.world.now_us - before}
@@ -191,14 +192,14 @@ class LivePump:
             return self._step(to_transition=wanted == "step_state")
         elif isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
             if not SLOWEST <= wanted <= FASTEST:
-                raise CommandError(f"speed is between {SLOWEST} and {FASTEST}", "speed")
+                raise CommandError(problem("speed_range", least=SLOWEST, most=FASTEST), "speed")
             if not self.paused:
                 self._catch_up()
             self.speed = float(wanted)
             self._rebase()
             self._restart_timer()
         else:
-            raise CommandError("speed is a number, pause, play, step_event or step_state", "speed")
+            raise CommandError(problem("speed_unknown"), "speed")
         return True
 
     def _pause(self) -> None:

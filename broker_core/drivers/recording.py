@@ -14,25 +14,31 @@ import contextlib
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import orjson
 
 from broker_core.kernel.errors import KernelError
 from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 
 LIMIT = 256 * 1024 * 1024
+"""Of a run that nobody from outside takes part in; a live lab has more (`lab.experiments.directory`)."""
 _LENGTH = struct.Struct(">I")
 
 
 class Recorder:
-    """Writes inputs to a file, in order, until the limit is reached."""
+    """Writes inputs to a file, in order, until the limit is reached; from `start` on where others fill in the rest."""
 
-    def __init__(self, path: Path, limit: int = LIMIT) -> None:
+    def __init__(self, path: Path, limit: int = LIMIT, start: int = 0) -> None:
         self._file: BinaryIO | None = open(path, "wb", buffering=256 * 1024)
-        self._left = limit
+        if start:
+            self._file.truncate(start)
+            self._file.seek(start)
+        self._left = limit - start
         self.bounded_at_us: int | None = None
+        self.bounded_at_seq = 0
         self.broken: str | None = None
 
     def record(self, world: World, item: Input) -> None:
@@ -42,7 +48,7 @@ class Recorder:
         head, payload = _encode(item)
         self._left -= len(payload) + 64
         if self._left < 0:
-            self.bounded_at_us = world.now_us
+            self.bounded_at_us, self.bounded_at_seq = world.now_us, world.seq
             head, payload = {"kind": "bounded"}, b""
         self._write({"t": world.now_us, "n": world.executed, **head}, payload)
 
@@ -86,7 +92,8 @@ def _encode(item: Input) -> tuple[dict[str, Any], bytes | bytearray | memoryview
     if isinstance(item, Command):
         return {"kind": "command", "command": item.command}, b""
     if isinstance(item, ConnectionOpened):
-        return {"kind": "open", "node": item.node, "connection": item.connection, "peer": item.peer}, b""
+        where = {"listener": item.listener} if item.listener else {}
+        return {"kind": "open", "node": item.node, "connection": item.connection, "peer": item.peer, **where}, b""
     return {"kind": "close", "connection": item.connection, "reason": item.reason}, b""
 
 
@@ -97,30 +104,58 @@ def _decode(head: dict[str, Any], payload: bytes) -> Input:
     if kind == "command":
         return Command(head["command"])
     if kind == "open":
-        return ConnectionOpened(head["node"], head["connection"], head["peer"])
+        return ConnectionOpened(head["node"], head["connection"], head["peer"], head.get("listener", ""))
     if kind == "close":
         return ConnectionClosed(head["connection"], head["reason"])
-    raise KernelError(f"recorded input of unknown kind {kind!r}")
+    raise KernelError(problem("unknown_input", kind=repr(kind)))
+
+
+class Recording:
+    """Iterates over (head, input) in order; the last head is of kind `end` or `bounded`, with no input.
+
+    `position`: where the next record begins; a recording can be read from there (`start`).
+    """
+
+    def __init__(self, path: Path, start: int = 0) -> None:
+        self.path = path
+        self.position = start
+        self._file: BinaryIO = open(path, "rb")
+        self._file.seek(start)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], Input | None]]:
+        return self
+
+    def __next__(self) -> tuple[dict[str, Any], Input | None]:
+        if self._file.closed:
+            raise StopIteration
+        prefix = self._file.read(4)
+        length = _LENGTH.unpack(prefix)[0] if len(prefix) == 4 else -1
+        encoded = self._file.read(max(0, length))
+        if len(encoded) != length:
+            self._end()
+        try:
+            head = orjson.loads(encoded)
+        except ValueError as error:
+            what = problem("damaged_recording", path=str(self.path), position=self._file.tell())
+            raise KernelError(what) from error
+        if head["kind"] in ("end", "bounded"):
+            self._file.close()
+            return head, None
+        payload = self._file.read(head.get("size", 0))
+        if len(payload) < head.get("size", 0):
+            self._end()
+        self.position += 4 + len(encoded) + len(payload)
+        return head, _decode(head, payload)
+
+    def _end(self) -> NoReturn:
+        """Nothing more, or a record that is not whole (yet)."""
+        self._file.close()
+        raise StopIteration
 
 
 def read_recording(path: Path) -> Iterator[tuple[dict[str, Any], Input | None]]:
-    """(head, input) in order; the last head is of kind `end` or `bounded`, with no input."""
-    with open(path, "rb") as file:
-        while prefix := file.read(4):
-            if len(prefix) < 4:
-                return
-            encoded = file.read(_LENGTH.unpack(prefix)[0])
-            try:
-                head = orjson.loads(encoded)
-            except ValueError as error:
-                raise KernelError(f"{path}: damaged record before byte {file.tell()}") from error
-            if head["kind"] in ("end", "bounded"):
-                yield head, None
-                return
-            payload = file.read(head.get("size", 0))
-            if len(payload) < head.get("size", 0):
-                return
-            yield head, _decode(head, payload)
+    """(head, input) of a recording from its beginning."""
+    return Recording(path)
 
 
 def bring_to(world: World, t_us: int, executed: int) -> None:

@@ -9,6 +9,7 @@ read from either, so its memory is bounded by what it had asked before.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections import Counter
 from collections.abc import Sequence
@@ -16,16 +17,31 @@ from typing import cast
 
 from broker_core.drivers.pump import LivePump
 from broker_core.drivers.sending import FileRange, Sending, zero_copied
+from broker_core.kernel.errors import Refusal
 from broker_core.kernel.inputs import ConnectionClosed, ConnectionOpened, FrameReceived, Input
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameReader
 
 HIGH_WATER = 4 * 1024 * 1024
+_log = logging.getLogger("brokerlab.tcp")
+
+
+def stream_socket(host: str) -> socket.socket:
+    """A socket to listen on.
+
+    It names its protocol, and the connections that it accepts inherit the number: asyncio turns TCP_NODELAY on for
+    those only. Without it the last piece of an answer waits for the acknowledgement of the one before, which the
+    reader delays by 40 ms (Nagle's algorithm, RFC 896, against delayed acknowledgements, RFC 1122 4.2.3.2).
+    """
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return found
 
 
 class ClientConnection(asyncio.BufferedProtocol):
-    """One outside client on one broker's listener."""
+    """One outside client on one listener; `node` is its place (`names.place_of`)."""
 
     def __init__(self, server: TcpServer, node: str) -> None:
         self.server = server
@@ -45,7 +61,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
         peer = transport.get_extra_info("peername") or ("?", 0)
         self.server.connections[self.number] = self
-        self.server.take([ConnectionOpened(self.node, self.number, f"{peer[0]}:{peer[1]}")])
+        node, _, listener = self.node.partition(":")
+        self.server.take([ConnectionOpened(node, self.number, f"{peer[0]}:{peer[1]}", listener)])
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self.frames.get_buffer(sizehint)
@@ -125,6 +142,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.transport.close()
 
 
+class NotBound(Refusal, OSError):
+    """A port that is taken, or that this process may not have."""
+
+
 class TcpServer:
     """The listeners of all brokers of a world, and the world's output to outside clients.
 
@@ -132,9 +153,11 @@ class TcpServer:
     socket without entering this process. Both depend on what happens to be in memory, so the world knows of neither.
     """
 
-    def __init__(self, host: str, ports: dict[str, int], max_frame: int) -> None:
+    def __init__(self, host: str, ports: dict[str, int], max_frame: int, spare: dict[str, int] | None = None) -> None:
+        """`spare`: ports that are used if nobody else has them."""
         self.host = host
         self.ports = ports
+        self.spare = spare or {}
         self.max_frame = max_frame
         self.pump: LivePump | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -150,6 +173,11 @@ class TcpServer:
         """Take all ports; raises OSError with the port in its text."""
         for node, port in self.ports.items():
             self._sockets[node] = self._bound(node, port)
+        for place, port in self.spare.items():
+            try:
+                self._sockets[place] = self._bound(place, port)
+            except NotBound:
+                _log.warning("port %d is taken: nobody can connect to %s", port, place)
 
     def add(self, node: str, port: int, max_frame: int) -> None:
         """Take the port of a node that joins; raises OSError with the port in its text."""
@@ -163,13 +191,12 @@ class TcpServer:
         del self.ports[node]
 
     def _bound(self, node: str, port: int) -> socket.socket:
-        listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = stream_socket(self.host)
         try:
             listener.bind((self.host, port))
         except OSError as error:
             listener.close()
-            raise OSError(error.errno, f"port {port} cannot be had: {error.strerror}") from error
+            raise NotBound(problem("not_bound", port=port, why=error.strerror)) from error
         self.ports[node] = listener.getsockname()[1]
         return listener
 
@@ -227,7 +254,7 @@ class TcpServer:
         return self.bytes_out[node], self.zero_copied[node]
 
     def listen(self, node: str, port: int) -> None:
-        if self.loop is None or node in self._servers:
+        if self.loop is None or node in self._servers or node not in self.ports:
             return
         listener = self._sockets.pop(node, None) or self._bound(node, self.ports[node])
         listener.listen(512)
@@ -235,7 +262,12 @@ class TcpServer:
         self._servers[node] = (listener, self.loop.create_task(starting))
 
     def stop_listening(self, node: str) -> None:
-        listener, starting = self._servers.pop(node, (None, None))
+        """No listener of the node any more."""
+        for place in [one for one in self._servers if one.partition(":")[0] == node]:
+            self._close(place)
+
+    def _close(self, place: str) -> None:
+        listener, starting = self._servers.pop(place, (None, None))
         if starting is None or listener is None:
             return
         if starting.done() and not starting.cancelled():
@@ -246,8 +278,8 @@ class TcpServer:
 
     def shut_down(self) -> None:
         """Close every listener and every connection."""
-        for node in list(self._servers):
-            self.stop_listening(node)
+        for place in list(self._servers):
+            self._close(place)
         for listener in self._sockets.values():
             listener.close()
         for client in list(self.connections.values()):

@@ -11,12 +11,12 @@
 | Heartbeat, LeaveGroup | `membership`, `sessions` | at once |
 | OffsetCommit | `offsets` | when the offsets are committed |
 | OffsetFetch | `offsets` | at once |
+| TxnOffsetCommit | `transactional` | when the offsets are in the log; they count with the marker |
 | DeleteGroups, OffsetDelete, expiry | `removal` | at once |
 | ListGroups, DescribeGroups | `inspection` | at once |
 
 A member that was loaded from the log has only the protocol that its group had chosen, until it joins again.
-Not here: authorization (the request handlers' business), transactional commits (`transactions`), and the
-next-generation protocol of KIP-848.
+Not here: authorization (the request handlers' business), and the next-generation protocol of KIP-848.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from broker_core.coordinators.ports import StateTopicPort
+from broker_core.coordinators.runtime import CoordinatorRuntime
 from broker_core.groups.group_offsets import TopicPartition
 from broker_core.groups.inspection import InspectionHandler, observe
 from broker_core.groups.join import JoinHandler
-from broker_core.groups.loading import PartitionLoader
+from broker_core.groups.loading import GroupShards
 from broker_core.groups.member import ClientIdentity, Reply
 from broker_core.groups.membership import MembershipHandler
 from broker_core.groups.offsets import OffsetHandler
-from broker_core.groups.ports import GroupLogPort
 from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.removal import RemovalHandler
 from broker_core.groups.sync import SyncHandler
+from broker_core.groups.transactional import TransactionalOffsets, commit_response
 from broker_core.kernel.node import Node
 from broker_core.wire import messages as m
+from broker_core.wire.errors import ErrorCode
 
 Done = Callable[[Any, Any], None]
 
@@ -50,31 +53,34 @@ class GroupCoordinator:
     offsets.retention.minutes, offsets.retention.check.interval.ms and offsets.topic.num.partitions.
     """
 
-    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any], log: GroupLogPort) -> None:
-        self.registry = GroupRegistry(node, broker_id, config, log)
+    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort) -> None:
+        self.registry = GroupRegistry(node, broker_id, config)
         self.rebalancer = Rebalancer(self.registry)
+        shards = GroupShards(self.registry, self.rebalancer)
+        self.runtime = CoordinatorRuntime(node, topic, int(config["offsets.topic.num.partitions"]), shards)
+        self.registry.runtime = self.runtime
         self._joins = JoinHandler(self.registry, self.rebalancer)
         self._syncs = SyncHandler(self.registry, self.rebalancer)
         self._membership = MembershipHandler(self.registry, self.rebalancer)
         self._offsets = OffsetHandler(self.registry, self.rebalancer)
+        self._transactional = TransactionalOffsets(self.registry)
         self._removal = RemovalHandler(self.registry)
         self._inspection = InspectionHandler(self.registry)
-        self._loader = PartitionLoader(self.registry, self.rebalancer)
-        self._expiry = node.every(int(config["offsets.retention.check.interval.ms"]) * 1000, self._removal.expire)
+        self.runtime.every(int(config["offsets.retention.check.interval.ms"]), self._removal.expire)
 
     # --- which groups -------------------------------------------------------------------------------
 
     def partition_for(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` whose leader coordinates this group (FindCoordinator)."""
-        return self.registry.partition_for(group_id)
+        return self.runtime.partition_for(group_id)
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
         """This broker has become leader of a partition of `__consumer_offsets`."""
-        self._loader.elected(partition, leader_epoch)
+        self.runtime.elected(partition, leader_epoch)
 
     def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
         """This broker leads the partition no longer; None when the replica was stopped or deleted."""
-        self._loader.resigned(partition, leader_epoch)
+        self.runtime.resigned(partition, leader_epoch)
 
     def on_partitions_deleted(self, partitions: list[TopicPartition]) -> None:
         """Topics were deleted: committed offsets in these (topic, partition) go, too."""
@@ -82,8 +88,7 @@ class GroupCoordinator:
 
     def shut_down(self) -> None:
         """The broker is stopping: from now on COORDINATOR_NOT_AVAILABLE."""
-        self.registry.active = False
-        self._expiry.cancel()
+        self.runtime.shut_down()
 
     # --- requests -----------------------------------------------------------------------------------
 
@@ -107,8 +112,22 @@ class GroupCoordinator:
         """OffsetCommit 1-9; later `done(context, OffsetCommitResponse)`. Topics that do not exist were taken out."""
         self._offsets.commit(request, client, Reply(done, context))
 
+    def commit_transactional(
+        self, request: m.TxnOffsetCommitRequest, guard: int | None, done: Done, context: Any
+    ) -> None:
+        """TxnOffsetCommit 0-5; later `done(context, TxnOffsetCommitResponse)`; `guard`: of its verification."""
+        self._transactional.commit(request, guard, Reply(done, context))
+
+    def refuse_transactional(self, request: m.TxnOffsetCommitRequest, error: ErrorCode) -> m.TxnOffsetCommitResponse:
+        """The answer to a commit that is not tried at all."""
+        return commit_response(request, error, {})
+
+    def transaction_ended(self, producer_id: int, partitions: list[int], commit: bool) -> None:
+        """The producer's marker is committed in these partitions of `__consumer_offsets`."""
+        self._transactional.transaction_ended(producer_id, partitions, commit)
+
     def fetch_offsets(self, request: m.OffsetFetchRequest, client: ClientIdentity) -> m.OffsetFetchResponse:
-        """OffsetFetch 1-9."""
+        """OffsetFetch 1-10, topics by name."""
         return self._offsets.fetch(request, client)
 
     def delete_offsets(self, request: m.OffsetDeleteRequest) -> m.OffsetDeleteResponse:

@@ -27,7 +27,7 @@ class InspectionHandler:
 
     def list_groups(self, request: m.ListGroupsRequest) -> m.ListGroupsResponse:
         """Groups of this broker; filters by state (KIP-518, any case) and by type (KIP-848)."""
-        if not self.registry.active:
+        if not self.registry.runtime.active:
             return m.ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=[])
         states = [state.lower() for state in request.states_filter or ()]
         types = [kind.lower() for kind in request.types_filter or ()]
@@ -41,7 +41,7 @@ class InspectionHandler:
             for group in self.registry.groups.values()
             if (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
         ]
-        loading = bool(self.registry.loading)
+        loading = bool(self.registry.runtime.loading)
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
         return m.ListGroupsResponse(error_code=error, groups=groups)
 

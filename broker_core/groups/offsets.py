@@ -188,7 +188,7 @@ class OffsetHandler:
         offsets = group.offsets
         found = []
         for key in wanted if wanted is not None else list(offsets.committed):
-            if stable and key in offsets.pending:
+            if stable and offsets.unstable(key):
                 found.append(Fetched(key, NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT))
             else:
                 found.append(Fetched(key, offsets.committed.get(key, NOTHING), ErrorCode.NONE))

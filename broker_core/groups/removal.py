@@ -124,7 +124,7 @@ class RemovalHandler:
         retention_ms = int(self.registry.config["offsets.retention.minutes"]) * 60_000
         doomed = []
         for key, offset in group.offsets.committed.items():
-            if key[0] in spared or key in group.offsets.pending:
+            if key[0] in spared or group.offsets.unstable(key):
                 continue
             base = offset.commit_timestamp if since is None else since
             ends = offset.expire_timestamp if offset.expire_timestamp is not None else base + retention_ms

@@ -1,45 +1,29 @@
-"""The bytes of `__consumer_offsets`: what key and value of its records look like.
-
-The topic is compacted, so the last record of each key is the truth, and a record without value (a
-tombstone) removes its key. The first two bytes of key and value are a version; the key's version says
-what the record is about:
+"""Groups and offsets as the records of `__consumer_offsets` hold them (their bytes: `coordinators.stored`).
 
 | key                                             | value                                                     |
 |-------------------------------------------------|-----------------------------------------------------------|
 | 0, 1  OffsetCommitKey: group topic partition    | OffsetCommitValue 0-4                                     |
 | 2     GroupMetadataKey: group                   | GroupMetadataValue 0-4                                    |
 
-Worked example: group "g" commits offset 42 of orders-0 (key version 1, value version 3):
-
-    00 01 | 00 01 g | 00 06 o r d e r s | 00 00 00 00
-    00 03 | 00 00 00 00 00 00 00 2a | 00 00 00 05 | 00 00 | 00 00 01 8b cf e5 68 00
-    ver     offset                    leader epoch  metadata  commit timestamp
-
 Written: OffsetCommitValue 3 (1 when the client asked for an expiry), GroupMetadataValue 3, as a broker
 with inter.broker.protocol.version 3.9 does. Read: all of 0-4 (4 has the compact types of KIP-482).
-Source: OffsetCommitValue.json, GroupMetadataValue.json of Kafka's group-coordinator.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from broker_core.coordinators import stored
+from broker_core.coordinators.stored import Buffer, MalformedRecord, decode, encode, version_of
 from broker_core.groups.group_offsets import CommittedOffset
+
+__all__ = ["Buffer", "MalformedRecord"]
 
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
 OFFSET_VALUE_VERSION = 3
 OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 GROUP_VALUE_VERSION = 3
-HIGHEST_VALUE_VERSION = 4
-FLEXIBLE_VALUE_VERSION = 4
-
-Buffer = bytes | bytearray | memoryview
-
-
-class MalformedRecord(ValueError):
-    """A record of `__consumer_offsets` that is not one."""
 
 
 class OffsetKey(NamedTuple):
@@ -83,171 +67,74 @@ class StoredGroup(NamedTuple):
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _string(text: str | None) -> bytes:
-    if text is None:
-        return b"\xff\xff"
-    data = text.encode()
-    return struct.pack(">h", len(data)) + data
-
-
-def _bytes(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
 def encode_offset_key(group: str, topic: str, partition: int) -> bytes:
     """Key of a committed offset."""
-    return struct.pack(">h", OFFSET_KEY_VERSION) + _string(group) + _string(topic) + struct.pack(">i", partition)
+    return encode(stored.OffsetCommitKey(group=group, topic=topic, partition=partition), OFFSET_KEY_VERSION)
 
 
 def encode_group_key(group: str) -> bytes:
     """Key of a group's generation."""
-    return struct.pack(">h", GROUP_KEY_VERSION) + _string(group)
+    return encode(stored.GroupMetadataKey(group=group), GROUP_KEY_VERSION)
 
 
 def encode_offset_value(offset: CommittedOffset) -> bytes:
     """Value of a committed offset: version 3, or 1 when it carries its own expiry."""
-    if offset.expire_timestamp is not None:
-        head = struct.pack(">hq", OFFSET_VALUE_VERSION_WITH_EXPIRY, offset.offset)
-        return head + _string(offset.metadata) + struct.pack(">qq", offset.commit_timestamp, offset.expire_timestamp)
-    head = struct.pack(">hqi", OFFSET_VALUE_VERSION, offset.offset, offset.leader_epoch)
-    return head + _string(offset.metadata) + struct.pack(">q", offset.commit_timestamp)
+    expires = offset.expire_timestamp is not None
+    value = stored.OffsetCommitValue(
+        offset=offset.offset, leader_epoch=offset.leader_epoch, metadata=offset.metadata,
+        commit_timestamp=offset.commit_timestamp, expire_timestamp=offset.expire_timestamp if expires else -1,
+    )  # fmt: skip
+    return encode(value, OFFSET_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_VALUE_VERSION)
 
 
 def encode_group_value(group: StoredGroup) -> bytes:
     """Value of a group's generation: version 3."""
-    parts = [
-        struct.pack(">h", GROUP_VALUE_VERSION),
-        _string(group.protocol_type),
-        struct.pack(">i", group.generation),
-        _string(group.protocol),
-        _string(group.leader),
-        struct.pack(">qi", group.state_since_ms, len(group.members)),
-    ]
-    for member in group.members:
-        parts += [
-            _string(member.member_id),
-            _string(member.instance_id),
-            _string(member.client_id),
-            _string(member.client_host),
-            struct.pack(">ii", member.rebalance_timeout_ms, member.session_timeout_ms),
-            _bytes(member.subscription),
-            _bytes(member.assignment),
-        ]
-    return b"".join(parts)
+    value = stored.GroupMetadataValue(
+        protocol_type=group.protocol_type, generation=group.generation, protocol=group.protocol, leader=group.leader,
+        current_state_timestamp=group.state_since_ms, members=[_stored_member(one) for one in group.members],
+    )  # fmt: skip
+    return encode(value, GROUP_VALUE_VERSION)
+
+
+def _stored_member(member: StoredMember) -> Any:
+    return stored.GroupMetadataValue.MemberMetadata(
+        member_id=member.member_id, group_instance_id=member.instance_id, client_id=member.client_id,
+        client_host=member.client_host, rebalance_timeout=member.rebalance_timeout_ms,
+        session_timeout=member.session_timeout_ms, subscription=member.subscription, assignment=member.assignment,
+    )  # fmt: skip
 
 
 # --- reading ----------------------------------------------------------------------------------
 
 
-class _Reader:
-    """Reads a version-prefixed message from the front."""
-
-    def __init__(self, data: Buffer) -> None:
-        self.data = bytes(data)
-        self.position = 0
-        self.version = self.number(">h")
-        self.flexible = False
-
-    def number(self, code: str) -> int:
-        try:
-            value: int = struct.unpack_from(code, self.data, self.position)[0]
-        except struct.error as error:
-            raise MalformedRecord(f"ends at {len(self.data)}, a field is missing at {self.position}") from error
-        self.position += struct.calcsize(code)
-        return value
-
-    def varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.number(">B")
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-            if shift > 28:
-                raise MalformedRecord(f"a varint without end at {self.position}")
-
-    def take(self, size: int) -> bytes:
-        end = self.position + size
-        if end > len(self.data):
-            raise MalformedRecord(f"{size} bytes at {self.position} of {len(self.data)}")
-        found = self.data[self.position : end]
-        self.position = end
-        return found
-
-    def maybe_string(self) -> str | None:
-        size = self.varint() - 1 if self.flexible else self.number(">h")
-        if size < 0:
-            return None
-        try:
-            return self.take(size).decode()
-        except UnicodeDecodeError as error:
-            raise MalformedRecord(f"text before {self.position} is not UTF-8") from error
-
-    def string(self) -> str:
-        return self.maybe_string() or ""
-
-    def blob(self) -> bytes:
-        size = self.varint() - 1 if self.flexible else self.number(">i")
-        return self.take(size) if size > 0 else b""
-
-    def count(self) -> int:
-        size = self.varint() - 1 if self.flexible else self.number(">i")
-        if size > len(self.data) - self.position:
-            raise MalformedRecord(f"a count of {size} at {self.position}")
-        return size
-
-    def skip_tags(self) -> None:
-        if self.flexible:
-            for _ in range(self.varint()):
-                self.varint()
-                self.take(self.varint())
-
-    def require(self, what: str) -> None:
-        if not 0 <= self.version <= HIGHEST_VALUE_VERSION:
-            raise MalformedRecord(f"{what} version {self.version} is not known")
-        self.flexible = self.version >= FLEXIBLE_VALUE_VERSION
-
-
-def decode_key(data: Buffer) -> OffsetKey | GroupKey | None:
+def decode_key(data: Buffer | None) -> OffsetKey | GroupKey | None:
     """What a record is about; None for a kind that is not known here (newer brokers write more kinds)."""
-    reader = _Reader(data)
-    if reader.version in (0, OFFSET_KEY_VERSION):
-        return OffsetKey(reader.string(), reader.string(), reader.number(">i"))
-    return GroupKey(reader.string()) if reader.version == GROUP_KEY_VERSION else None
+    version = version_of(data)
+    assert data is not None
+    if version in (0, OFFSET_KEY_VERSION):
+        key, _ = decode(stored.OffsetCommitKey, data)
+        return OffsetKey(key.group, key.topic, key.partition)
+    return GroupKey(decode(stored.GroupMetadataKey, data)[0].group) if version == GROUP_KEY_VERSION else None
 
 
 def decode_offset_value(data: Buffer) -> CommittedOffset:
     """A committed offset of any version; raises MalformedRecord."""
-    reader = _Reader(data)
-    reader.require("OffsetCommitValue")
-    offset = reader.number(">q")
-    leader_epoch = reader.number(">i") if reader.version >= 3 else -1
-    metadata = reader.string()
-    commit_timestamp = reader.number(">q")
-    expire = reader.number(">q") if reader.version == 1 else -1
-    return CommittedOffset(offset, leader_epoch, metadata, commit_timestamp, None if expire == -1 else expire)
+    value, _ = decode(stored.OffsetCommitValue, data)
+    expires = None if value.expire_timestamp == -1 else value.expire_timestamp
+    return CommittedOffset(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, expires)
 
 
 def decode_group_value(data: Buffer) -> StoredGroup:
     """A group's generation of any version; raises MalformedRecord."""
-    reader = _Reader(data)
-    reader.require("GroupMetadataValue")
-    protocol_type = reader.string()
-    generation = reader.number(">i")
-    protocol, leader = reader.maybe_string(), reader.maybe_string()
-    state_since = reader.number(">q") if reader.version >= 2 else -1
-    members = [_member(reader) for _ in range(reader.count())]
-    return StoredGroup(protocol_type, generation, protocol, leader, state_since, members)
-
-
-def _member(reader: _Reader) -> StoredMember:
-    member_id = reader.string()
-    instance = reader.maybe_string() if reader.version >= 3 else None
-    client_id, host = reader.string(), reader.string()
-    rebalance = reader.number(">i") if reader.version >= 1 else -1
-    session = reader.number(">i")
-    subscription, assignment = reader.blob(), reader.blob()
-    reader.skip_tags()
-    rebalance = rebalance if reader.version >= 1 else session
-    return StoredMember(member_id, instance, client_id, host, rebalance, session, subscription, assignment)
+    value, version = decode(stored.GroupMetadataValue, data)
+    members = [
+        StoredMember(
+            one.member_id, one.group_instance_id, one.client_id, one.client_host,
+            one.rebalance_timeout if version >= 1 else one.session_timeout, one.session_timeout,
+            bytes(one.subscription), bytes(one.assignment),
+        )
+        for one in value.members
+    ]  # fmt: skip
+    return StoredGroup(
+        value.protocol_type, value.generation, value.protocol, value.leader, value.current_state_timestamp, members
+    )

@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
 
-class KernelError(Exception):
+from broker_core.kernel.problems import Problem, problem, told
+
+
+class Refusal(Exception):
+    """Something is wrong or cannot be done: `problem` says what, `place` which key of what was given.
+
+    As text it is the English sentence, for terminals and logs; who shows it to somebody tells the problem itself.
+    """
+
+    def __init__(self, what: Problem, place: Any = "") -> None:
+        super().__init__(what, place)
+        self.problem = what
+        self.place = place
+
+    @property
+    def where(self) -> str:
+        """The place as text."""
+        return str(self.place or "")
+
+    @property
+    def reason(self) -> str:
+        """The English sentence."""
+        return told(self.problem)
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def what_of(error: Exception) -> Problem:
+    """The problem of an error with its place; what a system or a library says stands in its own words."""
+    if isinstance(error, Refusal):
+        return problem("wrong_in", place=error.where, what=error.problem) if error.where else error.problem
+    return problem("failed_with", why=getattr(error, "strerror", None) or str(error))
+
+
+class KernelError(Refusal):
     """The world was used against its rules, or it runs in circles."""
 
 
@@ -20,10 +56,5 @@ class StorageError(OSError):
         return type(self), (self.path, self.operation, self.reason)
 
 
-class CommandError(Exception):
+class CommandError(Refusal):
     """A command that cannot be carried out; `place` names the key that is wrong."""
-
-    def __init__(self, reason: str, place: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.place = place

@@ -29,6 +29,7 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import KernelError
 from broker_core.kernel.journal import Journal
 from broker_core.kernel.node import PAUSED, Call, Node, Timer
+from broker_core.kernel.problems import problem
 
 LIVELOCK = 2_000_000
 _log = logging.getLogger("brokerlab.world")
@@ -87,7 +88,7 @@ class EventQueue:
         """Let time pass up to `time_us`, before which nothing is due."""
         following = self.next_time_us()
         if following is not None and following < time_us:
-            raise KernelError(f"something is due at {following} us, before {time_us} us")
+            raise KernelError(problem("due_before", due_us=following, t_us=time_us))
         self._set_clock(max(self.now_us, time_us))
 
     def _set_clock(self, time_us: int) -> None:
@@ -153,7 +154,7 @@ class EventQueue:
                             method(*args)
                             continue
                     self._execute(call)
-                raise KernelError(f"more than {LIVELOCK} events at {self.now_us} us, the last is #{self.seq}")
+                raise KernelError(problem("runs_in_circles", n=LIVELOCK, t_us=self.now_us, last=f"#{self.seq}"))
             except KernelError:
                 raise
             except Exception as error:

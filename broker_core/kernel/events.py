@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.problems.telling import plain
+
 TRANSITION, MESSAGE, DETAIL = 0, 1, 2
 LEVEL_NAMES = ("transitions", "messages", "details")
 
@@ -35,6 +37,8 @@ class EventCode:
     def line(self, values: dict[str, Any]) -> str:
         """The event as one English line; parameters that are absent show as `?`."""
         shown = {name: values.get(name, "?") for name in self.params}
+        if "problem" in values:
+            shown["problem"] = plain(values["problem"], "en")
         return self.render.format(**shown)
 
 
@@ -70,8 +74,8 @@ LINK_CHANGED = _event(TRANSITION, "link_changed",
 CONNECTION_LOST = _event(MESSAGE, "connection_lost", "connection {source} - {dest} breaks: bytes were lost on it",
     source="node", dest="node")
 COMMAND = _event(TRANSITION, "command", "command: {command}", command="the command object as it was given")
-COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {reason}",
-    command="the command object", reason="what was wrong")
+COMMAND_REFUSED = _event(TRANSITION, "command_refused", "command refused: {problem}",
+    command="the command object", problem="what was wrong: a code of `kernel.problems` with its parameters")
 DISK_FAULT = _event(TRANSITION, "disk_fault", "disk fault on {path}: {error}",
     path="file or directory", error="what the storage answered", operation="append | read | flush | ...")
 DISKS_CHANGED = _event(TRANSITION, "disks_changed", "disks: {faults}",
@@ -98,6 +102,9 @@ REQUEST_RECEIVED = _event(MESSAGE, "request_received", "{api} v{version} #{corre
     client_id="client.id")
 RESPONSE_SENT = _event(MESSAGE, "response_sent", "answer to {api} #{correlation} for {to}: {error}",
     to="node or connection", api="API name", correlation="correlation id", error="first error name, or NONE")
+RECORDS_SENT = _event(MESSAGE, "records_sent", "{topic}-{partition}: {base_offset}..{last_offset} sent to connection {to}",
+    topic="topic", partition="partition", base_offset="first offset that was asked for", last_offset="last offset in the answer",
+    to="number of an outside client's connection")
 REQUEST_STAGES = _event(DETAIL, "request_stages",
     "{api} #{correlation}: queue {queue_us}, local {local_us}, remote {remote_us}, response queue {response_us} us",
     api="API name", correlation="correlation id", queue_us="RequestQueueTimeMs in microseconds",
@@ -167,6 +174,19 @@ LEADER_EPOCH_RENEWED = _event(TRANSITION, "leader_epoch_renewed",
 CONTROL_REQUEST = _event(MESSAGE, "control_request", "{api} to broker {to}: {partitions} partitions, epoch {epoch}",
     api="LeaderAndIsr | StopReplica | UpdateMetadata", to="broker id", partitions="count", epoch="controller epoch")
 
+# --- metadata quorum -------------------------------------------------------------------------
+QUORUM_STATE = _event(TRANSITION, "quorum_state", "quorum: {before} -> {after} in epoch {epoch}, leader {leader} ({reason})",
+    before="unattached | prospective | candidate | leader | follower | resigned", after="the same", epoch="leader epoch",
+    leader="replica id, null when none is known",
+    reason="election timeout | fetch timeout | majority of pre-votes | majority of votes | leader | epoch | vote | no majority fetches | shutdown | asked for | no voter any more")
+QUORUM_VOTE = _event(TRANSITION, "quorum_vote", "votes for {candidate} in epoch {epoch}", candidate="replica id", epoch="leader epoch")
+QUORUM_VOTERS = _event(TRANSITION, "quorum_voters", "voters are {voters}, as the record at {offset} says", voters="replica ids",
+    offset="offset of the voters' record, or the end of a log that was cut")
+METADATA_APPENDED = _event(MESSAGE, "metadata_appended", "metadata {base_offset}..{last_offset} written as {role}",
+    base_offset="first offset", last_offset="last offset", bytes="size", role="leader | follower", epoch="leader epoch")
+METADATA_SNAPSHOT = _event(TRANSITION, "metadata_snapshot", "snapshot of the metadata up to {offset}, epoch {epoch}: {how}",
+    offset="its end offset", epoch="epoch of its last record", bytes="size", how="written | fetched")
+
 # --- topics ----------------------------------------------------------------------------------
 TOPIC_CREATED = _event(TRANSITION, "topic_created", "topic {topic} with {partitions} partitions, replication factor {replication_factor}",
     topic="topic name", partitions="count", replication_factor="count", assignment="partition -> broker ids",
@@ -184,7 +204,8 @@ BECAME_FOLLOWER = _event(TRANSITION, "became_follower", "follows broker {leader}
     **_TP, leader_epoch="leader epoch", leader="broker id", leo="log end offset")
 REPLICA_STOPPED = _event(TRANSITION, "replica_stopped", "replica {topic}-{partition} stopped", **_TP, deleted="log deleted?")
 TRUNCATED = _event(TRANSITION, "truncated", "{topic}-{partition} cut from {before} to {after}", **_TP,
-    before="log end offset before", after="log end offset after", reason="why")
+    before="log end offset before", after="log end offset after", reason="why",
+    committed="whether offsets below the high watermark are gone: they had been acknowledged")
 ISR_SHRUNK = _event(TRANSITION, "isr_shrunk", "{topic}-{partition}: ISR is now {isr}, without {removed}", **_TP,
     isr="broker ids", removed="broker ids", reason="no fetch | never at the end | broker gone",
     lag_ms="time since caught up, milliseconds, by removed broker", leader_epoch="leader epoch")
@@ -201,10 +222,17 @@ HIGH_WATERMARK = _event(MESSAGE, "high_watermark", "{topic}-{partition}: high wa
     before="offset", after="offset")
 
 # --- storage ---------------------------------------------------------------------------------
+LOGS_LOADING = _event(TRANSITION, "logs_loading", "has opened {opened} of {total} logs, checked {checked} bytes; others have their turn",
+    opened="logs that are open", total="logs on its disks", checked="bytes of batches that were proved so far")
 LOG_LOADED = _event(TRANSITION, "log_loaded", "{topic}-{partition} loaded: {start}..{end}", **_TP, start="log start offset",
     end="log end offset", clean="clean shutdown marker found?")
-LOG_RECOVERED = _event(TRANSITION, "log_recovered", "{topic}-{partition} recovered, {bytes_cut} bytes cut: {reason}", **_TP,
-    bytes_cut="bytes", reason="what was wrong", end="log end offset")
+LOG_RECOVERED = _event(TRANSITION, "log_recovered",
+    "{topic}-{partition} recovered: ends at {end}, had reached {before} at least, {bytes_cut} bytes cut: {reason}", **_TP,
+    bytes_cut="bytes", reason="what was wrong", end="log end offset: the first offset that is gone",
+    before="log end offset before, as far as what is left on the disk tells: at least this",
+    committed="whether offsets below the high watermark of the checkpoint are gone: they had been acknowledged")
+FILE_GIVEN_UP = _event(TRANSITION, "file_given_up", "{path} cannot be read ({error}): {reaction}", path="file",
+    error="what is wrong with it", reaction="taken as empty | an older one is read | worked out from the log")
 INDEX_REBUILT = _event(TRANSITION, "index_rebuilt", "{topic}-{partition}: {file} rebuilt", **_TP, file="file name", reason="why")
 SEGMENT_ROLLED = _event(TRANSITION, "segment_rolled", "{topic}-{partition}: new segment at {base_offset}", **_TP,
     base_offset="first offset", reason="size | time | index full | ...")
@@ -213,6 +241,8 @@ SEGMENT_DELETED = _event(TRANSITION, "segment_deleted", "{topic}-{partition}: se
 LOG_CLEANED = _event(TRANSITION, "log_cleaned", "{topic}-{partition}: compacted up to {end}, {records_before} records are now {records_after}", **_TP,
     start="first offset that was dirty", end="the new first dirty offset", bytes_before="of the segments that were copied", bytes_after="of their copies",
     records_before="records in them", records_after="records in the copies", tombstones="of those that went: tombstones past their delete horizon")
+LOG_CLEANING = _event(TRANSITION, "log_cleaning", "{topic}-{partition}: has compacted {done} of {total} bytes; others have their turn", **_TP,
+    done="bytes that were read, in both passes", total="bytes to read at most")
 LOG_UNCLEANABLE = _event(TRANSITION, "log_uncleanable", "{topic}-{partition}: cannot be compacted ({reason})", **_TP, reason="what the cleaner found")
 LOG_START_MOVED = _event(TRANSITION, "log_start_moved", "{topic}-{partition}: log starts at {offset}", **_TP, offset="offset",
     reason="retention | DeleteRecords | leader")
@@ -236,6 +266,26 @@ GROUP_ASSIGNED = _event(TRANSITION, "group_assigned", "group {group} generation 
     generation="generation id", assignment="member id -> topic -> partitions")
 OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
     group="group id", **_TP, offset="next offset to read")
+TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",
+    "coordinator loads __transaction_state-{partition}: {transactional_ids} transactional ids, {unfinished} to be finished",
+    partition="partition number", transactional_ids="count", unfinished="decided transactions whose markers are not all known to be written")
+TRANSACTION_PARTITION_UNLOADED = _event(TRANSITION, "transaction_partition_unloaded", "coordinator gives up __transaction_state-{partition}",
+    partition="partition number")
+TRANSACTION_RECORD_REFUSED = _event(TRANSITION, "transaction_record_refused",
+    "__transaction_state-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
+    offset="offset of the record", reason="what is wrong with it")
+TRANSACTION_STATE = _event(TRANSITION, "transaction_state",
+    "transaction {transactional_id}: {before} -> {after}, producer {producer_id} epoch {epoch} ({reason})", transactional_id="transactional.id",
+    before="state", after="state", producer_id="producer id", epoch="producer epoch", partitions="of the transaction",
+    reason="InitProducerId | partitions added | EndTxn | another producer | timed out | markers written")
+TRANSACTION_TIMED_OUT = _event(TRANSITION, "transaction_timed_out", "transaction {transactional_id} is open for more than {timeout_ms} ms: aborted",
+    transactional_id="transactional.id", producer_id="producer id", timeout_ms="transaction.timeout.ms of its producer")
+TRANSACTIONAL_ID_EXPIRED = _event(TRANSITION, "transactional_id_expired", "transactional id {transactional_id} is forgotten",
+    transactional_id="transactional.id")
+MARKERS_SENT = _event(MESSAGE, "markers_sent", "markers of {transactional_id} to broker {to}: {partitions}", transactional_id="transactional.id",
+    to="broker id", commit="commit or abort?", partitions="list of partitions")
+TRANSACTION_VERIFIED = _event(DETAIL, "transaction_verified", "partitions of {transactional_id} verified: {partitions}",
+    transactional_id="transactional.id", partitions="partition -> error code")
 PRODUCER_ID = _event(TRANSITION, "producer_id", "producer id {producer_id}, epoch {epoch} for {client_id}",
     producer_id="id", epoch="producer epoch", client_id="client.id")
 DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a batch that was sent again is there already, at {base_offset}..{last_offset}",
@@ -245,7 +295,7 @@ DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a bat
 METADATA_REFRESHED = _event(MESSAGE, "metadata_refreshed", "metadata from {source}: {topics}", source="node", topics="names",
     reason="start | error | max age")
 CLIENT_ERROR = _event(MESSAGE, "client_error", "{api}: {error}, {reaction}", api="API name", error="error name",
-    reaction="retry | give up | refresh metadata | reset | ask the leader | fetch again", topic="topic name or null", partition="partition or null")
+    reaction="retry | rejoin | give up | refresh metadata | reset | ask the leader | fetch again", topic="topic name or null", partition="partition or null")
 SEND_FAILED = _event(TRANSITION, "send_failed", "{topic}-{partition}: {count} records failed: {error}", **_TP,
     count="records", error="error name")
 READ_REPLICA = _event(TRANSITION, "read_replica", "reads {topic}-{partition} from broker {broker} ({reason})", **_TP,

@@ -21,6 +21,7 @@ from typing import Any
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.node import RUNNING, Call, Timer
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 
 
@@ -71,7 +72,7 @@ def deliver_next(world: World, source: str, dest: str) -> UnderWay:
     first = _first(world, source, dest)
     state = world.nodes[dest].state
     if state != RUNNING:
-        raise CommandError(f"{dest} is {state}", "between")
+        raise CommandError(problem("in_state", node=dest, state=state), "between")
     world._execute(_taken(world, first.call))
     return first
 
@@ -80,7 +81,7 @@ def drop_next(world: World, source: str, dest: str) -> UnderWay:
     """The first message from `source` to `dest` never arrives; the connection stays. Raises CommandError."""
     first = _first(world, source, dest)
     if first.message is None:
-        raise CommandError("the end of a connection cannot be lost", "between")
+        raise CommandError(problem("end_not_lost"), "between")
     _taken(world, first.call)
     kind = type(first.message).__name__
     world.nodes[source].emit(events.MESSAGE_DROPPED, dest=dest, kind=kind, reason="chosen")
@@ -90,7 +91,7 @@ def drop_next(world: World, source: str, dest: str) -> UnderWay:
 def _first(world: World, source: str, dest: str) -> UnderWay:
     found = under_way(world, source, dest)
     if not found:
-        raise CommandError(f"nothing is under way from {source} to {dest}", "between")
+        raise CommandError(problem("not_under_way", source=source, dest=dest), "between")
     return found[0]
 
 

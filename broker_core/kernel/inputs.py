@@ -20,11 +20,12 @@ class Command:
 
 @dataclass(slots=True)
 class ConnectionOpened:
-    """A client has connected to a broker's listener."""
+    """A client has connected: to a broker's listener, or to another one of the process, which has a name."""
 
     node: str
     connection: int
     peer: str
+    listener: str = ""
 
 
 @dataclass(slots=True)

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel.events import DETAIL, MESSAGE, EventCode
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
+from broker_core.kernel.transitions import Transitions
 
 if TYPE_CHECKING:
     from broker_core.kernel.network import Link
     from broker_core.kernel.world import World
 
 RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
+STATES = Transitions("node", {STOPPED: (RUNNING,), RUNNING: (PAUSED, STOPPED), PAUSED: (RUNNING, STOPPED)})
 
 Call = tuple[Any, int, int, Any, tuple[Any, ...]]
 """A call that is due now and cannot be cancelled: node, its incarnation, cause, method, arguments."""
@@ -166,9 +168,9 @@ class Node:
         """Close an outside client's connection."""
         self.world.close_connection(connection, reason)
 
-    def listen(self, host: str, port: int) -> None:
-        """Accept outside clients on this address."""
-        self.world.listen(self, host, port)
+    def listen(self, host: str, port: int, listener: str = "") -> None:
+        """Accept outside clients on this address; `listener` names one beside that of a broker's clients."""
+        self.world.listen(self, host, port, listener)
 
     def hold_connection(self, connection: int, hold: bool) -> None:
         """Stop (or go on) reading from an outside client."""

@@ -101,7 +101,9 @@ class Storage(Protocol):
         """Delete a file or a whole directory; nothing happens when it is missing."""
         ...
 
-    def read_text(self, path: str) -> str: ...
+    def read_text(self, path: str) -> str:
+        """A small file. Bytes that are no UTF-8 come as U+FFFD: whoever reads it finds that they make no sense."""
+        ...
 
     def write_text(self, path: str, text: str) -> None:
         """Replace a small file atomically and flushed, as Kafka writes its checkpoints."""

@@ -125,6 +125,17 @@ class MemoryFile:
             self._chunks[index] = memoryview(chunk).toreadonly()
             position, data, index = position + len(part), data[len(part) :], index + 1
 
+    def held(self) -> list[memoryview]:
+        """The buffers that the content stands in, in order; only the last may be longer than what is used of it."""
+        return list(self._chunks)
+
+    def rest_on(self, chunks: list[memoryview]) -> None:
+        """From now on the content stands in these buffers: the same bytes in another place, or all of a new file."""
+        self._chunks, self._starts, self._block, self.size = chunks, [], None, 0
+        for chunk in chunks:
+            self._starts.append(self.size)
+            self.size += len(chunk)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -169,7 +180,7 @@ class MemoryStorage(FileTable[MemoryFile]):
         if path not in self.files:
             raise StorageError(path, "read", "no such file")
         file = self.files[path]
-        return bytes(file.read(0, file.size)).decode()
+        return bytes(file.read(0, file.size)).decode(errors="replace")
 
     def write_text(self, path: str, text: str) -> None:
         self._check(path, "write")

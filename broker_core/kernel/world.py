@@ -16,7 +16,9 @@ from broker_core.kernel.event_queue import EventQueue
 from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
 from broker_core.kernel.journal import OperationLog
 from broker_core.kernel.network import Network
-from broker_core.kernel.node import PAUSED, RUNNING, STOPPED, Machine, Node
+from broker_core.kernel.names import place_of
+from broker_core.kernel.node import PAUSED, RUNNING, STATES, STOPPED, Machine, Node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer, FileSlice, Storage
 
 
@@ -72,7 +74,7 @@ class World(EventQueue):
     def add_node(self, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> Node:
         """A process that does not run yet."""
         if name in self.nodes:
-            raise KernelError(f"there is a node {name} already")
+            raise KernelError(problem("node_twice", node=name))
         node = self.nodes[name] = Node(self, name, storage, factory)
         return node
 
@@ -80,10 +82,10 @@ class World(EventQueue):
         """Start a process: a new machine with empty memory on the storage that is there."""
         node = self.nodes[name]
         if node.state != STOPPED:
-            raise CommandError(f"{name} is {node.state} already")
+            raise CommandError(problem("already", node=name, state=node.state))
         node.incarnation += 1
         node.live = node.incarnation
-        node.state = RUNNING
+        node.state = STATES.step(node.state, RUNNING)
         node.how_stopped = None
         if name in self.network.silent:
             del self.network.silent[name]
@@ -110,8 +112,8 @@ class World(EventQueue):
         """The process stands still (SIGSTOP, a long collection): alive, but silent."""
         node = self._alive(name)
         if node.state == PAUSED:
-            raise CommandError(f"{name} is paused already")
-        node.state = PAUSED
+            raise CommandError(problem("already", node=name, state=PAUSED))
+        node.state = STATES.step(node.state, PAUSED)
         node.live = 0
         node.emit(events.PROCESS_PAUSED)
 
@@ -119,8 +121,8 @@ class World(EventQueue):
         """The process goes on; what waited runs now, in its old order."""
         node = self._alive(name)
         if node.state != PAUSED:
-            raise CommandError(f"{name} is not paused")
-        node.state = RUNNING
+            raise CommandError(problem("not_paused", node=name))
+        node.state = STATES.step(node.state, RUNNING)
         node.live = node.incarnation
         node.emit(events.PROCESS_RESUMED)
         held, node.held = node.held, []
@@ -130,21 +132,21 @@ class World(EventQueue):
         """Ask for a controlled shutdown; the process ends when its machine is ready."""
         node = self._alive(name)
         if node.state == PAUSED:
-            raise CommandError(f"{name} is paused: it cannot shut down")
+            raise CommandError(problem("paused_no_shutdown", node=name))
         if node.machine is not None:
             node.soon(node.machine.shut_down)
 
     def _alive(self, name: str) -> Node:
         node = self.nodes.get(name)
         if node is None:
-            raise CommandError(f"there is no node {name}", "node")
+            raise CommandError(problem("no_node_named", node=name), "node")
         if node.state == STOPPED:
-            raise CommandError(f"{name} is stopped")
+            raise CommandError(problem("in_state", node=name, state=STOPPED))
         return node
 
     def end_process(self, node: Node, how: str) -> None:
         """The process is over: nothing that it scheduled will run."""
-        node.state = STOPPED
+        node.state = STATES.step(node.state, STOPPED)
         node.live = 0
         node.how_stopped = how
         node.machine = None
@@ -181,11 +183,11 @@ class World(EventQueue):
         if self.output is not None and connection in self.connections:
             self.output.write(connection, buffers)
 
-    def listen(self, node: Node, host: str, port: int) -> None:
+    def listen(self, node: Node, host: str, port: int, listener: str = "") -> None:
         """From now on outside clients may connect to this node."""
         node.emit(events.LISTENING, host=host, port=port)
         if self.output is not None:
-            self.output.listen(node.name, port)
+            self.output.listen(place_of(node.name, listener), port)
 
     def hold_connection(self, connection: int, hold: bool) -> None:
         """Stop or go on reading from an outside client that sends faster than it is served."""
@@ -219,13 +221,13 @@ class World(EventQueue):
     def _apply(self, command: dict[str, Any]) -> dict[str, Any]:
         refused = {"ok": False, "seq": self.seq}
         if self.operator is None:
-            return {**refused, "error": "this world takes no commands"}
+            return {**refused, "problem": problem("no_commands"), "place": ""}
         self.emit(events.COMMAND, command=command)
         try:
             return {"ok": True, "seq": self.seq, **(self.operator.apply(self, command) or {})}
         except CommandError as error:
-            self.emit(events.COMMAND_REFUSED, command=command, reason=error.reason)
-            return {**refused, "error": error.reason, "place": error.place}
+            self.emit(events.COMMAND_REFUSED, command=command, problem=error.problem)
+            return {**refused, "problem": error.problem, "place": error.place}
 
 
 
@@ -244,7 +246,8 @@ class World(EventQueue):
         self.connections[item.connection] = item.node
         node.emit(events.CONNECTION_OPENED, connection=item.connection, peer=item.peer)
         machine: Any = node.machine
-        self.schedule(0, node, machine.connection_opened, (item.connection, item.peer))
+        where = (item.listener,) if item.listener else ()
+        self.schedule(0, node, machine.connection_opened, (item.connection, item.peer, *where))
 
     def _connection_closed(self, item: ConnectionClosed) -> None:
         node = self._owner(item.connection)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
-from broker_core.log.cleaning import CleaningStats, clean
+from broker_core.log.cleaning import Cleaning, CleaningAborted, CleaningStats
 from broker_core.log.errors import LogError
 from broker_core.log.offset_map import ENTRY_BYTES, OffsetMap
 from broker_core.records.errors import RecordsError
@@ -94,7 +94,8 @@ def parts_of(log: PartitionLog, now_ms: int) -> LogToClean:
 class LogCleaner:
     """The compacted logs of one broker. `uncleanable`: log -> why; `dirtiest`: the highest ratio at the last look.
 
-    Nothing happens by itself here: cleaner threads call `clean_filthiest` when it is time.
+    Nothing happens by itself here: cleaner threads call `begin` when it is time, and `advance` until it is done. No log
+    has two at once (`under_way`).
     """
 
     def __init__(self, manager: LogManager, memory_bytes: Callable[[], int], load_factor: Callable[[], float]) -> None:
@@ -106,19 +107,23 @@ class LogCleaner:
         self.last_stats = CleaningStats()
         self.last_run_ms: int | None = None
         self.dirtiest = 0.0
+        self.under_way: list[Cleaning] = []
 
     def dirty_logs(self, now_ms: int) -> list[LogToClean]:
         """Compacted logs that have something to clean, in the order of their names."""
         found: list[LogToClean] = []
+        busy = [work.log for work in self.under_way]
         for log in self.manager.compacted_logs():
+            if log in busy:
+                continue
             if len(log.segments) > 1 and (log.topic, log.partition) not in self.uncleanable:
                 parts = parts_of(log, now_ms)
                 if parts.cleanable_bytes:
                     found.append(parts)
         return found
 
-    def clean_filthiest(self, now_ms: int) -> CleaningStats | None:
-        """Clean the dirtiest log that is worth it; None: there is none."""
+    def begin(self, now_ms: int) -> Cleaning | None:
+        """Begin with the dirtiest log that is worth it; None: there is none. `advance` goes on with it."""
         dirty = self.dirty_logs(now_ms)
         self.dirtiest = max((one.dirty_ratio for one in dirty), default=0.0)
         due = [
@@ -128,28 +133,46 @@ class LogCleaner:
         self.last_run_ms = now_ms
         if not due:
             return None
-        return self._clean(max(due, key=lambda one: one.dirty_ratio), now_ms)
-
-    def _clean(self, chosen: LogToClean, now_ms: int) -> CleaningStats:
-        log = chosen.log
+        chosen = max(due, key=lambda one: one.dirty_ratio)
         offsets = OffsetMap(min(self.memory_bytes(), LARGEST_MAP_BYTES), self.load_factor())
+        work = Cleaning(chosen.log, offsets, chosen.first_dirty, chosen.first_uncleanable, now_ms)
+        self.under_way.append(work)
+        return work
+
+    def advance(self, work: Cleaning, most_bytes: int | None = None) -> bool:
+        """One slice; True when it has come to its end, good or bad."""
+        log, done = work.log, True
         try:
-            stats = clean(log, offsets, chosen.first_dirty, chosen.first_uncleanable, now_ms)
+            if self.manager.get(log.topic, log.partition) is not log:
+                raise CleaningAborted(f"{log.name} is no longer here")
+            done = work.advance(most_bytes)
+            if done:
+                self._cleaned(work)
+        except CleaningAborted:
+            work.give_up()
+            work.stats = CleaningStats()
         except (RecordsError, LogError) as error:
             self.uncleanable[log.topic, log.partition] = str(error)
             log.fact(events.LOG_UNCLEANABLE, reason=str(error))
-            return CleaningStats()
+            work.stats = CleaningStats()
         except StorageError as error:
             self.manager.storage_failed(error)
-            return CleaningStats()
+            work.stats = CleaningStats()
+        if done:
+            self.under_way.remove(work)
+        else:
+            log.fact(events.LOG_CLEANING, done=work.done_bytes, total=work.total_bytes)
+        return done
+
+    def _cleaned(self, work: Cleaning) -> None:
+        log, stats = work.log, work.stats
         self.last_stats = stats
         log.fact(
-            events.LOG_CLEANED, start=chosen.first_dirty, end=log.cleaned_to, bytes_before=stats.bytes_before,
+            events.LOG_CLEANED, start=work.first_dirty, end=log.cleaned_to, bytes_before=stats.bytes_before,
             bytes_after=stats.bytes_after, records_before=stats.records_before, records_after=stats.records_after,
             tombstones=stats.tombstones,
         )  # fmt: skip
         self.manager.checkpoint_cleaner(self.manager.dir_of(log))
-        return stats
 
     def uncleanable_logs(self) -> list[PartitionLog]:
         """Logs with a damaged batch, as far as they are still there."""

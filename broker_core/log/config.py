@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, fields
 from crc32c import crc32c
 
 from broker_core.log.errors import InvalidConfig
-from broker_core.records.compression import BY_NAME, GZIP, LZ4, ZSTD
+from broker_core.records.compression import BY_NAME, DEFAULT_BOUND, GZIP, LZ4, ZSTD
 from broker_core.records.validate import CREATE_TIME, LOG_APPEND_TIME, LONG_MAX, ValidationRules
 
+DECOMPRESSED_LEAST = 32 * 1024 * 1024
+"""What any batch may decompress to: all that a producer holds by default (`buffer.memory`)."""
 DAY_MS = 24 * 60 * 60 * 1000
 INFINITE = -1
 _TIMESTAMP_TYPES = {"CreateTime": CREATE_TIME, "LogAppendTime": LOG_APPEND_TIME}
@@ -123,6 +125,7 @@ class LogConfig:
             compacted=self.is_compacted,
             compression=codec,
             level=self._levels().get(codec) if codec is not None else None,
+            decompressed_bound=min(DEFAULT_BOUND, max(DECOMPRESSED_LEAST, 4 * self.max_message_bytes)),
         )
 
     def _levels(self) -> dict[int, int]:

@@ -11,8 +11,10 @@ a line, with the same facts under the same names.
 | file | a line |
 |---|---|
 | `.log` | as above |
+| `.checkpoint` | as above: a snapshot of `__cluster_metadata` |
 | `.index` | `offset: 55 position: 4200` |
 | `.timeindex` | `timestamp: 1700000000000 offset: 55` |
+| `.txnindex` | `version: 0 producerId: 7 firstOffset: 40 lastOffset: 47 lastStableOffset: 48` |
 | `.snapshot` | `producerId: 7 producerEpoch: 0 coordinatorEpoch: -1 ... lastSequence: 4 lastOffset: 4` |
 | `leader-epoch-checkpoint` | `epoch: 3 startOffset: 120` (Kafka's tool does not read this one) |
 """
@@ -20,13 +22,14 @@ a line, with the same facts under the same names.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import PurePath
 from typing import Any
 
 from broker_core.kernel.storage import File
-from broker_core.log import offset_index, time_index
+from broker_core.log import offset_index, time_index, transaction_index
 from broker_core.log.errors import CorruptIndex, CorruptSnapshot
 from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.plain_files import PlainFile
@@ -40,32 +43,46 @@ from broker_core.records.annotate import Field, annotate
 from broker_core.records.batch import decode_records
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import DELETE_HORIZON, Batch, ensure_valid, legacy_crc
+from broker_core.records.header import DELETE_HORIZON, Batch, is_valid, legacy_crc
 from broker_core.records.legacy import encode_message
 from broker_core.records.record import Record
+from broker_core.wire.as_json import as_json
 
 Line = dict[str, Any]
+Decoder = Callable[[Record], str]
+_CONTROLS = {
+    control.LEADER_CHANGE: "LeaderChange", control.SNAPSHOT_HEADER: "SnapshotHeader",
+    control.SNAPSHOT_FOOTER: "SnapshotFooter", control.KRAFT_VERSION: "KRaftVersion",
+    control.KRAFT_VOTERS: "KRaftVoters",
+}  # fmt: skip
+_BARE = ("SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters")  # Kafka prints these without a colon
 _EPOCHS = "leader-epoch-checkpoint"
+_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _HEX_BYTES = 16
 INDEXES = (".index", ".timeindex")
 
 
-def dump(file: File, deep: bool = False, as_json: bool = False) -> Iterator[str]:
-    """The lines for one file, chosen by its suffix. Damage is reported as a line, not raised."""
+def dump(file: File, deep: bool = False, as_json: bool = False, decode: Decoder | None = None) -> Iterator[str]:
+    """The lines for one file, chosen by its suffix. Damage is reported as a line, not raised.
+
+    `decode` makes the text of a record's value.
+    """
     path = PurePath(file.path)
     render = json.dumps if as_json else _text
     if not as_json:
         yield f"Dumping {file.path}"
-    for line in _lines(file, path, deep, as_json):
+    for line in _lines(file, path, deep, as_json, decode):
         yield render(line)
 
 
-def dump_files(paths: list[str], deep: bool, as_json: bool, annotated: bool = False) -> Iterator[str]:
+def dump_files(
+    paths: list[str], deep: bool, as_json: bool, annotated: bool = False, decode: Decoder | None = None
+) -> Iterator[str]:
     """The lines of `dump` (or `hex_view`) for each path. Raises OSError for a path that cannot be read."""
     for path in paths:
         file = PlainFile(path)
         try:
-            yield from hex_view(file, as_json) if annotated else dump(file, deep, as_json)
+            yield from hex_view(file, as_json) if annotated else dump(file, deep, as_json, decode)
         finally:
             file.close()
 
@@ -161,13 +178,15 @@ def _shape(index: OffsetIndex | TimeIndex) -> list[str]:
     return []
 
 
-def _lines(file: File, path: PurePath, deep: bool, as_json: bool) -> Iterator[Line]:
-    if path.suffix == ".log":
-        return _log_lines(file, _base_offset(path), deep, as_json)
+def _lines(file: File, path: PurePath, deep: bool, as_json: bool, decode: Decoder | None) -> Iterator[Line]:
+    if path.suffix in (".log", ".checkpoint"):
+        return _log_lines(file, _base_offset(path), deep, as_json, decode)
     if path.suffix == ".index":
         return _index_lines(file, _base_offset(path))
     if path.suffix == ".timeindex":
         return _time_index_lines(file, _base_offset(path))
+    if path.suffix == ".txnindex":
+        return _transaction_lines(file)
     if path.suffix == ".snapshot":
         return _snapshot_lines(file)
     if path.name == _EPOCHS:
@@ -185,7 +204,9 @@ def _text(line: Line) -> str:
     if "note" in line:
         return str(line["note"])
     prefix = "| " if "record" in line else ""
-    text = prefix + " ".join(f"{name}: {_value(value)}" for name, value in line.items() if name != "record")
+    pairs = [(f"{name} " if name in _BARE else f"{name}: ") + _value(value) for name, value in line.items()
+             if name != "record"]  # fmt: skip
+    text = prefix + " ".join(pairs)
     return text.replace(f"crc: {line['crc']}", f"crc: {line['crc']}}}") if "record" in line and "crc" in line else text
 
 
@@ -198,16 +219,20 @@ def _value(value: Any) -> str:
 # --- .log --------------------------------------------------------------------------------------
 
 
-def _log_lines(file: File, base_offset: int, deep: bool, as_json: bool) -> Iterator[Line]:
+def _log_lines(
+    file: File, base_offset: int, deep: bool, as_json: bool, decode: Decoder | None
+) -> Iterator[Line]:
     if not as_json:
-        yield {"note": f"Log starting offset: {base_offset}"}
+        snapshot = _SNAPSHOT.fullmatch(PurePath(file.path).name)
+        head = f"Snapshot end offset: {int(snapshot[1])}, epoch: {int(snapshot[2])}" if snapshot else None
+        yield {"note": head or f"Log starting offset: {base_offset}"}
     end = 0
     try:
         for batch in batches_from(file, 0, file.size):
             yield _batch_line(batch)
             end = batch.position + batch.header.size
             if deep:
-                yield from _record_lines(batch)
+                yield from _record_lines(batch, decode)
     except RecordsError as error:
         yield {"note": f"{file.path} byte {end}: {error}"}
     if end < file.size:
@@ -232,7 +257,7 @@ def _batch_line(batch: Batch) -> Line:
     codec = NAMES[header.compression] if header.compression < len(NAMES) else f"unknown({header.compression})"
     return line | {
         "position": batch.position, _time_name(batch): header.max_timestamp, "size": header.size,
-        "magic": header.magic, "compresscodec": codec, "crc": header.crc, "isvalid": _is_valid(batch),
+        "magic": header.magic, "compresscodec": codec, "crc": header.crc, "isvalid": is_valid(batch),
     }  # fmt: skip
 
 
@@ -242,15 +267,7 @@ def _time_name(batch: Batch) -> str:
     return "LogAppendTime" if batch.header.is_log_append_time else "CreateTime"
 
 
-def _is_valid(batch: Batch) -> bool:
-    try:
-        ensure_valid(batch)
-    except RecordsError:
-        return False
-    return True
-
-
-def _record_lines(batch: Batch) -> Iterator[Line]:
+def _record_lines(batch: Batch, decode: Decoder | None) -> Iterator[Line]:
     header = batch.header
     try:
         records = decode_records(batch)
@@ -268,7 +285,7 @@ def _record_lines(batch: Batch) -> Iterator[Line]:
         else:
             sequence = header.base_sequence + index & LARGEST_SEQUENCE if header.base_sequence >= 0 else -1
             line |= {"sequence": sequence, "headerKeys": [name for name, _ in record.headers]}
-        yield line | (_control_facts(record) if header.is_control else _contents(record))
+        yield line | (_control_facts(record) if header.is_control else _contents(record, decode))
 
 
 def _message_crc(batch: Batch, record: Record, records: list[Record]) -> int:
@@ -281,12 +298,12 @@ def _message_crc(batch: Batch, record: Record, records: list[Record]) -> int:
     return legacy_crc(message)
 
 
-def _contents(record: Record) -> Line:
+def _contents(record: Record, decode: Decoder | None) -> Line:
     line: Line = {}
     if record.key is not None:
         line["key"] = record.key.decode("utf-8", "replace")
     if record.value is not None:
-        line["payload"] = record.value.decode("utf-8", "replace")
+        line["payload"] = decode(record) if decode is not None else record.value.decode("utf-8", "replace")
     return line
 
 
@@ -295,8 +312,12 @@ def _control_facts(record: Record) -> Line:
     if kind in (control.ABORT, control.COMMIT):
         marker = control.end_transaction_marker(record)
         return {"endTxnMarker": control.NAMES[kind], "coordinatorEpoch": marker.coordinator_epoch}
-    name = control.NAMES[kind] if kind >= 0 else "UNKNOWN"
-    return {"controlType": f"{name}({kind})"}
+    found = control.read_control(record)
+    if found is None:
+        return {"controlType": f"UNKNOWN({kind})"}
+    message = found[1]
+    text = json.dumps(as_json(message, min(message.version, message.TYPE.versions[-1])), separators=(",", ":"))
+    return {_CONTROLS[kind]: text}
 
 
 # --- the small files ---------------------------------------------------------------------------
@@ -319,6 +340,15 @@ def _time_index_lines(file: File, base_offset: int) -> Iterator[Line]:
         if relative == 0 and index:
             return
         yield {"timestamp": timestamp, "offset": base_offset + relative}
+
+
+def _transaction_lines(file: File) -> Iterator[Line]:
+    size = file.size - file.size % transaction_index.ENTRY_SIZE
+    for version, producer_id, first, last, stable in transaction_index.ENTRY.iter_unpack(file.read(0, size)):
+        yield {
+            "version": version, "producerId": producer_id, "firstOffset": first, "lastOffset": last,
+            "lastStableOffset": stable,
+        }  # fmt: skip
 
 
 def _snapshot_lines(file: File) -> Iterator[Line]:

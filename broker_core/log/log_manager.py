@@ -33,11 +33,13 @@ from broker_core.kernel.storage import Storage
 from broker_core.log import checkpoints
 from broker_core.log.config import LogConfig
 from broker_core.log.facts import Emit, no_journal
+from broker_core.log.loading import LogLoading
 from broker_core.log.partition_log import PartitionLog
 from broker_core.log.producers import EXPIRATION_MS
-from broker_core.records.errors import RecordsError
 
 DELETE_SUFFIX = "-delete"
+CLUSTER_METADATA = "__cluster_metadata"
+"""The topic of the quorum's log, which lies beside the others and is none of them."""
 TopicPartition = tuple[str, int]
 
 
@@ -65,11 +67,12 @@ class LogManager:
         self.storage = storage
         self.log_dirs = list(log_dirs)
         self.offline_dirs: dict[str, str] = {}
-        self.on_failure: Callable[[list[TopicPartition]], None] | None = None
+        self.on_failure: Callable[[str, list[TopicPartition]], None] | None = None
         self.default_config = default_config
         self.broker_id = broker_id
         self.emit = emit
         self.clean = False
+        self.previous_broker_epoch = checkpoints.NO_BROKER_EPOCH
         self._producer_expiration_ms = producer_expiration_ms
         self._topic_configs: dict[str, LogConfig] = dict(topic_configs or {})
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -81,51 +84,70 @@ class LogManager:
     # --- start and stop ----------------------------------------------------------------------
 
     def load(self, now_ms: int) -> None:
-        """Open every log of every directory, recovering what was not shut down cleanly."""
-        self.clean = bool(self.log_dirs)
-        for log_dir in self.live_dirs():
-            try:
-                self.clean = self._load_directory(log_dir, now_ms) and self.clean
-            except (StorageError, RecordsError) as error:
-                self.fail_directory(log_dir, str(error))
+        """Open every log of every directory at one go, recovering what was not shut down cleanly."""
+        self.begin_loading(now_ms).advance()
 
-    def _load_directory(self, log_dir: str, now_ms: int) -> bool:
-        marker = f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}"
-        clean = self.storage.exists(marker)
-        recovery_points = self._read_offsets(log_dir, checkpoints.RECOVERY_POINTS)
-        log_starts = self._read_offsets(log_dir, checkpoints.LOG_STARTS)
-        cleaned = self._read_offsets(log_dir, checkpoints.CLEANER_OFFSETS)
-        self._high_watermarks.update(self._read_offsets(log_dir, checkpoints.HIGH_WATERMARKS))
+    def begin_loading(self, now_ms: int) -> LogLoading:
+        """The same in slices."""
+        self.clean = bool(self.log_dirs)
+        self.previous_broker_epoch = self.read_previous_epoch()
+        return LogLoading(self, now_ms)
+
+    def read_previous_epoch(self) -> int:
+        """Of the broker that has shut down cleanly in all directories; -1 otherwise (KIP-966)."""
+        try:
+            epochs = {checkpoints.read_clean_shutdown(self.storage, log_dir) for log_dir in self.log_dirs}
+        except StorageError:
+            return checkpoints.NO_BROKER_EPOCH
+        epoch = epochs.pop() if len(epochs) == 1 and not self.offline_dirs else None
+        return checkpoints.NO_BROKER_EPOCH if epoch is None else epoch
+
+    def list_directory(self, log_dir: str, now_ms: int) -> list[tuple[str, TopicPartition]]:
+        """(directory, topic and partition) of its logs. High watermarks are read, left-overs of deletions noted."""
+        self._high_watermarks |= checkpoints.read_offsets(self.storage, f"{log_dir}/{checkpoints.HIGH_WATERMARKS}")
+        found: list[tuple[str, TopicPartition]] = []
         for name in self.storage.list(log_dir):
+            key = partition_of(name)
             if name.endswith(DELETE_SUFFIX):
                 self._stale_dirs.append((now_ms + self.default_config.file_delete_delay_ms, f"{log_dir}/{name}"))
-                continue
-            key = partition_of(name)
-            if key is not None:
-                self._logs[key] = PartitionLog(
-                    self.storage, f"{log_dir}/{name}", *key, self.config_of(key[0]), now_ms,
-                    emit=self.emit, clean=clean, recovery_point=recovery_points.get(key, 0),
-                    log_start_offset=log_starts.get(key, 0), producer_expiration_ms=self._producer_expiration_ms,
-                )  # fmt: skip
-                self._logs[key].cleaned_to = cleaned.get(key, 0)
-        self.storage.delete(marker)
-        return clean
+            elif key is not None and key[0] != CLUSTER_METADATA:
+                found.append((name, key))
+        return found
 
-    def _read_offsets(self, log_dir: str, name: str) -> dict[TopicPartition, int]:
-        """A checkpoint that cannot be read counts as empty: everything is then scanned."""
+    def found_log(
+        self, directory: str, key: TopicPartition, now_ms: int, clean: bool, recovery_point: int, log_start: int
+    ) -> PartitionLog:
+        """A log that is there, to be opened in slices: recovered where it was not shut down cleanly."""
+        return PartitionLog(
+            self.storage, directory, *key, self.config_of(key[0]), now_ms, emit=self.emit, clean=clean,
+            recovery_point=recovery_point, log_start_offset=log_start,
+            high_watermark=self._high_watermarks.get(key, 0), producer_expiration_ms=self._producer_expiration_ms,
+            in_slices=True,
+        )  # fmt: skip
+
+    def add_log(self, log: PartitionLog) -> None:
+        """It is open now."""
+        self._logs[log.topic, log.partition] = log
+
+    def read_or_empty(self, log_dir: str, name: str) -> dict[TopicPartition, int]:
+        """A checkpoint of these that cannot be read counts as empty."""
         try:
             return checkpoints.read_offsets(self.storage, f"{log_dir}/{name}")
-        except checkpoints.CorruptCheckpoint:
+        except checkpoints.CorruptCheckpoint as error:
+            self.emit(events.FILE_GIVEN_UP, path=f"{log_dir}/{name}", error=error.reason, reaction="taken as empty")
             return {}
 
-    def shut_down(self, now_ms: int) -> None:
-        """Flush and close every log, write the checkpoints and the clean-shutdown marker."""
+    def shut_down(self, broker_epoch: int = checkpoints.NO_BROKER_EPOCH) -> None:
+        """Flush and close every log, write the checkpoints and the clean-shutdown marker.
+
+        `broker_epoch`: what a KRaft broker tells at its next registration (`previous_broker_epoch`).
+        """
         for log_dir in self.live_dirs():
             try:
                 for log in self._logs_in(log_dir):
                     log.close()
                 self._checkpoint_directory(log_dir)
-                self.storage.write_text(f"{log_dir}/{checkpoints.CLEAN_SHUTDOWN}", '{"version":0,"brokerEpoch":-1}')
+                checkpoints.write_clean_shutdown(self.storage, log_dir, broker_epoch)
             except StorageError as error:
                 self.fail_directory(log_dir, str(error))
 
@@ -216,7 +238,7 @@ class LogManager:
         self._deleted_logs = [(due, log) for due, log in self._deleted_logs if self.dir_of(log) != log_dir]
         self.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="log directory offline")
         if self.on_failure is not None:
-            self.on_failure(gone)
+            self.on_failure(log_dir, gone)
         return gone
 
     def storage_failed(self, error: StorageError) -> None:

@@ -70,6 +70,12 @@ class OffsetIndex:
         slot = bisect_right(self._positions, limit) - 1
         return self._positions[slot] if slot >= 0 else 0
 
+    def first_offset_from(self, position: int) -> int | None:
+        """Offset of the first entry at or behind `position`; None: there is none."""
+        offsets = self._load()
+        slot = bisect_left(self._positions, position)
+        return self.base_offset + offsets[slot] if slot < len(offsets) else None
+
     def position_before(self, offset: int, entries: int) -> int:
         """Position of the entry that lies `entries` in front of the last one below `offset`; 0 when there is none.
 
@@ -80,7 +86,11 @@ class OffsetIndex:
 
     def last_entry(self) -> tuple[int, int]:
         """(offset, position) of the last entry; (base offset, 0) when empty."""
-        offsets = self._load()
+        if self._offsets is None:  # a start asks every segment for it: not worth the whole file
+            size = self.file.size // ENTRY_SIZE * ENTRY_SIZE
+            relative, at = ENTRY.unpack(self.file.read(size - ENTRY_SIZE, ENTRY_SIZE)) if size else (0, 0)
+            return self.base_offset + relative, at
+        offsets = self._offsets
         return (self.base_offset + offsets[-1], self._positions[-1]) if offsets else (self.base_offset, 0)
 
     def entries(self) -> list[tuple[int, int]]:

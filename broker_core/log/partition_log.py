@@ -24,25 +24,21 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
-from broker_core.log import checkpoints, decoded, flushing, renaming, retention, timestamps, truncation
+from broker_core.log import checkpoints, decoded, flushing, markers, renaming, retention, timestamps, truncation
 from broker_core.log.config import LogConfig
 from broker_core.log.epochs import LeaderEpochCache
 from broker_core.log.errors import OffsetOutOfRange
 from broker_core.log.facts import AppendInfo, Emit, no_journal
 from broker_core.log.fingerprint import fingerprint
 from broker_core.log.producer_snapshot import write_snapshot
-from broker_core.log.producers import EXPIRATION_MS, ProducedBatch, ProducerStateTable, has_producers
-from broker_core.log.recovery import load
+from broker_core.log.producers import EXPIRATION_MS, ProducerStateTable, has_producers
+from broker_core.log.recovery import Opening
 from broker_core.log.segment import LARGEST_RELATIVE_OFFSET, LogRead, LogSegment
 from broker_core.log.stamping import check_copies, stamp
-from broker_core.records.batch import decode_records
-from broker_core.records.control import end_transaction_marker
-from broker_core.records.header import (
-    CONTROL,
-    BatchHeader,
-)
+from broker_core.log.transaction_index import AbortedTransaction
+from broker_core.records.header import CONTROL, BatchHeader
 from broker_core.records.record import Record
-from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, REPLICATION, validate_batches
+from broker_core.records.validate import CLIENT, LOG_APPEND_TIME, validate_batches
 
 NO_TIMESTAMP = -1
 _new = tuple.__new__
@@ -56,7 +52,7 @@ class PartitionLog:
     __slots__ = (
         "storage", "directory", "topic", "partition", "_config", "rules", "min_insync_replicas", "topic_id",
         "log_start_offset", "log_end_offset", "high_watermark", "recovery_point", "segments", "leader_epochs",
-        "producers", "emit", "last_flush_ms", "latest_ms", "deleted_files", "cleaned_to", "_bases",
+        "producers", "emit", "last_flush_ms", "latest_ms", "opening", "deleted_files", "cleaned_to", "_bases",
     )  # fmt: skip
 
     def __init__(
@@ -73,9 +69,15 @@ class PartitionLog:
         clean: bool = False,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        high_watermark: int = 0,
         producer_expiration_ms: int = EXPIRATION_MS,
+        in_slices: bool = False,
     ) -> None:
-        """Open or create the directory. `clean`: the last shutdown wrote its marker, nothing is scanned."""
+        """Open or create the directory. `clean`: the last shutdown wrote its marker, nothing is scanned.
+
+        Recovery point, log start and high watermark are those of the checkpoints. `in_slices`: it is opened by calls of
+        `open`, and of no use before.
+        """
         self.storage, self.directory = storage, directory
         self.topic, self.partition = topic, partition
         self.segments: list[LogSegment] = []
@@ -83,7 +85,8 @@ class PartitionLog:
         self.emit = emit
         self.topic_id = topic_id
         self.log_start_offset = log_start_offset
-        self.log_end_offset = self.high_watermark = log_start_offset
+        self.log_end_offset = log_start_offset
+        self.high_watermark = high_watermark
         self.recovery_point = recovery_point
         self.cleaned_to = 0
         self._bases: list[int] = []
@@ -91,11 +94,23 @@ class PartitionLog:
         self.leader_epochs = LeaderEpochCache(storage, self.epochs_path, self.end_offset)
         self.last_flush_ms = self.latest_ms = now_ms
         self.deleted_files: list[tuple[int | None, str]] = []
-        load(self, now_ms, clean)
-        if topic_id != checkpoints.NO_UUID:
-            self.assign_topic_id(topic_id)
+        self.opening: Opening | None = Opening(self, now_ms, clean)
+        if not in_slices:
+            self.open()
+
+    def open(self, most_bytes: int | None = None) -> int:
+        """Open on until so many bytes were checked; how many they were. It is open once `opening` is None."""
+        assert self.opening is not None
+        done, checked = self.opening.advance(most_bytes), self.opening.checked
+        if not done:
+            return checked
+        self.opening = None
+        if self.topic_id != checkpoints.NO_UUID:
+            self.assign_topic_id(self.topic_id)
         else:
-            self.topic_id = checkpoints.read_topic_id(storage, f"{directory}/{checkpoints.PARTITION_METADATA}")
+            path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
+            self.topic_id = checkpoints.read_topic_id(self.storage, path)
+        return checked
 
     # --- facts -------------------------------------------------------------------------------
 
@@ -151,22 +166,24 @@ class PartitionLog:
         if offset < self.log_start_offset:
             offset = self.log_start_offset
         self.high_watermark = offset
+        self.producers.transactions.replicated_to(offset)
         return offset
 
     @property
     def last_stable_offset(self) -> int:
-        """End of what read_committed may see: below the high watermark and the first open transaction."""
-        producers = self.producers
-        first_open = producers.first_open_transaction if producers.transactions else None
-        return self.high_watermark if first_open is None else min(first_open, self.high_watermark)
+        """End of what read_committed may see: high watermark or first unstable offset (see `transactions`)."""
+        first = self.producers.transactions.first_unstable
+        return self.high_watermark if first is None else min(max(first, self.log_start_offset), self.high_watermark)
 
     # --- append ------------------------------------------------------------------------------
 
     def append_as_leader(
-        self, records: Buffer, leader_epoch: int, now_ms: int, *, origin: str = CLIENT
-    ) -> AppendInfo:
+        self, records: Buffer, leader_epoch: int, now_ms: int, origin: str = CLIENT, guard: int | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:  # fmt: skip
         """Check, give offsets, append. A writable buffer is changed in place and kept: hand it over.
 
+        `guard`: see `ProducerStateTable.check`; `transaction_version`: of the transaction that a marker ends.
         Raises RecordsError, LogError (both with `kafka_error`) and StorageError; the log is then as before.
         """
         self.latest_ms = now_ms
@@ -174,9 +191,9 @@ class PartitionLog:
         headers, buffer = validate_batches(records, rules, now_ms, origin)
         usual = origin == CLIENT and len(headers) == 1 and self.producers.continues(headers[0])
         if not usual and has_producers(headers):
-            duplicate = self._check_producers(headers, buffer, origin)
+            duplicate = markers.check_producers(self, headers, buffer, origin, guard, transaction_version)
             if duplicate is not None:
-                return self._duplicate(duplicate)
+                return duplicate
         append_time = now_ms if rules.timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
         first = self.log_end_offset
         stamped, buffers = stamp(headers, buffer, first, leader_epoch, append_time)
@@ -216,37 +233,21 @@ class PartitionLog:
         ):
             segment = self._maybe_roll(size, max_timestamp, first, last_offset, now_ms)
         segment.append(headers, buffers)
+        self.log_end_offset = end = last_offset + 1
         producers = self.producers
         for header in headers:
             if header.producer_id < 0:
                 continue
             if header.attributes & CONTROL:
-                self._end_transaction(header)
+                markers.end_transaction(self, header)
             else:
                 producers.add(header)
-        self.log_end_offset = producers.map_end_offset = end = last_offset + 1
+        producers.map_end_offset = end
         if end - self.recovery_point >= self._config.flush_messages:
             self.flush(now_ms)
         return _new(AppendInfo, (
             first, last_offset, max_timestamp, append_time, self.log_start_offset, size, count, False, last.crc,
         ))  # fmt: skip
-
-    def _check_producers(self, headers: Sequence[BatchHeader], buffer: Buffer, origin: str) -> ProducedBatch | None:
-        if headers[0].attributes & CONTROL and origin != REPLICATION:
-            marker = end_transaction_marker(decode_records(buffer)[0])
-            self.producers.check_marker(headers[0], marker.coordinator_epoch)
-        return self.producers.check(headers, origin == CLIENT)
-
-    def _end_transaction(self, header: BatchHeader) -> None:
-        found = self.active.locate(header.base_offset)
-        assert found is not None
-        self.producers.update(header, decode_records(self.active.log.read(found[0], header.size)))
-
-    def _duplicate(self, batch: ProducedBatch) -> AppendInfo:
-        """What was answered the first time; Kafka puts the batch's timestamp where the append time stands."""
-        start = self.log_start_offset
-        time = batch.timestamp
-        return AppendInfo(batch.first_offset, batch.last_offset, time, time, start, 0, 0, True, 0)
 
     # --- segments ----------------------------------------------------------------------------
 
@@ -331,6 +332,10 @@ class PartitionLog:
     def _more_below(self, place: int, max_offset: int) -> bool:
         """Whether the next segment begins below `max_offset`: a gap at the end of one leads into it."""
         return place + 1 < len(self._bases) and self._bases[place + 1] < max_offset
+
+    def aborted_in(self, offset: int, read: LogRead, max_bytes: int) -> list[AbortedTransaction]:
+        """What a reader with read_committed has to know of what it read from `offset`, `max_bytes` at most."""
+        return markers.aborted_in(self, offset, read, max_bytes, self.last_stable_offset)
 
     def records(self, start: int, end: int) -> Iterator[Record]:
         """Decoded records with start <= offset < end, control batches left out."""

@@ -24,8 +24,10 @@ from struct import Struct
 
 from crc32c import crc32c
 
+from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer, Storage
 from broker_core.log.errors import CorruptSnapshot
+from broker_core.log.facts import Emit
 from broker_core.log.producers import ProducedBatch, ProducerEntry, ProducerStateTable
 
 VERSION = 1
@@ -108,9 +110,28 @@ def remove_all_snapshots(storage: Storage, directory: str) -> None:
         storage.delete(f"{directory}/{snapshot_name(offset)}")
 
 
+def _read(storage: Storage, path: str) -> list[ProducerEntry]:
+    file = storage.open(path)
+    return decode_snapshot(file.read(0, file.size))
+
+
+def read_latest_snapshot(storage: Storage, directory: str, table: ProducerStateTable, start: int, up_to: int) -> int:
+    """As `load_latest_snapshot`, for a look at the past: nobody is forgotten, and no file is deleted."""
+    table.clear(start)
+    for offset in reversed([one for one in snapshot_offsets(storage, directory) if one <= up_to]):
+        try:
+            table.load(_read(storage, f"{directory}/{snapshot_name(offset)}"))
+        except CorruptSnapshot:
+            continue
+        table.map_end_offset = offset
+        return offset
+    return start
+
+
 def load_latest_snapshot(
-    storage: Storage, directory: str, table: ProducerStateTable, start: int, up_to: int, now_ms: int | None = None
-) -> int:
+    storage: Storage, directory: str, table: ProducerStateTable, start: int, up_to: int, emit: Emit,
+    now_ms: int | None = None,
+) -> int:  # fmt: skip
     """Fill `table` from the newest readable snapshot not above `up_to`; returns its offset, else `start`.
 
     Unreadable ones are deleted, and so are those above `up_to`: they speak of records that are gone.
@@ -121,19 +142,17 @@ def load_latest_snapshot(
         if offset > up_to:
             storage.delete(path)
             continue
-        file = storage.open(path)
         try:
-            entries = decode_snapshot(file.read(0, file.size))
-        except CorruptSnapshot:
+            entries = _read(storage, path)
+        except CorruptSnapshot as error:
             storage.delete(path)
+            emit(events.FILE_GIVEN_UP, path=path, error=str(error), reaction="worked out from the log")
             continue
-        for entry in entries:
-            expired = now_ms is not None and entry.transaction_start is None and (
-                now_ms - entry.last_timestamp >= table.expiration_ms
-            )
-            if not expired:
-                table.entries[entry.producer_id] = entry
-                table.transactions |= entry.transaction_start is not None
+        table.load(
+            entry for entry in entries
+            if now_ms is None or entry.transaction_start is not None
+            or now_ms - entry.last_timestamp < table.expiration_ms
+        )  # fmt: skip
         table.map_end_offset = offset
         return offset
     return start

@@ -5,7 +5,7 @@
 | `.deleted`, `.cleaned` | dropped: a deletion or cleaning that had not ended |
 | `.swap` | a cleaning that had ended: takes the place of what it was made of (`swapping`) |
 | `.index`, `.timeindex` without `.log` | dropped |
-| an index that is missing or contradicts itself | rebuilt from the `.log` |
+| an index that is missing or contradicts itself | rebuilt from the `.log` (a `.txnindex` may be missing) |
 | no clean-shutdown marker | every segment from the recovery point on is scanned: each batch's length, CRC and order |
 | a bad batch in that scan | the file is cut in front of it, later segments are deleted |
 | offsets missing between two segments of it | later segments are deleted |
@@ -13,6 +13,9 @@
 | producer state | newest snapshot, then the batches behind it |
 
 Below the recovery point nothing is read: a bit that flipped there is found by the first reader.
+
+All this goes in slices (`Opening`), so that a broker with a log of gigabytes does not stop the others; a slice ends
+between two batches.
 
 With records 0..99 flushed (recovery point 100) and 100..140 only in the page cache, a crash loses
 nothing (the scan finds 100..140 whole); a power loss may leave any part of them, and the log ends
@@ -25,41 +28,159 @@ from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.log.errors import CorruptIndex
-from broker_core.log.producer_snapshot import load_latest_snapshot, remove_stray_snapshots
+from broker_core.log.markers import completed
+from broker_core.log.producer_snapshot import load_latest_snapshot, read_latest_snapshot, remove_stray_snapshots
+from broker_core.log.producers import ProducerStateTable
+from broker_core.log.scan import batches_from, headers_from
 from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, LogSegment
 from broker_core.log.swapping import finish_swaps
 from broker_core.records.batch import decode_records
-from broker_core.records.header import Batch
+from broker_core.records.errors import RecordsError
+from broker_core.records.header import HEADER_SIZE, Batch
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
+_ENDLESS = 1 << 62
 
-def load(log: PartitionLog, now_ms: int, clean: bool) -> None:
-    """Fill a fresh PartitionLog from its directory, or make the first segment."""
-    finish_swaps(log.storage, log.directory)
-    names = log.storage.list(log.directory)
-    if not names:
-        log.add_segment(log.log_start_offset, now_ms)
-        log.recovery_point = log.log_start_offset
-        log.producers.clear(log.log_start_offset)
-        return
-    missing = _open_segments(log, _without_left_overs(log, names), now_ms)
-    _check_indexes(log, missing, log.segment_of(log.recovery_point) if log.segments and not clean else None)
-    if not clean:
-        _recover(log)
-    if not log.segments:
-        log.add_segment(log.log_start_offset, now_ms)
-    _drop_when_below_start(log, now_ms)
-    log.log_end_offset = max(log.active.next_offset(), log.active.base_offset)
-    log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
-    log.high_watermark = log.log_start_offset
-    log.recovery_point = log.log_end_offset if clean else min(log.recovery_point, log.log_end_offset)
-    log.leader_epochs.truncate_from_end(log.log_end_offset)
-    log.leader_epochs.truncate_from_start(log.log_start_offset)
-    remove_stray_snapshots(log.storage, log.directory, [segment.base_offset for segment in log.segments])
-    rebuild_producers(log, now_ms)
-    log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=clean)
+
+class Opening:
+    """Fills a fresh PartitionLog from its directory, or makes the first segment; a slice at a time.
+
+    The log's `high_watermark` is that of the checkpoint: what is cut below it had been acknowledged.
+
+    - `checked`: bytes that the last slice has scanned; a batch is the smallest piece
+    - nobody may use the log before `advance` has said True
+    - a crash between two slices leaves files that are opened from the beginning again
+    """
+
+    def __init__(self, log: PartitionLog, now_ms: int, clean: bool) -> None:
+        self.log = log
+        self.now_ms = now_ms
+        self.clean = clean
+        self.checked = 0
+        self._limit = 0
+        self._phase = 0
+        self._place = 0
+        self._missing: list[str] = []
+        self._scanned_from: int | None = None
+        self._scan: _Scan | None = None
+
+    def advance(self, most_bytes: int | None = None) -> bool:
+        """Go on until so many bytes were scanned (None: to the end). True when the log is open."""
+        self.checked, self._limit = 0, most_bytes if most_bytes is not None else _ENDLESS
+        phases = (self._list, self._check_indexes, self._recover, self._settle, self._replay_producers)
+        while self._phase < len(phases):
+            if not phases[self._phase]():
+                return False
+            self._phase += 1
+        return True
+
+    def _list(self) -> bool:
+        """What is in the directory. An empty one is a new log: there is nothing more to do."""
+        log = self.log
+        finish_swaps(log.storage, log.directory)
+        names = log.storage.list(log.directory)
+        if not names:
+            log.add_segment(log.log_start_offset, self.now_ms)
+            log.recovery_point = log.high_watermark = log.log_start_offset
+            log.producers.clear(log.log_start_offset)
+            self._phase = _ENDLESS
+            return True
+        self._missing = _open_segments(log, _without_left_overs(log, names), self.now_ms)
+        if log.segments and not self.clean:
+            self._scanned_from = log.segment_of(log.recovery_point)
+        return True
+
+    def _check_indexes(self) -> bool:
+        """Rebuild what is missing or damaged; from segment `_scanned_from` on, recovery does it anyway."""
+        log = self.log
+        while self._place < len(log.segments):
+            segment = log.segments[self._place]
+            is_kept = self._scanned_from is None or self._place < self._scanned_from
+            wrong = self._scan.wrong if self._scan is not None else _wrong_index(segment, self._missing)
+            if wrong is None:
+                if is_kept:
+                    segment.load()
+            else:
+                if is_kept:
+                    scan = self._scanned(segment, [segment], wrong)
+                    if scan is None:
+                        return False
+                    if scan.cut:
+                        _tell_of_cut(log, scan.cut, scan.reason, segment.next_offset(), scan.reached)
+                log.fact(events.INDEX_REBUILT, file=wrong[0], reason=wrong[1])
+            self._place += 1
+        self._place = self._scanned_from or 0
+        return True
+
+    def _recover(self) -> bool:
+        """Scan from the recovery point; delete what lies behind a cut or a hole."""
+        log = self.log
+        while not self.clean and self._place < len(log.segments):
+            segment = log.segments[self._place]
+            scan = self._scanned(segment, log.segments[self._place :])
+            if scan is None:
+                return False
+            self._place += 1
+            cut, end = scan.cut, max(segment.next_offset(), segment.base_offset)
+            reason = scan.reason if cut else _hole(log, self._place, end)
+            if reason:
+                later = log.segments[self._place :]
+                cut += sum(one.size for one in later)
+                for one in later:
+                    log.drop_segment(one)
+                _tell_of_cut(log, cut, reason, end, max(scan.reached, log.recovery_point, log.high_watermark))
+        return True
+
+    def _scanned(
+        self, segment: LogSegment, left: list[LogSegment], wrong: tuple[str, str] | None = None
+    ) -> _Scan | None:
+        """The scan of a segment when it has come to its end, None when the slice is used up."""
+        scan = self._scan
+        if scan is None:
+            scan = self._scan = _Scan(self.log, segment, _reached(self.log, left), wrong)
+        before = scan.good
+        done = scan.advance(self._limit - self.checked)
+        self.checked += scan.good - before
+        if not done:
+            return None
+        self._scan = None
+        return scan
+
+    def _settle(self) -> bool:
+        """Where the log begins and ends."""
+        log = self.log
+        if not log.segments:
+            log.add_segment(log.log_start_offset, self.now_ms)
+        if self.clean:
+            _check_end(log)
+        _drop_when_below_start(log, self.now_ms)
+        log.log_end_offset = max(log.active.next_offset(), log.active.base_offset)
+        log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
+        log.high_watermark = log.log_start_offset
+        log.recovery_point = log.log_end_offset if self.clean else min(log.recovery_point, log.log_end_offset)
+        log.leader_epochs.truncate_from_end(log.log_end_offset)
+        log.leader_epochs.truncate_from_start(log.log_start_offset)
+        remove_stray_snapshots(log.storage, log.directory, [segment.base_offset for segment in log.segments])
+        self._place = load_latest_snapshot(
+            log.storage, log.directory, log.producers, log.log_start_offset, log.log_end_offset, log.emit, self.now_ms
+        )  # fmt: skip
+        return True
+
+    def _replay_producers(self) -> bool:
+        """Producer state at the log end: behind the snapshot the headers of the batches; `_place` is an offset here."""
+        log = self.log
+        for segment in log.segments[log.segment_of(self._place) :]:
+            if self._place >= log.log_end_offset:
+                break
+            stopped = _replay(log.producers, segment, self._place, most_batches=self._limit // HEADER_SIZE)
+            if stopped is not None:
+                self._place, self.checked = stopped, self._limit
+                return False
+        log.producers.map_end_offset = log.log_end_offset
+        log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=self.clean)
+        return True
 
 
 def _without_left_overs(log: PartitionLog, names: list[str]) -> list[str]:
@@ -87,43 +208,56 @@ def _open_segments(log: PartitionLog, names: list[str], now_ms: int) -> list[str
     return missing
 
 
-def _check_indexes(log: PartitionLog, missing: list[str], scanned_from: int | None) -> None:
-    """Rebuild what is missing or damaged; from segment `scanned_from` on, recovery does it anyway."""
-    for place, segment in enumerate(log.segments):
-        stem = f"{segment.base_offset:020d}"
-        gone = [stem + suffix for suffix in (INDEX, TIME_INDEX) if stem + suffix in missing]
-        try:
-            if gone and segment.size:
-                raise CorruptIndex("missing")
-            segment.sanity_check()
-        except CorruptIndex as error:
-            if scanned_from is None or place < scanned_from:
-                cut, reason = _recover_segment(log, segment)
-                if cut:
-                    log.fact(events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=segment.next_offset())
-            log.fact(events.INDEX_REBUILT, file=gone[0] if gone else stem + INDEX, reason=str(error))
-            continue
-        if scanned_from is None or place < scanned_from:
-            segment.load()
+def _wrong_index(segment: LogSegment, missing: list[str]) -> tuple[str, str] | None:
+    """(file, why) when an index is missing or damaged."""
+    stem = f"{segment.base_offset:020d}"
+    gone = [stem + suffix for suffix in (INDEX, TIME_INDEX) if stem + suffix in missing]
+    try:
+        if gone and segment.size:
+            raise CorruptIndex("missing")
+        segment.sanity_check()
+    except CorruptIndex as error:
+        return gone[0] if gone else stem + INDEX, str(error)
+    return None
 
 
-def _recover(log: PartitionLog) -> None:
-    """Scan from the recovery point; delete what lies behind a cut or a hole."""
-    place = log.segment_of(log.recovery_point) if log.segments else 0
-    while place < len(log.segments):
-        segment = log.segments[place]
+def _check_end(log: PartitionLog) -> None:
+    """After a clean shutdown only the headers at the end are read; where they make no sense the segment is recovered.
+
+    (Kafka's broker does not start then. What it says of its files has been proved wrong, so they are looked at.)
+    """
+    segment = log.active
+    try:
+        segment.next_offset()
+    except RecordsError as error:
+        reached = _reached(log, [segment])
         cut, reason = _recover_segment(log, segment)
-        place += 1
-        end = max(segment.next_offset(), segment.base_offset)
-        if not cut:
-            reason = _hole(log, place, end)
-        if reason:
-            later = log.segments[place:]
-            cut += sum(one.size for one in later)
-            for one in later:
-                log.drop_segment(one)
-            log.fact(events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=end)
-            return
+        log.fact(events.INDEX_REBUILT, file=f"{segment.base_offset:020d}{INDEX}", reason=str(error))
+        if cut:
+            _tell_of_cut(log, cut, reason, segment.next_offset(), max(reached, log.high_watermark))
+
+
+def _tell_of_cut(log: PartitionLog, cut: int, reason: str, end: int, reached: int) -> None:
+    log.fact(
+        events.LOG_RECOVERED, bytes_cut=cut, reason=reason, end=end, before=max(reached, end),
+        committed=end < log.high_watermark,
+    )  # fmt: skip
+
+
+def _reached(log: PartitionLog, segments: list[LogSegment]) -> int:
+    """An offset that these segments have reached, by their names and the last entry of their indexes.
+
+    What is damaged cannot be asked for its offsets: these say the least that was there.
+    """
+    reached = segments[-1].base_offset
+    for segment in segments:
+        try:
+            segment.sanity_check()
+        except CorruptIndex:
+            continue
+        offset = segment.index.last_entry()[0]
+        reached = max(reached, offset + 1 if len(segment.index) else offset)
+    return reached
 
 
 def _hole(log: PartitionLog, place: int, end: int) -> str:
@@ -138,26 +272,104 @@ def _hole(log: PartitionLog, place: int, end: int) -> str:
 
 
 def _recover_segment(log: PartitionLog, segment: LogSegment) -> tuple[int, str]:
-    noted = _EpochNotes(log)
-    return segment.rebuild(noted.visit)
+    """At one go."""
+    scan = _Scan(log, segment, 0)
+    scan.advance(_ENDLESS)
+    return scan.cut, scan.reason
 
 
-class _EpochNotes:
-    """Puts the leader epochs of scanned batches into the cache."""
+class _Scan:
+    """One segment is proved and its indexes are made anew, a slice at a time.
+
+    `good`: bytes of whole batches so far; `cut`, `reason`: what was cut behind them; `reached`: an offset that was
+    there before; `wrong`: what was wrong with an index.
+    """
+
+    def __init__(
+        self, log: PartitionLog, segment: LogSegment, reached: int, wrong: tuple[str, str] | None = None
+    ) -> None:
+        self.log = log
+        self.segment = segment
+        self.reached = reached
+        self.wrong = wrong
+        self.notes = _Notes(log)
+        self.good, self._least = 0, segment.base_offset
+        self.cut, self.reason = 0, ""
+        segment.begin_rebuild()
+
+    def advance(self, most_bytes: int) -> bool:
+        """True when the segment has come to its end."""
+        segment, limit = self.segment, self.good + most_bytes
+        reason = "incomplete batch"
+        try:
+            for batch in batches_from(segment.log, self.good, segment.log.size):
+                if self.good >= limit:
+                    return False
+                segment.rebuild_with(batch, self._least)
+                self.notes.visit(batch)
+                self.good = batch.position + batch.header.size
+                self._least = batch.header.next_offset
+        except (RecordsError, CorruptIndex) as error:
+            reason = str(error)
+        self.cut = segment.end_rebuild(self.good)
+        self.reason = reason if self.cut else ""
+        if self.notes.transactional:
+            self._index_transactions()
+        return True
+
+    def _index_transactions(self) -> None:
+        """From the producers as they were at the segment's base."""
+        log, segment, table = self.log, self.segment, ProducerStateTable()
+        start = read_latest_snapshot(log.storage, log.directory, table, log.log_start_offset, segment.base_offset)
+        for one in log.segments[log.segment_of(start) : log.segments.index(segment)]:
+            _replay(table, one, start)
+        _replay(table, segment, segment.base_offset, indexing=True)
+
+
+class _Notes:
+    """Puts the leader epochs of scanned batches into the cache. `transactional`: has any of them been?
+
+    Then the segment's transaction index is filled afterwards, from the producers as they were at its base.
+    """
 
     def __init__(self, log: PartitionLog) -> None:
         self.cache = log.leader_epochs
+        self.transactional = False
 
     def visit(self, batch: Batch) -> None:
         header = batch.header
         if header.magic == 2 and header.leader_epoch > self.cache.latest_epoch:
             self.cache.assign(header.leader_epoch, header.base_offset)
+        self.transactional |= header.is_transactional
+
+
+def _replay(
+    table: ProducerStateTable, segment: LogSegment, start: int, indexing: bool = False, most_batches: int | None = None
+) -> int | None:
+    """Take in what a segment has from an offset on; `indexing`: its transaction index has to be told.
+
+    After `most_batches` the offset at which to go on, else None.
+    """
+    found = segment.locate(start)
+    headers = headers_from(segment.log, found[0], segment.size) if found else ()
+    for number, (position, header) in enumerate(headers):
+        if most_batches is not None and number > most_batches:
+            return header.base_offset
+        if header.producer_id >= 0 and header.next_offset > start:
+            records = decode_records(segment.log.read(position, header.size)) if header.is_control else None
+            ended = table.update(header, records)
+            if ended is not None:
+                completed(table, ended, segment if indexing else None)
+    return None
 
 
 def _drop_when_below_start(log: PartitionLog, now_ms: int) -> None:
     """A log that ends below its checkpointed start (its tail was lost) begins anew there."""
-    if log.active.next_offset() >= log.log_start_offset:
+    end = log.active.next_offset()
+    if end >= log.log_start_offset:
         return
+    reason = f"ends at {end}, below the log start {log.log_start_offset}"
+    _tell_of_cut(log, log.size_bytes, reason, log.log_start_offset, log.high_watermark)
     for segment in list(log.segments):
         log.drop_segment(segment)
     log.leader_epochs.clear()
@@ -167,12 +379,9 @@ def _drop_when_below_start(log: PartitionLog, now_ms: int) -> None:
 def rebuild_producers(log: PartitionLog, now_ms: int | None = None) -> None:
     """Producer state at the log end: newest snapshot, then the headers of the batches behind it."""
     table, end = log.producers, log.log_end_offset
-    start = load_latest_snapshot(log.storage, log.directory, table, log.log_start_offset, end, now_ms)
+    start = load_latest_snapshot(log.storage, log.directory, table, log.log_start_offset, end, log.emit, now_ms)
     for segment in log.segments[log.segment_of(start) :]:
         if start >= end:
             break
-        found = segment.locate(start)
-        for batch in segment.batches(found[0]) if found else []:
-            if batch.header.producer_id >= 0 and batch.header.next_offset > start:
-                table.update(batch.header, decode_records(batch) if batch.header.is_control else None)
+        _replay(table, segment, start)
     table.map_end_offset = end

@@ -20,7 +20,7 @@ def move_directory(log: PartitionLog, directory: str) -> None:
     """Rename the directory, and with it every path that is known here."""
     log.storage.rename(log.directory, directory)
     for segment in log.segments:
-        segment.path = f"{directory}/{segment.base_offset:020d}"
+        segment.moved_to(directory)
     log.deleted_files = [(due, directory + path[len(log.directory) :]) for due, path in log.deleted_files]
     log.directory = directory
     log.leader_epochs.moved_to(log.epochs_path)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import File
 from broker_core.log.segment import LogSegment
 from broker_core.records.errors import CorruptRecordError
@@ -84,7 +85,7 @@ def _size_at(file: File, position: int) -> int:
     length = file.read(position, LOG_OVERHEAD)[8:]
     size = LOG_OVERHEAD + int.from_bytes(length, "big", signed=True)
     if not SMALLEST_SIZE <= size <= file.size - position:
-        raise CorruptRecordError(f"a batch of {size} bytes where {file.size - position} are left")
+        raise CorruptRecordError(problem("batch_over", size=size, n=file.size - position))
     return size
 
 

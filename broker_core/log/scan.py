@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import File
 from broker_core.records.errors import CorruptRecordError
 from broker_core.records.header import HEADER_SIZE, LOG_OVERHEAD, SMALLEST_SIZE, Batch, BatchHeader, read_header
@@ -33,7 +34,7 @@ def headers_from(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
                 return
             header = read_header(window, at)
         except CorruptRecordError as error:
-            raise CorruptRecordError(error.reason, f"{file.path} byte {position}") from None
+            raise CorruptRecordError(error.what, problem("at_file_byte", path=file.path, position=position)) from None
         yield position, header
         position += size
 

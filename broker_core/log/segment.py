@@ -1,8 +1,9 @@
-"""One segment: a `.log` file with its `.index` and `.timeindex`, named after its first offset in 20 digits.
+"""One segment: a `.log` file with its indexes, named after its first offset in 20 digits.
 
     00000000000000000050.log         batches from offset 50 on, as they travelled
     00000000000000000050.index       offset -> position
     00000000000000000050.timeindex   timestamp -> offset
+    00000000000000000050.txnindex    transactions that were aborted here, if there are any
 
 Only the last segment of a log is appended to. A new one begins when one of these holds
 (`LogSegment.roll_reason`):
@@ -19,7 +20,7 @@ Without timestamps, the time since the segment was made counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.kernel.errors import StorageError
@@ -29,6 +30,7 @@ from broker_core.log.offset_index import OffsetIndex
 from broker_core.log.scan import batches_from, find_batch, headers_from
 from broker_core.log.tail import LONGEST, Tail
 from broker_core.log.time_index import TimeIndex
+from broker_core.log.transaction_index import TransactionIndex
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
 from broker_core.records.header import (
@@ -64,9 +66,9 @@ class LogSegment:
     """
 
     __slots__ = (
-        "base_offset", "path", "suffix", "log", "index", "time_index", "max_timestamp", "max_timestamp_offset",
-        "created_ms", "first_timestamp", "index_interval_bytes", "_since_index", "tail", "_storage",
-        "sure_size", "sure_ms",
+        "base_offset", "path", "suffix", "log", "index", "time_index", "transaction_index", "max_timestamp",
+        "max_timestamp_offset", "created_ms", "first_timestamp", "index_interval_bytes", "_since_index", "tail",
+        "_storage", "sure_size", "sure_ms",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +89,7 @@ class LogSegment:
         self.log = storage.open(self.path + LOG + suffix)
         self.index = OffsetIndex(storage.open(self.path + INDEX + suffix), base_offset, index_bytes)
         self.time_index = TimeIndex(storage.open(self.path + TIME_INDEX + suffix), base_offset, index_bytes)
+        self.transaction_index = TransactionIndex(storage, self.path + TRANSACTION_INDEX + suffix, base_offset)
         self.index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
         self.max_timestamp = NO_TIMESTAMP
@@ -242,38 +245,37 @@ class LogSegment:
         """Raise CorruptIndex when an index cannot be right."""
         self.index.sanity_check()
         self.time_index.sanity_check()
+        self.transaction_index.sanity_check()
         if self.index.last_entry()[1] >= max(self.log.size, 1):
             raise CorruptIndex(f"{self.path}{INDEX}: points behind the end of the log")
 
-    def rebuild(self, visit: Callable[[Batch], None]) -> tuple[int, str]:
-        """Scan the whole file, rebuild both indexes, cut at the first bad batch.
-
-        The time index ends with the true maximum, as that of a segment that was closed (Kafka: LogSegment.recover).
-        `visit` sees every good batch. Returns how many bytes were cut, and why.
-        """
+    def begin_rebuild(self) -> None:
+        """The indexes are made anew from the file, batch by batch (Kafka: LogSegment.recover)."""
         self._forget()
-        good, reason, least = 0, "incomplete batch", self.base_offset
-        try:
-            for batch in batches_from(self.log, 0, self.log.size):
-                ensure_valid(batch)
-                self._check_order(batch.header, least)
-                header, position = batch.header, batch.position
-                self._note(header.max_timestamp, header.last_offset, position, position + header.size)
-                visit(batch)
-                good = batch.position + batch.header.size
-                least = batch.header.next_offset
-        except (RecordsError, CorruptIndex) as error:
-            reason = str(error)
+
+    def rebuild_with(self, batch: Batch, least: int) -> None:
+        """The next batch, whose first offset is `least` at least. Raises RecordsError or CorruptIndex: it is bad."""
+        ensure_valid(batch)
+        self._check_order(batch.header, least)
+        header, position = batch.header, batch.position
+        self._note(header.max_timestamp, header.last_offset, position, position + header.size)
+
+    def end_rebuild(self, good: int) -> int:
+        """Cut behind the good batches; the time index ends with the true maximum, as that of a segment that was closed.
+
+        Returns how many bytes were cut.
+        """
         cut = self.log.size - good
         if cut:
             self.log.truncate(good)
         self.become_inactive()
         self.tail.clear(good)
-        return cut, reason if cut else ""
+        return cut
 
     def _forget(self) -> None:
         self.index.reset()
         self.time_index.reset()
+        self.transaction_index.reset()
         self.tail.clear(self.log.size)
         self.sure_size = -1
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
@@ -291,6 +293,7 @@ class LogSegment:
         found = self.locate(offset)
         self.index.truncate_to(offset)
         self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
         if found is None:
             return 0
         position = found[0]
@@ -303,6 +306,13 @@ class LogSegment:
             self.first_timestamp = None
         self.load()
         return dropped
+
+    def upper_bound(self, read: LogRead, size: int) -> int | None:
+        """An offset behind `size` bytes of a read, by the offset index; None: not in this segment.
+
+        (Kafka: `fetchUpperBoundOffset`.) It may be a little too far.
+        """
+        return self.index.first_offset_from(read.slices[0].position + size)
 
     def find_timestamp(self, timestamp: int, start_offset: int) -> tuple[Record, BatchHeader] | None:
         """The first record at or after `timestamp`, at or behind `start_offset`."""
@@ -320,13 +330,13 @@ class LogSegment:
         self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
 
     def flush(self) -> None:
-        for file in (self.log, self.index.file, self.time_index.file):
+        for file in (self.log, self.index.file, self.time_index.file, self.transaction_index):
             file.flush()
 
     def close(self) -> None:
         """Everything that a later start needs is in the files."""
         self.become_inactive()
-        for file in (self.log, self.index.file, self.time_index.file):
+        for file in (self.log, self.index.file, self.time_index.file, self.transaction_index):
             file.close()
 
     def file_names(self) -> list[str]:
@@ -339,3 +349,9 @@ class LogSegment:
         for path in self.file_names():
             self._storage.rename(path, path.removesuffix(self.suffix) + suffix)
         self.suffix = suffix
+        self.transaction_index.path = self.path + TRANSACTION_INDEX + suffix
+
+    def moved_to(self, directory: str) -> None:
+        """Its directory has another name now."""
+        self.path = f"{directory}/{self.base_offset:020d}"
+        self.transaction_index.path = self.path + TRANSACTION_INDEX + self.suffix

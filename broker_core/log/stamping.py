@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from crc32c import crc32c
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.log.errors import OffsetsNotMonotonic
 from broker_core.records.batch import assign_append_time, assign_offset
@@ -115,8 +116,8 @@ def check_copies(buffers: Sequence[Buffer], log_end: int, empty: bool = False) -
             headers.append(header)
             end += header.batch_length + 12
         if end != length:
-            raise CorruptRecordError(f"{length - end} bytes are not a whole batch", f"byte {end}")
+            raise CorruptRecordError(problem("not_whole_batch", size=length - end), problem("at_byte", position=end))
         size += end
     if not headers:
-        raise CorruptRecordError("nothing to append")
+        raise CorruptRecordError(problem("nothing_to_append"))
     return headers, size

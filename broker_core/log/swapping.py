@@ -3,11 +3,12 @@
 | step | a crash behind it leaves | the next start |
 |---|---|---|
 | 1 written as `.cleaned`, flushed | `.cleaned` beside the old segments | deletes `.cleaned` |
+| half of step 2 | `.swap` and `.cleaned` beside the old segments | deletes both (a `.txnindex` may be missing) |
 | 2 renamed to `.swap` | `.swap` beside the old segments | goes on: deletes the old ones, steps 3 and 4 |
 | 3 old ones renamed to `.deleted` | `.swap`, some old ones perhaps | as after step 2 |
 | 4 `.swap` renamed to its final name | the new segment | deletes `.deleted` |
 
-The log file is renamed first in step 2: from then on the swap counts. An index that did not come along is rebuilt.
+An index that is lost on the way is rebuilt.
 (Kafka: `LocalLog.replaceSegments`, `LogLoader.removeTempFilesAndCollectSwapFiles`.)
 """
 
@@ -19,12 +20,12 @@ from typing import TYPE_CHECKING
 from broker_core.kernel.storage import Storage
 from broker_core.log.retention import mark_deleted
 from broker_core.log.scan import headers_from
-from broker_core.log.segment import CLEANED, INDEX, LOG, SWAP, TIME_INDEX, LogSegment
+from broker_core.log.segment import CLEANED, INDEX, LOG, SWAP, TIME_INDEX, TRANSACTION_INDEX, LogSegment
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
-_FILES = (LOG, INDEX, TIME_INDEX)
+_FILES = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 
 def replace_segments(log: PartitionLog, old: Sequence[LogSegment], new: LogSegment, now_ms: int) -> None:
@@ -39,11 +40,13 @@ def replace_segments(log: PartitionLog, old: Sequence[LogSegment], new: LogSegme
 def finish_swaps(storage: Storage, directory: str) -> None:
     """At a start: what was `.cleaned` is deleted, what was `.swap` becomes the log."""
     names = storage.list(directory)
+    unfinished = {int(name[:20]): True for name in names if name.endswith(CLEANED) and name[:20].isdigit()}
     for name in names:
-        if name.endswith(CLEANED):
+        if name.endswith(CLEANED) or (name.endswith(SWAP) and name[:20].isdigit() and int(name[:20]) in unfinished):
             storage.delete(f"{directory}/{name}")
+    names = storage.list(directory)
     for name in names:
-        if name.endswith(LOG + SWAP):
+        if name.endswith(LOG + SWAP) and name[:20].isdigit():
             _finish(storage, directory, int(name[:20]), names)
     for name in storage.list(directory):
         if name.endswith(SWAP):  # an index whose log has its final name already, or that has none

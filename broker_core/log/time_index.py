@@ -59,8 +59,13 @@ class TimeIndex:
 
     def last_entry(self) -> tuple[int, int]:
         """(timestamp, offset) of the last entry; (-1, base offset) when empty."""
-        entries = self._load()
-        return entries[-1] if entries else (-1, self.base_offset)
+        if self._entries is None:  # a start asks every segment for it: not worth the whole file
+            size = self.file.size // ENTRY_SIZE * ENTRY_SIZE
+            if not size:
+                return -1, self.base_offset
+            stamp, offset = ENTRY.unpack(self.file.read(size - ENTRY_SIZE, ENTRY_SIZE))
+            return stamp, self.base_offset + offset
+        return self._entries[-1] if self._entries else (-1, self.base_offset)
 
     def entries(self) -> list[tuple[int, int]]:
         """Every (timestamp, offset)."""

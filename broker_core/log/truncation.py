@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
     """See PartitionLog.truncate_to."""
-    before = log.log_end_offset
+    before, committed = log.log_end_offset, offset < log.high_watermark
     if offset >= before:
         return False
     if offset < log.segments[0].base_offset:
@@ -39,16 +39,16 @@ def truncate_to(log: PartitionLog, offset: int, reason: str) -> bool:
     log.recovery_point = min(log.recovery_point, offset)
     log.leader_epochs.truncate_from_end(offset)
     rebuild_producers(log)
-    log.high_watermark = min(log.high_watermark, offset)
-    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
+    log.update_high_watermark(min(log.high_watermark, offset))
+    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason, committed=committed)
     return True
 
 
 def truncate_fully_and_start_at(log: PartitionLog, offset: int, reason: str) -> None:
     """See PartitionLog.truncate_fully_and_start_at."""
-    before = log.log_end_offset
+    before, committed = log.log_end_offset, offset < log.high_watermark
     _start_over(log, offset)
-    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason)
+    log.fact(events.TRUNCATED, before=before, after=offset, reason=reason, committed=committed)
 
 
 def begin_with_batch(log: PartitionLog, base_offset: int) -> None:
@@ -83,6 +83,7 @@ def move_log_start(log: PartitionLog, offset: int, reason: str) -> bool:
     if offset <= log.log_start_offset:
         return False
     log.log_start_offset = offset
+    log.producers.transactions.replicated_to(offset)
     log.leader_epochs.truncate_from_start(offset)
     log.fact(events.LOG_START_MOVED, offset=offset, reason=reason)
     return True

@@ -1,12 +1,10 @@
 """The metadata cache: what this broker believes about the cluster.
 
 Clients may ask any broker for metadata; it answers from this cache and asks nobody. The cache is
-changed by one thing only, the UpdateMetadata requests of the controller. So a broker that missed
-one believes in the past: it names a dead leader, and the client that follows its advice learns the
-truth from the error NOT_LEADER_OR_FOLLOWER.
-
-An UpdateMetadata request carries the complete list of live brokers, and the partitions that have
-changed. Leader -2 (LEADER_DURING_DELETE) means: forget this partition.
+changed by one thing only, the news of the cluster (`delta`): what the controller tells it with ZooKeeper,
+what it has read of the metadata log with KRaft. So a broker that is behind believes in the past: it names
+a dead leader, and the client that follows its advice learns the truth from the error
+NOT_LEADER_OR_FOLLOWER.
 
 | asked for | endpoint of the leader known | answer |
 |---|---|---|
@@ -15,76 +13,64 @@ changed. Leader -2 (LEADER_DURING_DELETE) means: forget this partition.
 | leader alive, but without this listener | no | LISTENER_NOT_FOUND (version 6 on), else LEADER_NOT_AVAILABLE |
 | version 0, and a replica is not alive | yes | REPLICA_NOT_AVAILABLE, without the dead ones |
 
-Source: `ZkMetadataCache`.
+Source: `ZkMetadataCache`, `KRaftMetadataCache`.
 """
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from typing import Any
 
-from broker_core.metadata.partition import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from broker_core.metadata.delta import NO_OFFSET, MetadataDelta
+from broker_core.metadata.partition import NO_LEADER, TopicPartition
+from broker_core.metadata.registration import BrokerRegistration, Endpoint, PartitionRegistration
 from broker_core.metadata.topic_names import is_internal
-from broker_core.metadata.znodes import Endpoint
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
 NO_ID = uuid.UUID(int=0)
-SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
-
-
-@dataclass(slots=True)
-class CachedBroker:
-    """A live broker and its endpoints by listener name."""
-
-    id: int
-    endpoints: dict[str, Endpoint]
-    rack: str | None
-
-
-@dataclass(slots=True)
-class CachedPartition:
-    """One partition as the controller last described it."""
-
-    leader: int
-    leader_epoch: int
-    isr: list[int]
-    replicas: list[int]
-    offline_replicas: list[int]
-    partition_epoch: int
-    controller_epoch: int
 
 
 class MetadataCache:
-    """Changed by `apply_update` alone. `version` grows with every change (for cached answers)."""
+    """Changed by `apply` alone, but for `offset`. `version` grows with every change (for cached answers); `offset` is
+    how far in the metadata log this broker believes, -1 with ZooKeeper. `brokers` are those that are alive; `fenced`
+    are registered and not alive."""
 
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.version = 0
+        self.offset = NO_OFFSET
         self.controller_id: int | None = None
-        self.brokers: dict[int, CachedBroker] = {}
-        self.topics: dict[str, dict[int, CachedPartition]] = {}
+        self.brokers: dict[int, BrokerRegistration] = {}
+        self.fenced: dict[int, BrokerRegistration] = {}
+        self.topics: dict[str, dict[int, PartitionRegistration]] = {}
         self.topic_ids: dict[str, uuid.UUID] = {}
         self.topic_names: dict[uuid.UUID, str] = {}
 
     # --- the only change -------------------------------------------------------------------------
 
-    def apply_update(self, request: m.UpdateMetadataRequest) -> list[TopicPartition]:
-        """Take over an UpdateMetadata request; the partitions that it deleted."""
+    def apply(self, delta: MetadataDelta) -> list[TopicPartition]:
+        """Take over what has changed; the partitions that are gone."""
         self.version += 1
-        self.controller_id = request.controller_id if request.controller_id >= 0 else None
-        self.brokers = {each.id: _broker(each) for each in request.live_brokers}
+        self.offset = delta.offset
+        self.controller_id = delta.controller_id
+        if delta.brokers is not None:
+            self.brokers = {number: broker for number, broker in delta.brokers.items() if not broker.fenced}
+            self.fenced = {number: broker for number, broker in delta.brokers.items() if broker.fenced}
         deleted: list[TopicPartition] = []
-        for topic_state in request.topic_states:
-            topic = topic_state.topic_name
-            self._note_id(topic, topic_state.topic_id)
-            for state in topic_state.partition_states:
-                if state.leader == LEADER_DURING_DELETE:
-                    self._forget(topic, state.partition_index)
-                    deleted.append((topic, state.partition_index))
+        for topic in delta.topics:
+            self._note_id(topic.name, topic.topic_id)
+            for number, partition in topic.partitions.items():
+                if partition is None:
+                    self._forget(topic.name, number)
+                    deleted.append((topic.name, number))
                 else:
-                    self.topics.setdefault(topic, {})[state.partition_index] = _partition(state)
+                    self.topics.setdefault(topic.name, {})[number] = partition
         return deleted
+
+    def advance(self, offset: int) -> None:
+        """The metadata log has gone on, and nothing in it has changed what this broker believes."""
+        self.offset = offset
 
     def _note_id(self, topic: str, topic_id: uuid.UUID) -> None:
         old = self.topic_ids.get(topic)
@@ -110,7 +96,7 @@ class MetadataCache:
         partitions = self.topics.get(topic)
         return partitions is not None and (partition is None or partition in partitions)
 
-    def partition(self, topic: str, partition: int) -> CachedPartition | None:
+    def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
         return self.topics.get(topic, {}).get(partition)
 
     def partition_count(self, topic: str) -> int | None:
@@ -120,10 +106,16 @@ class MetadataCache:
     def is_alive(self, broker: int) -> bool:
         return broker in self.brokers
 
+    def may_join_isr(self, broker: int) -> bool:
+        """A broker that is not alive, or on its way out, may not (KIP-841): the controller would refuse it, and until
+        then the high watermark would wait for it."""
+        found = self.brokers.get(broker)
+        return found is not None and not found.in_controlled_shutdown
+
     def endpoint(self, broker: int, listener: str) -> Endpoint | None:
         """Where a live broker listens; None when it is dead or has no such listener."""
         cached = self.brokers.get(broker)
-        return None if cached is None else cached.endpoints.get(listener)
+        return None if cached is None else cached.listeners.get(listener)
 
     def racks(self) -> dict[int, str | None]:
         """Live brokers and their racks: what an assignment of replicas needs."""
@@ -150,7 +142,7 @@ class MetadataCache:
                 node_id=broker.id, host=found.host, port=found.port, rack=broker.rack
             )
             for broker in self.brokers.values()
-            if (found := broker.endpoints.get(listener)) is not None
+            if (found := broker.listeners.get(listener)) is not None
         ]
 
     def describe_topic(
@@ -176,7 +168,7 @@ class MetadataCache:
         )
 
     def _describe(
-        self, number: int, cached: CachedPartition, listener: str, drop_dead: bool, name_missing: bool
+        self, number: int, cached: PartitionRegistration, listener: str, drop_dead: bool, name_missing: bool
     ) -> m.MetadataResponse.MetadataResponsePartition:
         replicas = self._reachable(cached.replicas, listener) if drop_dead else list(cached.replicas)
         isr = self._reachable(cached.isr, listener) if drop_dead else list(cached.isr)
@@ -193,30 +185,24 @@ class MetadataCache:
             leader_epoch=cached.leader_epoch,
             replica_nodes=replicas,
             isr_nodes=isr,
-            offline_replicas=list(cached.offline_replicas),
+            offline_replicas=self._offline(cached),
         )
+
+    def describe_partition(self, topic: str, number: int, listener: str) -> Any:
+        """A partition's part of a DescribeTopicPartitions response; it must be known."""
+        cached = self.topics[topic][number]
+        told = self._describe(number, cached, listener, drop_dead=False, name_missing=True)
+        return m.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+            error_code=told.error_code, partition_index=number, leader_id=told.leader_id,
+            leader_epoch=told.leader_epoch, replica_nodes=told.replica_nodes, isr_nodes=told.isr_nodes,
+            eligible_leader_replicas=list(cached.elr), last_known_elr=list(cached.last_known_elr),
+            offline_replicas=told.offline_replicas,
+        )  # fmt: skip
+
+    def _offline(self, cached: PartitionRegistration) -> list[int]:
+        if cached.offline_replicas is not None:
+            return list(cached.offline_replicas)
+        return [broker for broker in cached.replicas if not self.is_alive(broker)]
 
     def _reachable(self, brokers: list[int], listener: str) -> list[int]:
         return [broker for broker in brokers if self.endpoint(broker, listener) is not None]
-
-
-def _broker(described: m.UpdateMetadataRequest.UpdateMetadataBroker) -> CachedBroker:
-    endpoints = {
-        each.listener: Endpoint(
-            each.listener, each.host, each.port, SECURITY_PROTOCOLS.get(each.security_protocol, "PLAINTEXT")
-        )
-        for each in described.endpoints
-    }
-    return CachedBroker(described.id, endpoints, described.rack)
-
-
-def _partition(state: m.UpdateMetadataRequest.UpdateMetadataPartitionState) -> CachedPartition:
-    return CachedPartition(
-        state.leader,
-        state.leader_epoch,
-        list(state.isr),
-        list(state.replicas),
-        list(state.offline_replicas),
-        state.zk_version,
-        state.controller_epoch,
-    )

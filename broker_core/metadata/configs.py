@@ -21,12 +21,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from broker_core.kernel.problems import Problem, problem
 from broker_core.metadata import configs_rules
 from broker_core.metadata.configs_broker import BROKER_SETTINGS, BROKER_SYNONYMS
+from broker_core.metadata.configs_listeners import LISTENER_SETTINGS, check_listeners
 from broker_core.metadata.configs_replication import DYNAMIC_ONLY
 from broker_core.metadata.configs_topic import SYNONYMS, TOPIC
 from broker_core.metadata.configs_types import (
     ERAS,
+    KRAFT,
     ZOOKEEPER,
     ConfigError,
     ConfigSource,
@@ -66,14 +69,19 @@ class ConfigEntry:
     doc: str
 
 
+def era_of(settings: Mapping[str, str]) -> str:
+    """The generation that a process is started in: one with a role is KRaft's."""
+    return KRAFT if settings.get("process.roles") else ZOOKEEPER
+
+
 def broker_setting(name: str, era: str = ZOOKEEPER) -> Setting:
     """The table's entry of a broker setting; ConfigError with a hint when there is none in this era."""
     setting = BROKER_SETTINGS.get(_base_name(name))
     if setting is None:
-        raise ConfigError(f"Unknown broker setting: {name}", name, _hint(name, BROKER_SETTINGS, broker=True))
+        raise ConfigError(problem("unknown_broker_setting", name=name), name, _hint(name, BROKER_SETTINGS, broker=True))
     if setting.era not in (None, era):
-        where = "ZooKeeper mode (Kafka 3.9)" if setting.era == ZOOKEEPER else "KRaft mode (Kafka 4.x)"
-        raise ConfigError(f"Broker setting {name} exists only in {where}", name)
+        mode = "ZooKeeper mode (Kafka 3.9)" if setting.era == ZOOKEEPER else "KRaft mode (Kafka 4.x)"
+        raise ConfigError(problem("setting_of_era", name=name, mode=mode), name)
     return setting
 
 
@@ -86,7 +94,7 @@ def topic_setting(name: str, era: str = ZOOKEEPER) -> Setting:
     """The table's entry of a topic setting; ConfigError with Kafka's message and a hint when there is none."""
     setting = TOPIC_SETTINGS.get(name)
     if setting is None or setting.era not in (None, era):
-        raise ConfigError(f"Unknown topic config name: {name}", name, _hint(name, TOPIC_SETTINGS, broker=False))
+        raise ConfigError(problem("unknown_topic_setting", name=name), name, _hint(name, TOPIC_SETTINGS, broker=False))
     return setting
 
 
@@ -97,19 +105,19 @@ def _base_name(name: str) -> str:
     return name
 
 
-def _hint(name: str, known: Mapping[str, Setting], *, broker: bool) -> str:
+def _hint(name: str, known: Mapping[str, Setting], *, broker: bool) -> Problem | None:
     if broker:
         stand_ins = SYNONYMS.get(name)
         if stand_ins is not None:
-            return f"{name} is a topic setting; its broker setting is {stand_ins[0][0]}"
+            return problem("hint_topic_setting", name=name, other=stand_ins[0][0])
     else:
         for topic_name, stand_ins in SYNONYMS.items():
             if any(name == broker_name for broker_name, _ in stand_ins):
-                return f"{name} is a broker setting; its topic setting is {topic_name}"
+                return problem("hint_broker_setting", name=name, other=topic_name)
         if name in BROKER_SETTINGS:
-            return f"{name} is a broker setting and has no topic setting"
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
-    return f"did you mean {' or '.join(near)}?" if near else ""
+            return problem("hint_broker_only", name=name)
+    near = [one for one in difflib.get_close_matches(name, known, n=4, cutoff=0.75) if one != name]
+    return problem("did_you_mean", known=near) if near else None
 
 
 def _put(texts: dict[str, str], name: str, text: str | None) -> None:
@@ -130,8 +138,9 @@ class BrokerConfig(Mapping[str, Any]):
 
     - a value that is present has passed its type, its check and the rules between settings
     - `config[name]` is the typed value (bool, int, float, str, list of str, or None when unset), kept parsed
-    - a name that no table has may be given while the broker runs: Kafka keeps it for plug-ins, without looking
-      at the value and without ever showing it again, as nobody knows whether it is a password
+    - a name that no table of this era has is kept for plug-ins, as in Kafka, without looking at the value and without
+      ever showing it again, as nobody knows whether it is a password; `unused` says what is wrong with one that the
+      broker was started with
     - limits of throttled moves (`DYNAMIC_ONLY`) exist only as dynamic settings
     """
 
@@ -144,10 +153,19 @@ class BrokerConfig(Mapping[str, Any]):
         self._dynamic: dict[str, str] = {}
         self._dynamic_default: dict[str, str] = {}
         self._values: dict[str, Any] = {}
+        self.unused: dict[str, ConfigError] = {}
         for name, text in self._static.items():
             if not name.startswith(_PLUGIN_PREFIXES):
-                broker_setting(name, era).parse(text, era)
+                self._check_static(name, text)
         configs_rules.check_broker(self)
+
+    def _check_static(self, name: str, text: str) -> None:
+        try:
+            setting = broker_setting(name, self.era)
+        except ConfigError as error:
+            self.unused[name] = error
+            return
+        setting.parse(text, self.era)
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -185,12 +203,13 @@ class BrokerConfig(Mapping[str, Any]):
             if name in BROKER_SETTINGS and self[name] is not None:
                 value = self[name] * factor
                 return -1 if value < 0 else int(value)
-        raise ConfigError(f"{stem} is not set in any unit", stem)
+        raise ConfigError(problem("no_unit", name=stem), stem)
 
     def copy(self) -> BrokerConfig:
         """The same settings, to try a change on."""
         other = BrokerConfig(self._static, self.era)
         other._dynamic, other._dynamic_default = dict(self._dynamic), dict(self._dynamic_default)
+        other._values.clear()  # read while its rules were checked, before it had dynamic settings
         return other
 
     def set_dynamic(self, name: str, text: str | None, *, all_brokers: bool = False, running: bool = True) -> None:
@@ -206,17 +225,22 @@ class BrokerConfig(Mapping[str, Any]):
             _put(texts, name, text)
             return
         setting = broker_setting(name, self.era)
+        if name.startswith("ssl.") and setting.mode is UpdateMode.PER_BROKER:
+            words = "These security configs can be dynamically updated only per-listener using the listener prefix"
+            raise ConfigError(problem("broken_rule", words=f"{words}: HashSet({name})"), name)
         if setting.mode is UpdateMode.READ_ONLY:
-            raise ConfigError(f"Cannot update these configs dynamically: Set({name})", name)
+            raise ConfigError(problem("not_dynamic", name=name), name)
         if all_brokers and setting.mode is UpdateMode.PER_BROKER:
-            problem = "Cannot update these configs at default cluster level, broker id must be specified"
-            raise ConfigError(f"{problem}: Set({name})", name)
+            raise ConfigError(problem("only_per_broker", name=name), name)
         before, value = dict(texts), self[name]
+        addresses = tuple(self[one] for one in LISTENER_SETTINGS)
         _put(texts, name, text)
         self._values.clear()
         try:
             if running:
-                configs_rules.check_thread_count(name, value, self[name])
+                configs_rules.check_step(name, value, self[name])
+                if name in LISTENER_SETTINGS:
+                    check_listeners(self, addresses)
             configs_rules.check_broker(self)
         except ConfigError:
             texts.clear()
@@ -286,7 +310,10 @@ class BrokerConfig(Mapping[str, Any]):
     def _describe_unknown(self, name: str) -> ConfigEntry:
         """As in Kafka read-only and without documentation; only settings that are always dynamic show a value."""
         shows, type_ = name in DYNAMIC_ONLY, DYNAMIC_ONLY[name].type if name in DYNAMIC_ONLY else ConfigType.UNKNOWN
-        found = {ConfigSource.DYNAMIC_BROKER: self._dynamic, ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default}
+        found = {
+            ConfigSource.DYNAMIC_BROKER: self._dynamic, ConfigSource.DYNAMIC_DEFAULT_BROKER: self._dynamic_default,
+            ConfigSource.STATIC_BROKER: self._static,
+        }  # fmt: skip
         places = tuple(
             Synonym(name, texts[name] if shows else None, source) for source, texts in found.items() if name in texts
         )
@@ -299,4 +326,5 @@ class BrokerConfig(Mapping[str, Any]):
 
     def described(self) -> list[str]:
         """Names of everything that DescribeConfigs shows: all settings, and what was kept for plug-ins."""
-        return self.names() + [name for name in {**self._dynamic, **self._dynamic_default} if is_unknown(name)]
+        given = {**self._dynamic, **self._dynamic_default, **self._static}
+        return self.names() + [name for name in given if is_unknown(name)]

@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from broker_core.metadata.configs_types import ConfigError
+from broker_core.kernel.problems import problem
+from broker_core.metadata.configs_types import ConfigError, ConfigRuleError, invalid
 
 if TYPE_CHECKING:
     from broker_core.metadata.configs import BrokerConfig
@@ -21,10 +23,8 @@ _THREAD_COUNTS = (
     "num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir",
     "background.threads",
 )
-_RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 # Limits that Kafka only has for the topic setting that the broker's stands in for.
 _TOPIC_LIMITS = {
-    "log.roll.ms": ("segment.ms", 1),
     "log.roll.jitter.ms": ("segment.jitter.ms", 0),
     "log.flush.interval.ms": ("flush.ms", 0),
 }
@@ -32,9 +32,17 @@ _TOPIC_LIMITS = {
 
 def check_broker(config: BrokerConfig) -> None:
     """Raise ConfigError for the first rule that the settings break."""
-    for name in _RETENTION:
-        if config[name] is not None and (config[name] == 0 or config[name] < -1):
-            raise _broken(name, f"{name} must be unlimited (-1) or, greater than or equal to 1")
+    if config.milliseconds("log.retention") == 0:  # any negative time is unlimited
+        raise _broken("log.retention.ms", "log.retention.ms must be unlimited (-1) or, greater than or equal to 1")
+    if config["log.roll.ms"] is not None and config["log.roll.ms"] < 1:
+        raise _broken("log.roll.ms", "log.roll.ms must be greater than or equal to 1")
+    if config["max.connections.per.ip"] == 0 and not config["max.connections.per.ip.overrides"]:
+        raise _broken("max.connections.per.ip", "max.connections.per.ip can be set to zero only if"
+                      " max.connections.per.ip.overrides property is set.")
+    for one in filter(None, (config["max.connections.per.ip.overrides"] or "").split(",")):
+        if not re.fullmatch(r"[+-]?[0-9]{1,9}", one.rpartition(":")[2].strip()):
+            words = f'For input string: "{one.rpartition(":")[2]}"'
+            raise ConfigError(problem("broken_rule", words=words), "max.connections.per.ip.overrides")
     for name, (meant, least) in _TOPIC_LIMITS.items():
         value = config[name]
         if value is not None and value < least:
@@ -73,21 +81,31 @@ def _check_broker_id(config: BrokerConfig) -> None:
         raise _broken("broker.id", "broker.id must be greater than or equal to 0")
 
 
-def check_thread_count(name: str, before: Any, after: Any) -> None:
-    """A running broker at most doubles or halves a number of threads in one step (`DynamicThreadPool`)."""
-    if name not in _THREAD_COUNTS or after == before:
+def check_step(name: str, before: Any, after: Any) -> None:
+    """What only a broker that runs refuses: steps that are too large, as of its threads, which at most double or halve
+    (`DynamicThreadPool`, `LogCleaner.validateReconfiguration`). Halves are rounded down."""
+    if after == before:
         return
-    if after <= 0:
-        problem = "be at least 1"
-    elif after < before / 2:
-        problem = f"be at least half the current value {before}"
-    elif after > before * 2:
-        problem = f"not be greater than double the current value {before}"
-    else:
-        return
-    reason = f"Dynamic thread count update validation failed for {name}={after}, value should {problem}"
-    cause = f"org.apache.kafka.common.config.ConfigException: {reason}"
-    raise ConfigError(f"Invalid value {cause} for configuration Invalid dynamic configuration", name)
+    reason = ""
+    if name in _THREAD_COUNTS:
+        rule = ""
+        if after <= 0:
+            rule = "be at least 1"
+        elif after < before // 2:
+            rule = f"be at least half the current value {before}"
+        elif after > before * 2:
+            rule = f"not be greater than double the current value {before}"
+        if rule:
+            reason = f"Dynamic thread count update validation failed for {name}={after}, value should {rule}"
+    elif name == "log.cleaner.threads" and after < before // 2:
+        reason = f"Log cleaner threads cannot be reduced to less than half the current value {before}"
+    elif name == "log.cleaner.threads" and after > before * 2:
+        reason = f"Log cleaner threads cannot be increased to more than double the current value {before}"
+    elif name == "max.connection.creation.rate" and after <= 0:
+        reason = f"Invalid max.connection.creation.rate {after}"
+    if reason:
+        cause = f"org.apache.kafka.common.config.ConfigException: {reason}"
+        raise ConfigError(problem("thread_count", words=cause), name)
 
 
 def check_topic(values: dict[str, Any], tiered: bool) -> None:
@@ -111,9 +129,9 @@ def _check_local(local: str, total: str, values: dict[str, Any]) -> None:
     if values[total] == -1 or values[local] == -2:
         return
     if values[local] == -1 or values[local] > values[total]:
-        raise ConfigError(f"Invalid value {values[local]} for configuration {local}:"
-                          f" Value must not be more than {total} property value: {values[total]}", local)
+        words = f"Value must not be more than {total} property value: {values[total]}"
+        raise invalid(local, values[local], words)
 
 
-def _broken(name: str, rule: str) -> ConfigError:
-    return ConfigError(rule, name)
+def _broken(name: str, rule: str) -> ConfigRuleError:
+    return ConfigRuleError(problem("broken_rule", words=rule), name)

@@ -45,6 +45,10 @@ def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) ->
     topic_values(overrides, broker)
 
 
+UNLIMITED_BELOW_ZERO = ("retention.ms", "retention.bytes")
+"""Of a broker's setting Kafka takes any number below zero for no limit."""
+
+
 def _described(broker: BrokerConfig, *, internal: bool = False) -> list[Setting]:
     return [s for s in TOPIC_SETTINGS.values() if s.era in (None, broker.era) and (internal or not s.internal)]
 
@@ -54,6 +58,8 @@ def _from_broker(setting: Setting, broker: BrokerConfig) -> Any:
     for name, factor in SYNONYMS.get(setting.name, ()):
         value = broker[name]
         if value is not None:
+            if setting.name in UNLIMITED_BELOW_ZERO and value < 0:
+                return -1
             return value * factor if factor != 1 and value >= 0 else value
     return setting.parse(setting.default_in(broker.era), broker.era)
 

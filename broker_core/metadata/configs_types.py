@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import Problem, problem, told
 from broker_core.metadata.configs_checks import Check
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
@@ -59,19 +61,34 @@ class ConfigSource(IntEnum):
     DEFAULT = 5
 
 
-class ConfigError(ValueError):
-    """A setting that is unknown or a value that does not fit; `hint` says what was probably meant."""
+class ConfigError(Refusal, ValueError):
+    """A setting that is unknown or a value that does not fit; `hint` says what was probably meant.
 
-    def __init__(self, message: str, name: str, hint: str = "") -> None:
-        super().__init__(f"{message} ({hint})" if hint else message)
-        self.message = message
+    The English sentences are Kafka's own, which a broker answers over the wire: `message`, without a hint.
+    """
+
+    def __init__(self, what: Problem, name: str, hint: Problem | None = None) -> None:
+        super().__init__(what if hint is None else problem("hinted", what=what, hint=hint), name)
+        self.what = what
         self.name = name
         self.hint = hint
 
+    @property
+    def message(self) -> str:
+        """What Kafka says."""
+        return told(self.what)
 
-def invalid(name: str, value: object, problem: str) -> ConfigError:
-    """Kafka's sentence for a value that does not fit."""
-    return ConfigError(f"Invalid value {shown(value)} for configuration {name}: {problem}", name)
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[Problem, str, Problem | None]]:
+        return type(self), (self.what, self.name, self.hint)
+
+
+class ConfigRuleError(ConfigError):
+    """Two settings that do not go together; Kafka writes "requirement failed: " in front (Scala's `require`)."""
+
+
+def invalid(name: str, value: object, words: str) -> ConfigError:
+    """A value that does not fit, for the reason that Kafka gives."""
+    return ConfigError(problem("invalid_value", given=shown(value), name=name, words=words), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +122,9 @@ class Setting:
             return None
         value = _PARSERS[self.type](self, text)
         check = self.check_in(era)
-        problem = check.problem(value) if check is not None else None
-        if problem is not None:
-            raise invalid(self.name, value, problem)
+        words = check.problem(value) if check is not None else None
+        if words is not None:
+            raise invalid(self.name, value, words)
         return value
 
     @property
@@ -128,16 +145,17 @@ def _parse_boolean(setting: Setting, text: str) -> bool:
 
 def _parse_integer(setting: Setting, text: str) -> int:
     word, limit = text.strip(), _LIMITS[setting.type]
-    if not re.fullmatch(r"[+-]?[0-9]+", word) or not -limit <= int(word) < limit:
+    found = re.fullmatch(r"([+-]?)0*([0-9]{1,20})", word)
+    if found is None or not -limit <= (value := int(found[1] + found[2])) < limit:
         raise invalid(setting.name, text, f"Not a number of type {setting.type.name}")
-    return int(word)
+    return value
 
 
 def _parse_double(setting: Setting, text: str) -> float:
-    try:
-        return float(text.strip())
-    except ValueError:
-        raise invalid(setting.name, text, "Not a number of type DOUBLE") from None
+    word = text.strip()
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", word):
+        raise invalid(setting.name, text, "Not a number of type DOUBLE")
+    return float(word)
 
 
 def _parse_list(_setting: Setting, text: str) -> list[str]:

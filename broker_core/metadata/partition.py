@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 NO_LEADER = -1
-LEADER_DURING_DELETE = -2
 RECOVERED, RECOVERING = 0, 1
 
 TopicPartition = tuple[str, int]

@@ -6,6 +6,7 @@
 | "" · "." · ".." | illegal |
 | 250 characters | illegal: directories are called NAME-PARTITION and file names end at 255 |
 | order$ | illegal: ASCII letters and digits, ".", "_", "-" only |
+| __cluster_metadata | INVALID_REQUEST: a quorum's log is no topic (`KafkaApis.handleCreateTopicsRequest`) |
 | hello.kafka next to hello_kafka | refused: metric names write "." as "_" and would collide |
 
 Source: `org.apache.kafka.common.internals.Topic`.
@@ -22,6 +23,7 @@ MAX_LENGTH = 249
 LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 GROUP_METADATA_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = (GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC)
 
 
@@ -55,7 +57,9 @@ def collides(one: str, other: str) -> bool:
 
 
 def validate_new(topic: str, existing: Iterable[str]) -> None:
-    """A legal name that exists neither itself nor as a twin. Raises RequestError."""
+    """A legal name that exists neither itself nor as a twin, and is not that of a quorum's log. Raises RequestError."""
+    if topic == CLUSTER_METADATA_TOPIC:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {topic} is prohibited.")
     validate(topic)
     twins = sorted(other for other in existing if collides(topic, other))
     if topic in twins:

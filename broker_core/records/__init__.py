@@ -3,8 +3,8 @@
 The same bytes travel and lie on disk, so this package knows no file and no socket.
 
 Read in this order: `varint`, `record` (one record), `header` (one batch, and walking over
-batches), `compression`, `batch` (making and reading), `control` (markers), `validate` (what a
-leader checks), `legacy` and `conversion` (the formats before 0.11).
+batches), `compression`, `batch` (making and reading), `control` (markers), `validate` and `structure`
+(what a leader checks), `legacy` and `conversion` (the formats before 0.11).
 """
 
 from broker_core.records.batch import (
@@ -16,6 +16,7 @@ from broker_core.records.batch import (
 )
 from broker_core.records.errors import (
     CorruptRecordError,
+    DecompressedTooLargeError,
     DecompressionError,
     InvalidRecordError,
     InvalidTimestampError,
@@ -33,6 +34,7 @@ __all__ = [
     "Batch",
     "BatchHeader",
     "CorruptRecordError",
+    "DecompressedTooLargeError",
     "DecompressionError",
     "Headers",
     "InvalidRecordError",

@@ -8,9 +8,15 @@
 | 3 | lz4 | LZ4 frame with independent 64 KiB blocks; see `lz4_frame` for the header bug of magic 0 |
 | 4 | zstd | Zstandard frame (KIP-110), magic 2 only |
 
-A few bytes can decompress to gigabytes. Nothing here ever makes more than `bound` bytes
-(`DEFAULT_BOUND`, 256 MiB): the codecs write into an output of fixed size that grows by steps,
-and what does not fit raises DecompressionError.
+A few bytes can decompress to gigabytes, or be a million pieces that hold nothing. Both are bounded:
+
+- bytes: nothing here ever makes more than `bound` (`DEFAULT_BOUND`, 256 MiB). The codecs write into an output of
+  fixed size that grows by steps, and what does not fit raises DecompressedTooLargeError;
+- pieces: members of gzip and xerial blocks of snappy are gone through in Python, so there may be `MOST_PIECES`;
+  frames and blocks of lz4 and zstd are gone through in C, some 50 ns each;
+- each byte of input is looked at once: what follows a gzip member is copied `_CHUNK` bytes at a time.
+
+Windows of zstd are at most 128 MiB, as in Kafka (the library's own limit).
 """
 
 from __future__ import annotations
@@ -20,9 +26,10 @@ from collections.abc import Callable
 
 import cramjam
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records import lz4_frame, snappy
-from broker_core.records.errors import DecompressionError, UnsupportedCompressionError
+from broker_core.records.errors import DecompressedTooLargeError, DecompressionError, UnsupportedCompressionError
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -30,7 +37,9 @@ BY_NAME = {name: number for number, name in enumerate(NAMES)} | {"uncompressed":
 DEFAULT_BOUND = 256 * 1024 * 1024
 DEFAULT_LEVELS = {GZIP: -1, LZ4: 9, ZSTD: 3}
 """Codec -> its level where no `compression.CODEC.level` says otherwise (KIP-390); snappy has none."""
+MOST_PIECES = snappy.MOST_BLOCKS
 _GZIP_WINDOW = 31
+_CHUNK = 8 * 1024
 _STEP = 8
 
 
@@ -50,11 +59,11 @@ def compress(codec: int, data: Buffer, *, level: int | None = None, old_lz4_head
         return lz4_frame.compress(data, level=0 if fast else level, old_header=old_lz4_header)
     if codec == ZSTD:
         return bytes(cramjam.zstd.compress(bytes(data), level=level))
-    raise UnsupportedCompressionError(f"unknown compression type id: {codec}")
+    raise UnsupportedCompressionError(problem("unknown_codec", codec=codec))
 
 
 def decompress(codec: int, data: Buffer, bound: int = DEFAULT_BOUND) -> bytes:
-    """The original bytes. Raises DecompressionError when damaged or when there are more than `bound`."""
+    """The original bytes. Raises DecompressionError when damaged, DecompressedTooLargeError above a bound."""
     if codec == NONE:
         return bytes(data)
     if codec == GZIP:
@@ -65,26 +74,33 @@ def decompress(codec: int, data: Buffer, bound: int = DEFAULT_BOUND) -> bytes:
         return _grow(cramjam.lz4.decompress_into, lz4_frame.repair_header(data), bound)
     if codec == ZSTD:
         return _grow(cramjam.zstd.decompress_into, bytes(data), bound)
-    raise UnsupportedCompressionError(f"unknown compression type id: {codec}")
+    raise UnsupportedCompressionError(problem("unknown_codec", codec=codec))
 
 
 def _gunzip(data: Buffer, bound: int) -> bytes:
+    view = memoryview(data)
     parts: list[bytes] = []
-    left = bound + 1
-    rest: Buffer = data
-    while len(rest):
+    position = pieces = total = 0
+    while position < len(view):
+        pieces += 1
+        if pieces > MOST_PIECES:
+            raise DecompressedTooLargeError(problem("gzip_members", n=MOST_PIECES))
         inflate = zlib.decompressobj(_GZIP_WINDOW)
-        try:
-            part = inflate.decompress(rest, left)
-        except zlib.error as error:
-            raise DecompressionError(f"gzip: {error}") from None
-        parts.append(part)
-        left -= len(part)
-        if left <= 0:
-            raise _too_much(bound)
-        if not inflate.eof:
-            raise DecompressionError("gzip: data ends too early")
-        rest = inflate.unused_data
+        while not inflate.eof:
+            chunk = view[position : position + _CHUNK]
+            if not chunk:
+                raise DecompressionError(problem("packed_short", codec="gzip"))
+            try:
+                part = inflate.decompress(chunk, bound + 1 - total)
+            except zlib.error as error:
+                raise DecompressionError(problem("packed_broken", codec="gzip", why=str(error))) from None
+            position += len(chunk)
+            total += len(part)
+            if total > bound:
+                raise _too_much(bound)
+            if part:
+                parts.append(part)
+        position -= len(inflate.unused_data)
     return b"".join(parts)
 
 
@@ -97,11 +113,11 @@ def _grow(decompress_into: Callable[[bytes, bytearray], int], data: bytes, bound
             return bytes(memoryview(output)[:written])
         except cramjam.DecompressionError as error:
             if "whole buffer" not in str(error):
-                raise DecompressionError(str(error)) from None
+                raise DecompressionError(problem("failed_with", why=str(error))) from None
         if size >= bound:
             raise _too_much(bound)
         size = min(bound, size * _STEP)
 
 
-def _too_much(bound: int) -> DecompressionError:
-    return DecompressionError(f"decompresses to more than {bound} bytes")
+def _too_much(bound: int) -> DecompressedTooLargeError:
+    return DecompressedTooLargeError(problem("unpacked_large", size=bound))

@@ -18,11 +18,15 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from broker_core.kernel.problems import problem
 from broker_core.records.batch import encode_batch
 from broker_core.records.errors import InvalidRecordError
 from broker_core.records.record import Record
+from broker_core.wire import messages
+from broker_core.wire.compiled import read_message
+from broker_core.wire.errors import WireError
 
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 NAMES = ("ABORT", "COMMIT", "LEADER_CHANGE", "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
@@ -42,7 +46,7 @@ class EndTransactionMarker(NamedTuple):
 def control_type(record: Record) -> int:
     """The type in a control record's key; UNKNOWN for one that is newer than this reader."""
     if record.key is None or len(record.key) < _KEY.size:
-        raise InvalidRecordError("control record without version and type", f"offset {record.offset}")
+        raise InvalidRecordError(problem("control_short"), problem("at_offset", offset=record.offset))
     kind: int = _KEY.unpack_from(record.key)[1]
     return kind if 0 <= kind < len(NAMES) else UNKNOWN
 
@@ -53,8 +57,34 @@ def end_transaction_marker(record: Record) -> EndTransactionMarker:
     try:
         _, epoch = _MARKER.unpack_from(record.value or b"")
     except StructError:
-        raise InvalidRecordError("marker without a coordinator epoch", f"offset {record.offset}") from None
+        raise InvalidRecordError(problem("marker_short"), problem("at_offset", offset=record.offset)) from None
     return EndTransactionMarker(kind, epoch)
+
+
+Control = tuple[int, Any]
+"""Type of a control record of a metadata log, and its message."""
+
+_MESSAGES = {
+    LEADER_CHANGE: "LeaderChangeMessage", SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    SNAPSHOT_FOOTER: "SnapshotFooterRecord", KRAFT_VERSION: "KRaftVersionRecord", KRAFT_VOTERS: "VotersRecord",
+}  # fmt: skip
+
+
+def read_control(record: Record) -> Control | None:
+    """Type and message of a metadata log's control record. None for markers of transactions and for types of the
+    future. Raises InvalidRecordError."""
+    kind = control_type(record)
+    name = _MESSAGES.get(kind)
+    if name is None:
+        return None
+    value = record.value or b""
+    known = getattr(messages, name)
+    version = min(int.from_bytes(value[:2], "big"), known.TYPE.versions[-1])
+    try:
+        return kind, read_message(known, version, memoryview(value).toreadonly())
+    except WireError as error:
+        what = problem("control_broken", name=NAMES[kind], why=str(error))
+        raise InvalidRecordError(what, problem("at_offset", offset=record.offset)) from None
 
 
 def transaction_marker_batch(

@@ -13,25 +13,36 @@ ends zero copy; that is why Kafka counts it (`ProduceMessageConversionsPerSec`).
 
 from __future__ import annotations
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
-from broker_core.records.batch import decode_records, encode_batch
+from broker_core.records.batch import RECORD_WORK, decode_records, encode_batch
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
-from broker_core.records.errors import RecordsError, UnsupportedCompressionError
+from broker_core.records.errors import DecompressedTooLargeError, RecordsError, UnsupportedCompressionError
 from broker_core.records.header import Batch, BatchHeader, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from broker_core.records.record import NewRecord, Record
 
+ANSWER_WORK = 16 * 1024 * 1024
 
-def up_convert(buffer: Buffer, bound: int = DEFAULT_BOUND) -> bytearray:
+
+def up_convert(buffer: Buffer, bound: int = DEFAULT_BOUND, most_records: int | None = None) -> bytearray:
     """Every batch or message as magic 2, offsets and timestamps kept.
 
-    Uncompressed messages that stand next to one another become one batch; a wrapper becomes one.
+    Uncompressed messages that stand next to one another become one batch; a wrapper becomes one. All wrappers
+    together may hold `bound` bytes, all together `most_records`. Raises RecordsError.
     """
     out = bytearray()
     loose: list[Record] = []
-    attributes = 0
+    attributes = count = 0
     for batch in iterate_batches(buffer):
         header = batch.header
+        if header.magic < 2:
+            records = decode_records(batch, bound)
+            count += len(records)
+            if header.compression:
+                bound -= work_of(records)
+            if most_records is not None and count > most_records:
+                raise DecompressedTooLargeError(problem("old_records", n=most_records))
         single = header.magic < 2 and not header.compression
         if loose and not (single and header.attributes == attributes):
             out += _as_v2(loose, attributes)
@@ -40,9 +51,9 @@ def up_convert(buffer: Buffer, bound: int = DEFAULT_BOUND) -> bytearray:
             out += batch.data
         elif single:
             attributes = header.attributes
-            loose += decode_records(batch, bound)
+            loose += records
         else:
-            out += _as_v2(decode_records(batch, bound), header.attributes)
+            out += _as_v2(records, header.attributes)
     if loose:
         out += _as_v2(loose, attributes)
     return out
@@ -59,12 +70,22 @@ def _as_v2(records: list[Record], attributes: int) -> bytearray:
     )
 
 
-def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, bound: int = DEFAULT_BOUND) -> bytearray:
+class Allowance:
+    """Work that may still go into one answer: conversion takes turns with everything else that a broker does."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, work: int = ANSWER_WORK) -> None:
+        self.left = work
+
+
+def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, allowance: Allowance | None = None) -> bytearray:
     """Every batch as messages of `magic` (0 or 1); what is that old already stays as it is.
 
     Records below `first_offset` (what the consumer asked for) are left out of converted batches. Behind what could
     be converted a batch that cannot be ends the answer: the consumer gets on, and the error when it asks for that
-    batch (KIP-283). Raises CorruptRecordError, InvalidRecordError, UnsupportedCompressionError.
+    batch (KIP-283). So does a batch for which nothing is left of the allowance.
+    Raises CorruptRecordError, InvalidRecordError, UnsupportedCompressionError.
     """
     out = bytearray()
     try:
@@ -72,19 +93,24 @@ def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, bound: int =
             header = batch.header
             if header.magic <= magic:
                 out += batch.data
+            elif allowance is not None and allowance.left <= 0:
+                break
             elif not header.is_control:
-                out += _as_messages(batch, magic, first_offset, bound)
+                out += _as_messages(batch, magic, first_offset, allowance)
     except RecordsError:
         if not out:
             raise
     return out
 
 
-def _as_messages(batch: Batch, magic: int, first_offset: int, bound: int) -> bytearray:
+def _as_messages(batch: Batch, magic: int, first_offset: int, allowance: Allowance | None) -> bytearray:
     header = batch.header
     if header.compression == ZSTD:
-        raise UnsupportedCompressionError(f"zstd cannot be converted down to magic {magic}")
-    records = [record for record in decode_records(batch, bound) if record.offset >= first_offset]
+        raise UnsupportedCompressionError(problem("zstd_down", magic=magic))
+    records = decode_records(batch)
+    if allowance is not None:
+        allowance.left -= work_of(records)
+    records = [record for record in records if record.offset >= first_offset]
     if not records:
         return bytearray()
     return encode_message_set(
@@ -94,6 +120,11 @@ def _as_messages(batch: Batch, magic: int, first_offset: int, bound: int) -> byt
         timestamp_type=int(header.is_log_append_time),
         offsets=[record.offset for record in records],
     )
+
+
+def work_of(records: list[Record]) -> int:
+    """What it takes to look at them, in bytes that could be decompressed meanwhile."""
+    return RECORD_WORK * len(records) + sum(len(record.key or b"") + len(record.value or b"") for record in records)
 
 
 def recompress(batch: Batch, codec: int, bound: int = DEFAULT_BOUND, level: int | None = None) -> bytearray:

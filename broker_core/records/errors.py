@@ -6,6 +6,7 @@
 | InvalidRecordError | INVALID_RECORD | record count lies, key missing on a compacted topic |
 | InvalidTimestampError | INVALID_TIMESTAMP | further in the future than message.timestamp.after.max.ms |
 | RecordTooLargeError | MESSAGE_TOO_LARGE | batch above max.message.bytes |
+| DecompressedTooLargeError | MESSAGE_TOO_LARGE | 30 KB that decompress to 1 GB |
 | UnsupportedCompressionError | UNSUPPORTED_COMPRESSION_TYPE | attributes name a codec that does not exist |
 | UnsupportedFormatError | UNSUPPORTED_FOR_MESSAGE_FORMAT | headers in a magic 1 message |
 """
@@ -15,23 +16,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from broker_core.kernel.problems import Problem, problem, told
+
 
 class RecordsError(Exception):
-    """Bytes that are refused. `place` says where (for example `batch at byte 0`).
+    """Bytes that are refused: `what` is wrong, and where (`at_batch_byte`, `at_record`, ...).
 
-    `faults` names single records, (index in the batch, message): the response's record_errors.
+    A text as `what` is what Kafka says, in its own words. `faults` names single records, (index in the batch,
+    message): the response's record_errors.
     """
 
     kafka_error: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
 
-    def __init__(self, reason: str, place: str = "", faults: Sequence[tuple[int, str]] = ()) -> None:
-        super().__init__(f"{place}: {reason}" if place else reason)
-        self.reason = reason
+    def __init__(
+        self, what: Problem | str, place: Problem | None = None, faults: Sequence[tuple[int, str]] = ()
+    ) -> None:
+        super().__init__(what, place)
+        self.what = problem("kafka_words", words=what) if isinstance(what, str) else what
         self.place = place
         self.faults = tuple(faults)
 
-    def __reduce__(self) -> tuple[type[RecordsError], tuple[str, str, tuple[tuple[int, str], ...]]]:
-        return type(self), (self.reason, self.place, self.faults)
+    @property
+    def problem(self) -> Problem:
+        """What is wrong, with its place."""
+        return self.what if self.place is None else problem("wrong_in", place=self.place, what=self.what)
+
+    @property
+    def reason(self) -> str:
+        """The English sentence without the place, which the answer to a client has."""
+        return told(self.what)
+
+    def __str__(self) -> str:
+        return told(self.problem)
+
+    def __reduce__(self) -> tuple[type[RecordsError], tuple[Problem, Problem | None, tuple[tuple[int, str], ...]]]:
+        return type(self), (self.what, self.place, self.faults)
 
 
 class CorruptRecordError(RecordsError):
@@ -41,12 +60,21 @@ class CorruptRecordError(RecordsError):
 
 
 class DecompressionError(CorruptRecordError):
-    """A compressed part does not decompress, or decompresses to more than the bound.
+    """A compressed part does not decompress.
 
     Kafka has no error of its own for that: the client is told UNKNOWN_SERVER_ERROR.
     """
 
     kafka_error = "UNKNOWN_SERVER_ERROR"
+
+
+class DecompressedTooLargeError(DecompressionError):
+    """What is inside is too much to be looked at: too many bytes, pieces or records.
+
+    Kafka has no such bound. Told MESSAGE_TOO_LARGE, a producer splits the batch and sends the halves.
+    """
+
+    kafka_error = "MESSAGE_TOO_LARGE"
 
 
 class InvalidRecordError(RecordsError):

@@ -39,6 +39,7 @@ from zlib import crc32
 
 from crc32c import crc32c
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.errors import CorruptRecordError
 
@@ -137,20 +138,20 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
             header = _new(BatchHeader, HEADER.unpack_from(buffer, position))
             if header[1] < HEADER_SIZE - LOG_OVERHEAD:
                 reason = f"Record size {header.batch_length} is less than the minimum record overhead (49)"
-                raise CorruptRecordError(reason, f"batch at byte {position}")
+                raise CorruptRecordError(reason, problem("at_batch_byte", position=position))
             return header
         return _read_legacy_header(buffer, position, magic)
     except (IndexError, ValueError, StructError):
-        raise CorruptRecordError("buffer ends inside the header", f"batch at byte {position}") from None
+        raise CorruptRecordError(problem("header_cut"), problem("at_batch_byte", position=position)) from None
 
 
 def _read_legacy_header(buffer: Buffer, position: int, magic: int) -> BatchHeader:
     if magic > 2:
         reason = f"Invalid magic found in record: {magic if magic < 128 else magic - 256}"
-        raise CorruptRecordError(reason, f"batch at byte {position}")
+        raise CorruptRecordError(reason, problem("at_batch_byte", position=position))
     offset, length = _OFFSET_AND_LENGTH.unpack_from(buffer, position)
     if length < SMALLEST_SIZE - LOG_OVERHEAD + 8 * magic:
-        raise CorruptRecordError(f"length {length} is below the smallest message", f"message at byte {position}")
+        raise CorruptRecordError(problem("length_small", n=length), problem("at_message_byte", position=position))
     crc, _, attributes = _LEGACY.unpack_from(buffer, position + LOG_OVERHEAD)
     timestamp = _INT64.unpack_from(buffer, position + 18)[0] if magic else -1
     return BatchHeader(offset, length, -1, magic, crc, attributes & 0x0F, 0, timestamp, timestamp, -1, -1, -1, 1)
@@ -174,7 +175,7 @@ def next_size(buffer: Buffer, position: int) -> int | None:
     if size < SMALLEST_SIZE:
         raise CorruptRecordError(
             f"Record size {size - LOG_OVERHEAD} is less than the minimum record overhead (14)",
-            f"batch at byte {position}",
+            problem("at_batch_byte", position=position),
         )
     return size if size <= remaining else None
 
@@ -210,9 +211,17 @@ def ensure_valid(batch: Batch) -> None:
     header = batch.header
     found = crc_of(batch.data) if header.magic == 2 else legacy_crc(batch.data)
     if found != header.crc:
-        raise CorruptRecordError(
-            f"stored crc {header.crc:#010x}, computed {found:#010x}", f"batch at offset {header.base_offset}"
-        )
+        what = problem("crc", given=f"{header.crc:#010x}", found=f"{found:#010x}")
+        raise CorruptRecordError(what, problem("at_batch", offset=header.base_offset))
+
+
+def is_valid(batch: Batch) -> bool:
+    """Whether the stored checksum fits the bytes."""
+    try:
+        ensure_valid(batch)
+    except CorruptRecordError:
+        return False
+    return True
 
 
 def legacy_crc(message: Buffer) -> int:

@@ -31,6 +31,7 @@ from struct import Struct
 from struct import error as StructError
 from zlib import crc32
 
+from broker_core.kernel.problems import problem
 from broker_core.records.compression import DEFAULT_BOUND, LZ4, ZSTD, compress, decompress
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedCompressionError
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, LOG_OVERHEAD, Batch, iterate_batches
@@ -76,7 +77,7 @@ def encode_message_set(
             for offset, record in zip(offsets, records, strict=True)
         )
     if compression >= ZSTD:
-        raise UnsupportedCompressionError(f"magic {magic} cannot carry compression type {compression}")
+        raise UnsupportedCompressionError(problem("magic_codec", magic=magic, codec=compression))
     shift = offsets[0] if magic == 1 else 0
     inner = b"".join(
         encode_message(magic, offset - shift, record[0], record[1], record[2], attributes)
@@ -94,15 +95,16 @@ def decode_message(batch: Batch, bound: int = DEFAULT_BOUND) -> list[Record]:
     if not header.attributes & COMPRESSION_MASK:
         return [outer]
     if header.compression >= ZSTD:
-        raise UnsupportedCompressionError(f"magic {header.magic} cannot carry compression type {header.compression}")
+        raise UnsupportedCompressionError(problem("magic_codec", magic=header.magic, codec=header.compression))
     inner = list(_inner_messages(header.magic, decompress(header.compression, outer.value or b"", bound)))
     if not inner:
-        raise InvalidRecordError("wrapper without inner messages", f"offset {outer.offset}")
+        raise InvalidRecordError(problem("wrapper_empty"), problem("at_offset", offset=outer.offset))
     base = 0
     if header.magic == 1 and outer.offset != 0:
         base = outer.offset - inner[-1].offset
         if base < 0:
-            raise InvalidRecordError(f"inner offset {inner[-1].offset} is too large", f"wrapper {outer.offset}")
+            what = problem("inner_offset", n=inner[-1].offset)
+            raise InvalidRecordError(what, problem("at_wrapper", offset=outer.offset))
     stamp = outer.timestamp if header.attributes & LOG_APPEND_TIME else None
     return [
         record._replace(offset=record.offset + base, timestamp=record.timestamp if stamp is None else stamp)
@@ -114,13 +116,13 @@ def _inner_messages(magic: int, data: bytes) -> Iterator[Record]:
     end = 0
     for message in iterate_batches(data):
         if message.header.magic != magic:
-            raise InvalidRecordError(f"inner magic {message.header.magic} in a wrapper of magic {magic}")
+            raise InvalidRecordError(problem("inner_magic", given=message.header.magic, magic=magic))
         if message.header.attributes & COMPRESSION_MASK:
-            raise InvalidRecordError("compressed message inside a wrapper")
+            raise InvalidRecordError(problem("wrapper_nested"))
         end = message.position + len(message.data)
         yield _shallow(message)
     if end != len(data):
-        raise InvalidRecordError(f"{len(data) - end} bytes behind the last inner message")
+        raise InvalidRecordError(problem("behind_inner", size=len(data) - end))
 
 
 def _shallow(message: Batch) -> Record:
@@ -130,9 +132,10 @@ def _shallow(message: Batch) -> Record:
         key, position = _field(data, _FIELDS_AT[header.magic])
         value, position = _field(data, position)
     except StructError:
-        raise CorruptRecordError("message is too short", f"offset {header.base_offset}") from None
+        raise CorruptRecordError(problem("message_short"), problem("at_offset", offset=header.base_offset)) from None
     if position != len(data) or header.batch_length + LOG_OVERHEAD != len(data):
-        raise CorruptRecordError(f"size {len(data)}, but fields end at {position}", f"offset {header.base_offset}")
+        what = problem("fields_end", size=len(data), position=position)
+        raise CorruptRecordError(what, problem("at_offset", offset=header.base_offset))
     return Record(header.base_offset, header.base_timestamp, key, value, ())
 
 
@@ -142,5 +145,5 @@ def _field(data: memoryview, position: int) -> tuple[bytes | None, int]:
     if size < 0:
         return None, position
     if position + size > len(data):
-        raise CorruptRecordError(f"field of {size} bytes runs over the message", f"byte {position}")
+        raise CorruptRecordError(problem("field_over_message", size=size), problem("at_byte", position=position))
     return bytes(data[position : position + size]), position + size

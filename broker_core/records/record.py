@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from broker_core.kernel.storage import Buffer
+from broker_core.kernel.problems import problem
 from broker_core.records.errors import CorruptRecordError, InvalidRecordError
-from broker_core.records.varint import MAX_VARINT_BYTES, SMALL, SMALL_LIMIT, encode_varint, read_varint, varint
+from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint, read_varint, varint
 
 Headers: TypeAlias = "Sequence[tuple[str, bytes | None]]"
 NewRecord: TypeAlias = "tuple[int, bytes | None, bytes | None, Headers]"
@@ -101,7 +101,7 @@ def decode_body(
                 position += 1
             stop = position + length - 1
             if length < 0 or stop > end:
-                raise CorruptRecordError(f"length {length} does not fit", f"record {index}")
+                raise CorruptRecordError(problem("length_unfit", n=length), problem("at_record", n=index))
             number = data[position]
             if number < 0x80:
                 delta, position = (number >> 1) ^ -(number & 1), position + 1
@@ -125,13 +125,13 @@ def decode_body(
             else:
                 headers, position = _headers(data, position, stop, index)
             if position != stop:
-                raise CorruptRecordError(f"has {stop - position} bytes too many", f"record {index}")
+                raise CorruptRecordError(problem("bytes_too_many", size=stop - position), problem("at_record", n=index))
             timestamp = base_timestamp + delta if append_time is None else append_time
             append(new(cls, (base_offset + offset_delta, timestamp, key, value, headers)))
     except IndexError:
-        raise CorruptRecordError("records end too early", f"record {len(records)}") from None
+        raise CorruptRecordError(problem("records_short"), problem("at_record", n=len(records))) from None
     if position != end:
-        raise InvalidRecordError(f"{end - position} bytes behind the last of {count} records")
+        raise InvalidRecordError(problem("behind_records", size=end - position, n=count))
     return records
 
 
@@ -143,80 +143,24 @@ def _field(data: bytes, position: int, stop: int, index: int) -> tuple[bytes | N
             return None, position
     else:
         size, position = read_varint(data, position)
+        if size < 0:
+            return None, position
     end = position + size
-    if end > stop or size < 0:
-        raise CorruptRecordError(f"field of {size} bytes runs over the record", f"record {index}")
+    if end > stop:
+        raise CorruptRecordError(problem("field_over_record", size=size), problem("at_record", n=index))
     return data[position:end], end
 
 
 def _headers(data: bytes, position: int, stop: int, index: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if count < 0 or count > stop - position:
-        raise InvalidRecordError(f"header count {count} does not fit", f"record {index}")
+        raise InvalidRecordError(problem("header_count", n=count), problem("at_record", n=index))
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
         name, position = _field(data, position, stop, index)
         value, position = _field(data, position, stop, index)
         if name is None:
-            raise InvalidRecordError("header without a key", f"record {index}")
+            raise InvalidRecordError(problem("header_no_key"), problem("at_record", n=index))
         headers.append((name.decode("utf-8", "replace"), value))
     return tuple(headers), position
 
-
-def walk(data: Buffer, position: int, count: int) -> None:
-    """Check that exactly `count` record lengths lead from `position` to the end, reading nothing else.
-
-    Runs of records of one length, the common case, are checked by one strided comparison in C:
-    10,000 equal records cost what 20 unequal ones do.
-    """
-    end = len(data)
-    if count == 1:  # its length is what is left behind the length
-        for prefix in (1, 2):
-            left = end - position - prefix
-            if 0 <= left < SMALL_LIMIT and data[position : position + prefix] == SMALL[left]:
-                return
-    index = 0
-    patience = 0
-    while index < count:
-        length, behind = _length(data, position, index)
-        stride = behind - position + length
-        index += 1
-        if length < 0 or position + stride > end:
-            raise InvalidRecordError(f"length {length} does not fit", f"record {index - 1}")
-        run = 0
-        if patience == 0 and index < count:
-            most = min(count - index, (end - position) // stride - 1)
-            run = _equal_run(data, position, behind - position, stride, most)
-            patience = 0 if run > 4 else 16
-        elif patience:
-            patience -= 1
-        index += run
-        position += stride * (run + 1)
-    if position != end:
-        raise InvalidRecordError(f"{end - position} bytes behind the last of {count} records")
-
-
-def _length(data: Buffer, position: int, index: int) -> tuple[int, int]:
-    try:
-        byte = data[position]
-        if byte < 0x80:
-            return (byte >> 1) ^ -(byte & 1), position + 1
-    except IndexError:
-        raise InvalidRecordError(f"only {index} records are there", f"record {index}") from None
-    return read_varint(data, position, MAX_VARINT_BYTES)
-
-
-def _equal_run(data: Buffer, position: int, prefix: int, stride: int, most: int) -> int:
-    """How many of the next `most` records (at most 4,096 looked at) have the same length bytes."""
-    most = min(most, 4096)
-    if most <= 0:
-        return 0
-    start = position + stride
-    for byte in range(prefix):
-        column = bytes(data[start + byte : start + byte + stride * (most - 1) + 1 : stride])
-        wanted = data[position + byte]
-        if column != bytes((wanted,)) * most:
-            most = next(place for place, found in enumerate(column) if found != wanted)
-            if most == 0:
-                return 0
-    return most

@@ -15,12 +15,15 @@ from struct import Struct
 
 import cramjam
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
-from broker_core.records.errors import DecompressionError
+from broker_core.records.errors import DecompressedTooLargeError, DecompressionError
 
 MAGIC = b"\x82SNAPPY\0"
 _HEADER = MAGIC + b"\0\0\0\1\0\0\0\1"
 _BLOCK = 32 * 1024
+MOST_BLOCKS = 16 * 1024
+"""In one batch: 512 MiB of the blocks that clients write, 16 MiB of the smallest that snappy-java can be told to."""
 _INT32 = Struct(">i")
 _BEST_RATIO = 64
 """No Snappy block of n bytes can stand for more than about 21 n: a length above is a lie."""
@@ -49,12 +52,14 @@ def decompress(data: Buffer, bound: int) -> bytes:
     parts: list[bytes] = []
     position, total = len(_HEADER), 0
     while position < len(view):
+        if len(parts) == MOST_BLOCKS:
+            raise DecompressedTooLargeError(problem("snappy_blocks", n=MOST_BLOCKS))
         if position + 4 > len(view):
-            raise DecompressionError("snappy: block length is cut")
+            raise DecompressionError(problem("snappy_length"))
         size: int = _INT32.unpack_from(view, position)[0]
         position += 4
         if size < 0 or position + size > len(view):
-            raise DecompressionError(f"snappy: block of {size} bytes runs over the end")
+            raise DecompressionError(problem("snappy_over", size=size))
         part = _block(view[position : position + size], total, bound)
         total += len(part)
         parts.append(part)
@@ -66,10 +71,10 @@ def _block(block: memoryview, total: int, bound: int) -> bytes:
     raw = bytes(block)
     try:
         size = cramjam.snappy.decompress_raw_len(raw)
-        if total + size > bound:
-            raise DecompressionError(f"decompresses to more than {bound} bytes")
         if size > _BEST_RATIO * len(raw) + 64:
-            raise DecompressionError(f"snappy: {len(raw)} bytes cannot hold {size}")
+            raise DecompressionError(problem("snappy_no_room", size=size, given=len(raw)))
+        if total + size > bound:
+            raise DecompressedTooLargeError(problem("unpacked_large", size=bound))
         return bytes(cramjam.snappy.decompress_raw(raw))
     except cramjam.DecompressionError as error:
-        raise DecompressionError(f"snappy: {error}") from None
+        raise DecompressionError(problem("packed_broken", codec="snappy", why=str(error))) from None

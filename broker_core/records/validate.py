@@ -11,15 +11,17 @@ One pass over the headers; records are looked at only where a rule needs them.
 | E. count > 0 and last offset delta = count - 1; a producer id needs a sequence | INVALID_RECORD |
 | E. no control batch from a client | INVALID_RECORD |
 | F. it decompresses | UNKNOWN_SERVER_ERROR |
-| F. `count` record lengths lead exactly to the end | INVALID_RECORD |
+| F. to no more than `decompressed_bound`, and `MOST_RECORDS` records | MESSAGE_TOO_LARGE |
+| F. `count` records fill it exactly, fields and headers fill each record (see `structure`) | INVALID_RECORD |
 | G. a producer must not say LogAppendTime | INVALID_TIMESTAMP |
 | H. a key in every record (compacted topics): decodes the batch | INVALID_RECORD |
 | H. timestamps within `message.timestamp.before.max.ms` / `after.max.ms` (when set): decodes, too | INVALID_TIMESTAMP |
 
-A compressed batch is decompressed for F and then stored as it came.
+A compressed batch is decompressed for F and then stored as it came. What F and H took is counted in `work` of the
+rules, so that a request of many batches can be served in slices.
 
 Batches of magic 0 and 1 are converted up; where the topic has a `compression.type` of its own and
-the batch another one, it is compressed anew. In both cases the result is a new buffer.
+the batch another one, it is compressed anew; a control batch is not. In both cases the result is a new buffer.
 """
 
 from __future__ import annotations
@@ -30,8 +32,14 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
-from broker_core.records.batch import check_record_lengths, decode_records, encode_batch
+from broker_core.records.batch import (
+    RECORD_WORK,
+    decode_records,
+    encode_batch,
+    records_bytes,
+)
 from broker_core.records.compression import DEFAULT_BOUND, ZSTD
 from broker_core.records.conversion import new_records, recompress, up_convert
 from broker_core.records.errors import (
@@ -59,7 +67,12 @@ from broker_core.records.header import (
     next_size,
     read_header,
 )
+from broker_core.records.record import decode_body
+from broker_core.records.structure import SMALLEST_RECORD, check_count, check_structure
 
+MOST_RECORDS = 256 * 1024
+"""In a compressed batch, or in one payload of the old formats; `max.message.bytes` bounds those of any other."""
+_MOST_WORK_PER_BYTE = RECORD_WORK // SMALLEST_RECORD
 LONG_MAX = 0x7FFFFFFFFFFFFFFF
 NO_TIMESTAMP = -1
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
@@ -72,7 +85,8 @@ _FIRST_ZSTD_PRODUCE = 7
 @dataclass(slots=True)
 class ValidationRules:
     """The topic's settings, as numbers. `compression` None: keep the producer's; its `level` None: the codec's default.
-    `partition`: as shown in errors."""
+    `partition`: as shown in errors. `work`: bytes decompressed with these rules, records looked at included
+    (`RECORD_WORK`)."""
 
     max_message_bytes: int = 1048588
     segment_bytes: int = 1 << 30
@@ -84,6 +98,7 @@ class ValidationRules:
     level: int | None = None
     partition: str = ""
     decompressed_bound: int = DEFAULT_BOUND
+    work: int = 0
     per_record: bool = field(init=False)
     """Whether a rule needs every record decoded."""
 
@@ -102,7 +117,7 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
     """Check a produce payload of one or more batches. Raises RecordsError of the table's kinds."""
     size = len(buffer)
     if size > rules.segment_bytes:
-        raise RecordListTooLargeError(f"{size} bytes are more than segment.bytes {rules.segment_bytes}")
+        raise RecordListTooLargeError(problem("above_segment", size=size, most=rules.segment_bytes))
     if size >= HEADER_SIZE and buffer[MAGIC_AT] == 2 and (header := read_header(buffer))[1] + LOG_OVERHEAD == size:
         batches = [_new(Batch, (header, buffer, 0))]
     else:
@@ -112,7 +127,7 @@ def validate_batches(buffer: Buffer, rules: ValidationRules, now_ms: int, origin
         _check_bytes(batch, rules, origin)
         if batch.header.magic == 2:
             _check_batch(batch, rules, now_ms, origin)
-            if rules.compression is None or batch.header.compression == rules.compression:
+            if rules.compression in (None, batch.header.compression) or batch.header.attributes & CONTROL:
                 continue
         unfit = True
     if unfit:
@@ -124,7 +139,7 @@ def _split(buffer: Buffer) -> list[Batch]:
     batches = list(iterate_batches(buffer))
     end = batches[-1].position + batches[-1].header.size if batches else 0
     if end != len(buffer) or not batches:
-        raise CorruptRecordError(f"{len(buffer) - end} bytes are not a whole batch", f"byte {end}")
+        raise CorruptRecordError(problem("not_whole_batch", size=len(buffer) - end), problem("at_byte", position=end))
     return batches
 
 
@@ -141,7 +156,7 @@ def _check_bytes(batch: Batch, rules: ValidationRules, origin: str) -> None:
         )
     if header.magic == 2:
         if crc32c(memoryview(data)[ATTRIBUTES_AT:]) != header.crc:
-            raise CorruptRecordError("Record is corrupt (stored crc does not match)", f"batch at byte {batch.position}")
+            raise CorruptRecordError(problem("crc_unlike"), problem("at_batch_byte", position=batch.position))
     else:
         ensure_valid(batch)
 
@@ -150,7 +165,7 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
     """Cases E to H."""
     header = batch.header
     attributes = header.attributes
-    place = f"batch at byte {batch.position}"
+    place = problem("at_batch_byte", position=batch.position)
     if header.record_count <= 0:
         raise InvalidRecordError(f"Invalid reported count for record batch: {header.record_count}", place)
     if header.last_offset_delta != header.record_count - 1:
@@ -173,22 +188,31 @@ def _check_batch(batch: Batch, rules: ValidationRules, now_ms: int, origin: str)
         raise InvalidTimestampError(
             "Invalid timestamp type in message. Producer should not set timestamp type to LogAppendTime.", place
         )
-    if rules.per_record:
-        _check_records(batch, rules, now_ms)
+    before = rules.work  # a batch that is refused counts for the most that looking at it can take
+    rules.work = before + (rules.decompressed_bound if codec else len(batch.data) * _MOST_WORK_PER_BYTE)
+    if codec:
+        body: Buffer = records_bytes(batch, rules.decompressed_bound)
+        check_count(len(body), header.record_count, MOST_RECORDS)
+        work, position = len(body), 0
     else:
-        check_record_lengths(batch, rules.decompressed_bound)
+        body, work, position = batch.data, 0, HEADER_SIZE
+    if rules.per_record:
+        _check_records(header, bytes(body[position:]), rules, now_ms)
+        work += RECORD_WORK * header.record_count
+    else:
+        work += RECORD_WORK * check_structure(body, position, header.record_count)
+    rules.work = before + work
 
 
-def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
+def _check_records(header: BatchHeader, body: bytes, rules: ValidationRules, now_ms: int) -> None:
     """Case H: up to three faulty records are named, as Kafka does."""
     faults: list[tuple[int, str]] = []
     bad_timestamp = False
     check_time = rules.timestamp_type == CREATE_TIME
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
-    header = batch.header
-    for index, record in enumerate(decode_records(batch, rules.decompressed_bound)):
+    for index, record in enumerate(decode_body(body, header.record_count, header.base_offset, header.base_timestamp)):
         if record.offset != header.base_offset + index:
-            raise InvalidRecordError(f"offset delta of record {index} is {record.offset - header.base_offset}")
+            raise InvalidRecordError(problem("offset_delta", n=index, found=record.offset - header.base_offset))
         if rules.compacted and record.key is None and not header.is_control:
             reason = f"Compacted topic cannot accept message without key in topic partition {rules.partition}"
             faults.append((index, reason))
@@ -215,7 +239,9 @@ def _check_records(batch: Batch, rules: ValidationRules, now_ms: int) -> None:
 def _convert(buffer: Buffer, rules: ValidationRules, now_ms: int, origin: str) -> Validated:
     """Up to magic 2, then to the topic's codec; old formats are judged in their new form."""
     old = any(batch.header.magic < 2 for batch in iterate_batches(buffer))
-    data = up_convert(buffer, rules.decompressed_bound) if old else buffer
+    if old:
+        rules.work += rules.decompressed_bound
+    data = up_convert(buffer, rules.decompressed_bound, MOST_RECORDS) if old else buffer
     out = bytearray()
     for batch in iterate_batches(data):
         codec = rules.compression

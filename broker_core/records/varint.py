@@ -19,6 +19,7 @@ Lengths of keys and values, header counts and offset deltas are small and not ne
 
 from __future__ import annotations
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Buffer
 from broker_core.records.errors import CorruptRecordError
 
@@ -66,6 +67,7 @@ def read_varint(data: Buffer, position: int, longest: int = MAX_VARLONG_BYTES) -
                 return (folded >> 1) ^ -(folded & 1), position
             shift += 7
             if position - start >= longest:
-                raise CorruptRecordError(f"varint longer than {longest} bytes", f"byte {start} of the records")
+                what = problem("varint_long", size=longest)
+                raise CorruptRecordError(what, problem("at_records_byte", position=start))
     except IndexError:
-        raise CorruptRecordError("varint runs over the end", f"byte {start} of the records") from None
+        raise CorruptRecordError(problem("varint_cut"), problem("at_records_byte", position=start)) from None

@@ -5,14 +5,18 @@
 | 0    | never (the caller drops the result)            | everything not replicated yet       |
 | 1    | the leader has appended                        | everything not replicated yet       |
 | -1   | every replica of the ISR has it (`all`)        | nothing, while one of them lives    |
+
+A few kilobytes that decompress to much keep a broker busy for long. After `SLICE_WORK` of it the rest of a request
+waits for a moment in which others have their turn, as they have in Kafka on the other handler threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from broker_core.kernel.errors import StorageError
+from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Buffer
 from broker_core.log.errors import LogError
 from broker_core.purgatory.operations import DelayedOperationPurgatory
@@ -30,6 +34,9 @@ WHOLLY_UNFIT = (
     ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE, ErrorCode.KAFKA_STORAGE_ERROR,
 )  # fmt: skip
 
+NO_GUARD = 0
+SLICE_WORK = 8 * 1024 * 1024
+_WORK_PER_US = 1024
 Done = Callable[[Any, Any], None]
 
 
@@ -60,16 +67,37 @@ class PartitionProduceResult:
         self.error_message = message
 
 
+class _Request(NamedTuple):
+    """One request on its way: what is left of it, and what came of the rest."""
+
+    timeout_ms: int
+    acks: int
+    left: list[tuple[str, int, Any]]
+    done: Done
+    context: Any
+    origin: str
+    results: list[PartitionProduceResult]
+    pending: dict[Partition, tuple[int, PartitionProduceResult]]
+    guards: Mapping[tuple[str, int], int] | None
+    transaction_version: int
+
+    def guard(self, place: tuple[str, int]) -> int | None:
+        """For the batch of one partition; None: nothing has to be verified."""
+        return None if self.guards is None else self.guards.get(place, NO_GUARD)
+
+
 class Appending:
     """Serves appends of one broker."""
 
     def __init__(
         self,
+        node: Node,
         partitions: dict[tuple[str, int], Partition],
         purgatory: DelayedOperationPurgatory,
         missing: Callable[[str, int], ErrorCode],
         storage_failed: Callable[[Partition | None, StorageError], None],
     ) -> None:
+        self.node = node
         self.partitions = partitions
         self.purgatory = purgatory
         self.missing = missing
@@ -77,26 +105,49 @@ class Appending:
 
     def append(
         self, timeout_ms: int, acks: int, entries: Sequence[tuple[str, int, Any]], done: Done, context: Any,
-        origin: str = "client",
+        origin: str = "client", guards: Mapping[tuple[str, int], int] | None = None, transaction_version: int = 0,
     ) -> None:  # fmt: skip
-        """Append; later, or before this returns, `done(context, list of PartitionProduceResult)`."""
-        results: list[PartitionProduceResult] = []
+        """Append; later, or before this returns, `done(context, list of PartitionProduceResult)`.
+
+        `guards`: of the batches that may begin a transaction (see `log.transactions`); None: nothing is verified.
+        """
         if acks not in VALID_ACKS:
             done(context, [self._refused(topic, index) for topic, index, _ in entries])
             return
-        pending: dict[Partition, tuple[int, PartitionProduceResult]] = {}
-        for topic, index, records in entries:
+        left = [*reversed(entries)]
+        self._go_on(
+            _Request(timeout_ms, acks, left, done, context, origin, [], {}, guards, transaction_version)
+        )
+
+    def _go_on(self, request: _Request) -> None:
+        left, results, pending, acks = request.left, request.results, request.pending, request.acks
+        work = 0
+        while left:
+            topic, index, records = left.pop()
             result = PartitionProduceResult(topic, index)
             results.append(result)
-            partition = self._append_one(result, records, acks, origin)
-            if partition is not None and acks == ALL:
+            partition = self.partitions.get((topic, index))
+            if partition is None:
+                result.fail(self.missing(topic, index))
+                continue
+            rules = partition.log.rules
+            before = rules.work
+            if self._append_one(partition, result, records, request) and acks == ALL:
                 pending[partition] = (result.last_offset + 1, result)
+            work += rules.work - before
+            if work > SLICE_WORK and left:
+                self.node.after(work // _WORK_PER_US, self._go_on, request)
+                return
+        self._appended(request)
+
+    def _appended(self, request: _Request) -> None:
+        done, context, results, pending = request.done, request.context, request.results, request.pending
         if not pending:
             done(context, results)
             return
         operation = DelayedProduce(pending, results, done, context)
         if not operation.try_complete():
-            self.purgatory.watch(operation, [*pending], timeout_ms)
+            self.purgatory.watch(operation, [*pending], request.timeout_ms)
 
     def _refused(self, topic: str, index: int) -> PartitionProduceResult:
         result = PartitionProduceResult(topic, index)
@@ -104,27 +155,26 @@ class Appending:
         return result
 
     def _append_one(
-        self, result: PartitionProduceResult, records: Buffer, acks: int, origin: str
-    ) -> Partition | None:
-        """Append to one partition; None when it was refused, with the error in the result."""
-        partition = self.partitions.get((result.topic, result.partition))
-        if partition is None:
-            result.fail(self.missing(result.topic, result.partition))
-            return None
+        self, partition: Partition, result: PartitionProduceResult, records: Buffer, request: _Request
+    ) -> bool:
+        """Append to one partition; False when it was refused, with the error in the result."""
         try:
-            info = partition.append_as_leader(records, acks, origin)
+            guard = request.guard((result.topic, result.partition))
+            info = partition.append_as_leader(
+                records, request.acks, request.origin, guard, request.transaction_version
+            )
         except (ReplicaError, LogError, RecordsError) as error:
             self._fail(result, partition, error)
-            return None
+            return False
         except StorageError as error:
             result.fail(ErrorCode.KAFKA_STORAGE_ERROR)
             self.storage_failed(partition, error)
-            return None
+            return False
         result.base_offset = info.first_offset
         result.last_offset = info.last_offset
         result.log_append_time = info.log_append_time
         result.log_start_offset = info.log_start_offset
-        return partition
+        return True
 
     def _fail(self, result: PartitionProduceResult, partition: Partition, error: Exception) -> None:
         """Kafka explains only the records that it refuses, and tells the log start unless the whole batch is unfit."""

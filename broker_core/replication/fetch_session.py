@@ -17,14 +17,17 @@ The broker does not look at a thousand partitions either. Each session keeps a l
 about which there may be something to say: a partition puts its positions there when its log end, high
 watermark, log start or leadership moves. A thousand partitions and one append cost one look.
 
-The cache has `max.incremental.fetch.session.cache.slots` [1000] slots. A session not used for two
-minutes gives way to any other; else a follower's session displaces a consumer's, and a session with
-more partitions displaces a smaller one that is older than two minutes.
+The cache has `max.incremental.fetch.session.cache.slots` [1000] slots, dealt to eight shards (KAFKA-9401): each gets an
+eighth of them, rounded down, and an eighth of all ids. New sessions go to the shards in turn, so one may be refused, or
+displace another, while slots of other shards are free. Within its shard a session not used for two minutes gives way to
+any other; else a follower's session displaces a consumer's, and a session with more partitions displaces a smaller one
+that is older than two minutes.
 """
 
 from __future__ import annotations
 
 import uuid
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from broker_core.kernel.node import Node
@@ -38,6 +41,8 @@ INVALID_SESSION_ID = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000  # min.incremental.fetch.session.eviction.ms, fixed in Kafka
+SHARDS = 8  # NUM_FETCH_SESSION_CACHE_SHARDS, fixed in Kafka
+IDS_PER_SHARD = 0x7FFFFFFF // SHARDS
 TOPIC_ID_VERSION = 13
 NIL = uuid.UUID(int=0)
 PositionKey = tuple[str | int, int]
@@ -157,39 +162,38 @@ class FetchSession:
         self.dirty.clear()
 
 
-class FetchSessionCache:
-    """All sessions of a broker, the one used longest ago first."""
+class FetchSessionShard:
+    """An eighth of the cache; the session used longest ago first."""
 
-    def __init__(self, node: Node, slots: int) -> None:
-        self.node = node
+    __slots__ = ("number", "slots", "sessions", "evictions")
+
+    def __init__(self, number: int, slots: int) -> None:
+        self.number = number
         self.slots = slots
         self.sessions: dict[int, FetchSession] = {}
         self.evictions = 0
 
-    def create(self, privileged: bool, uses_topic_ids: bool, size: int) -> FetchSession | None:
-        """A new session for a client of `size` partitions, or None when no slot can be had."""
-        now_ms = self.node.now_us() // 1000
-        if len(self.sessions) >= self.slots and not self._evict(privileged, size, now_ms):
-            return None
-        session = FetchSession(self._new_id(), privileged, uses_topic_ids, now_ms)
-        self.sessions[session.id] = session
-        return session
-
-    def _new_id(self) -> int:
-        stream = self.node.random("fetch-session")
+    def new_id(self, stream: Random) -> int:
+        """One of the shard's ids that is free; 0 is no session's."""
         while True:
-            number = stream.randint(1, 0x7FFFFFFF)
+            number = stream.randrange(max(1, self.number * IDS_PER_SHARD), (self.number + 1) * IDS_PER_SHARD)
             if number not in self.sessions:
                 return number
 
     def remove(self, session_id: int) -> None:
-        """Close a session; nothing happens when it is unknown."""
         session = self.sessions.pop(session_id, None)
         if session is not None:
             session.close()
 
-    def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
-        """Make room for a session: stale first, else the least valuable if the new one is worth more."""
+    def touch(self, session: FetchSession) -> None:
+        """It was used just now."""
+        if len(self.sessions) > 1:
+            self.sessions[session.id] = self.sessions.pop(session.id)
+
+    def make_room(self, privileged: bool, size: int, now_ms: int) -> bool:
+        """A free slot: else the stale give way first, then the least valuable if the new one is worth more."""
+        if len(self.sessions) < self.slots:
+            return True
         if not self.sessions:
             return False
         oldest = next(iter(self.sessions.values()))
@@ -207,13 +211,51 @@ class FetchSessionCache:
         self.remove(oldest.id)
         return True
 
+
+class FetchSessionCache:
+    """All sessions of a broker, in shards."""
+
+    def __init__(self, node: Node, slots: int) -> None:
+        self.node = node
+        self.shards = [FetchSessionShard(number, slots // SHARDS) for number in range(SHARDS)]
+        self._next_shard = 0
+
+    @property
+    def sessions(self) -> dict[int, FetchSession]:
+        """Those of all shards."""
+        return {number: session for shard in self.shards for number, session in shard.sessions.items()}
+
+    @property
+    def evictions(self) -> int:
+        return sum(shard.evictions for shard in self.shards)
+
+    def create(self, privileged: bool, uses_topic_ids: bool, size: int) -> FetchSession | None:
+        """A new session for a client of `size` partitions, or None when its shard has no slot for it."""
+        now_ms = self.node.now_us() // 1000
+        shard = self.shards[self._next_shard]
+        self._next_shard = (self._next_shard + 1) % SHARDS
+        if not shard.make_room(privileged, size, now_ms):
+            return None
+        session = FetchSession(shard.new_id(self.node.random("fetch-session")), privileged, uses_topic_ids, now_ms)
+        shard.sessions[session.id] = session
+        return session
+
+    def _shard_of(self, session_id: int) -> FetchSessionShard:
+        """Kafka's FetchSessionCache.getCacheShard; ids that nobody was given belong to the outer ones."""
+        return self.shards[min(max(0, session_id // IDS_PER_SHARD), SHARDS - 1)]
+
+    def remove(self, session_id: int) -> None:
+        """Close a session; nothing happens when it is unknown."""
+        self._shard_of(session_id).remove(session_id)
+
     def resume(self, request: Any, version: int) -> tuple[FetchSession | None, ErrorCode]:
         """The session that a request goes on with; (None, NONE) when it asks for none or a new one."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if request.session_id != INVALID_SESSION_ID:
                 self.remove(request.session_id)
             return None, NONE
-        session = self.sessions.get(request.session_id)
+        shard = self._shard_of(request.session_id)
+        session = shard.sessions.get(request.session_id)
         if session is None:
             return None, ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if session.epoch != request.session_epoch:
@@ -222,8 +264,7 @@ class FetchSessionCache:
             return None, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.epoch = session.epoch % 0x7FFFFFFF + 1
         session.last_fetch_ms = self.node.world.now_us // 1000
-        if len(self.sessions) > 1:
-            self.sessions[session.id] = self.sessions.pop(session.id)
+        shard.touch(session)
         return session, NONE
 
 

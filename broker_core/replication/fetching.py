@@ -25,7 +25,7 @@ from broker_core.replication.fetch_session import (
     apply_changes,
 )
 from broker_core.replication.meters import Meters
-from broker_core.replication.reading import READ_COMMITTED, FetchParams, Reader, Reading
+from broker_core.replication.reading import READ_COMMITTED, FetchParams, Reader, Reading, Told
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -50,13 +50,13 @@ class Fetching:
         self._no_leader = m.FetchResponse.LeaderIdAndEpoch()
         self._no_snapshot = m.FetchResponse.SnapshotId()
 
-    def fetch(self, request: Any, version: int, done: Done, context: Any) -> None:
-        """Later, or before this returns, `done(context, FetchResponse)`."""
+    def fetch(self, request: Any, version: int, done: Done, context: Any, told: Told | None = None) -> None:
+        """Later, or before this returns, `done(context, FetchResponse)`; just before it `told(readings)`."""
         session, error = self.sessions.resume(request, version)
         if error:
             done(context, m.FetchResponse(error_code=error))
             return
-        params = FetchParams(request, version, self.fetch_max_bytes)
+        params = FetchParams(request, version, self.fetch_max_bytes, told)
         positions: list[FetchPosition] = []
         full = session is None
         if session is not None:
@@ -126,6 +126,8 @@ class Fetching:
                 )
             if session is not None:
                 self._said(session, position, reading)
+        if fetch.params.told is not None:
+            fetch.params.told(readings)
         if fetch.params.replica_id >= 0:
             self.meters.replication_bytes_out += size
         else:
@@ -175,11 +177,14 @@ class Fetching:
         return data
 
     def _aborted(self, reading: Reading, params: FetchParams) -> list[Any] | None:
-        """Aborted transactions are told, if only that there are none, also for an unknown partition."""
+        """With read_committed they are told, if only that there are none, also for an unknown partition."""
         if reading.error:
             unknown = reading.error in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
             return [] if unknown else None
-        return [] if params.isolation == READ_COMMITTED else None
+        if params.isolation != READ_COMMITTED:
+            return None
+        kind = m.FetchResponse.AbortedTransaction
+        return [kind(producer_id=one.producer_id, first_offset=one.first_offset) for one in reading.aborted]
 
     def _hint(self, data: Any, position: FetchPosition) -> None:
         """With NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH: who leads now (KIP-951)."""

@@ -18,7 +18,7 @@ watermark may be old, and a follower that reaches it still lacks committed recor
 |---------------------------------------------|----------------------------------------------------------|
 | NONE, newer partition epoch                 | takes the ISR, moves the high watermark                  |
 | OPERATION_NOT_ATTEMPTED, INELIGIBLE_REPLICA | goes back: it was certainly not applied                  |
-| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION | waits, still with the maximal ISR, for LeaderAndIsr; the |
+| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION | waits, still with the maximal ISR, for what was decided; the |
 |                                             | same for INVALID_REQUEST, NEW_LEADER_ELECTED, UNKNOWN_TOPIC_* |
 | anything else                               | asks again                                               |
 """
@@ -50,7 +50,7 @@ class IsrChanges:
     def __init__(self, host: PartitionHost) -> None:
         self.host = host
         self.queue: AlterPartitionQueue | None = None
-        self.broker_alive: Callable[[int], bool] | None = None
+        self.broker_eligible: Callable[[int], bool] | None = None
 
     # -- in ---------------------------------------------------------------------------------
     def maybe_expand(self, partition: Partition, replica: Replica) -> None:
@@ -73,8 +73,8 @@ class IsrChanges:
         return self.eligible(broker)
 
     def eligible(self, broker_id: int) -> bool:
-        """Whether the metadata cache knows the broker as alive."""
-        return self.broker_alive is None or self.broker_alive(broker_id)
+        """Whether the metadata cache knows the broker as alive, and not on its way out."""
+        return self.broker_eligible is None or self.broker_eligible(broker_id)
 
     # -- out --------------------------------------------------------------------------------
     def maybe_shrink(self, partition: Partition) -> None:

@@ -1,35 +1,38 @@
-"""What the controller tells a ZooKeeper-mode broker about its replicas: LeaderAndIsr and StopReplica.
+"""What the controller has decided about the replicas of this broker: lead, follow, stop.
 
-A request is checked from the outside in:
+The news has come as a LeaderAndIsr or StopReplica request, or out of the metadata log (`metadata.delta`);
+who sent it, and whether it is out of date as a whole, was asked before. Each change is checked alone:
 
-| compared            | older than here                             | newer       |
-|---------------------|---------------------------------------------|-------------|
-| controller epoch    | STALE_CONTROLLER_EPOCH, for all (a zombie)  | remembered  |
-| broker epoch        | STALE_BROKER_EPOCH, for all (meant for an earlier start of this broker) | taken |
-| leader epoch        | STALE_CONTROLLER_EPOCH, this partition; the same for an equal one | taken |
-| topic id            | INCONSISTENT_TOPIC_ID when another one      |             |
+| compared            | older than here                                     | newer       |
+|---------------------|-----------------------------------------------------|-------------|
+| leader epoch        | STALE_CONTROLLER_EPOCH; the same for an equal one   | taken       |
+| topic id            | INCONSISTENT_TOPIC_ID when another one              |             |
+
+Out of the metadata log news come in order and in one piece, so nothing there is a repetition: an equal leader epoch is
+then news of the same reign (another ISR, other replicas), which is taken if its partition epoch is newer.
 
 A partition for which this broker is named as leader begins to serve; the others follow: their
 fetcher is stopped first, and started again at the right offset behind the new leader.
 
-(Kafka: ReplicaManager.becomeLeaderOrFollower, stopReplicas.)
+(Kafka: ReplicaManager.becomeLeaderOrFollower, stopReplicas, applyDelta.)
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.log.log_manager import LogManager
+from broker_core.metadata.delta import ReplicaChange, ReplicaStop
+from broker_core.metadata.registration import PartitionRegistration
 from broker_core.replication.fetch_session import NIL
 from broker_core.replication.fetcher_manager import FetcherManager
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.partition import FAILED, Partition, PartitionHost
-from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
 DELETED_EPOCH = -2  # KIP-472: the topic is being deleted, whatever the epoch
@@ -52,96 +55,70 @@ class LeadershipHost(PartitionHost, Protocol):
 
 
 class Leadership:
-    """Applies the controller's decisions. `controller_epoch` never goes down."""
+    """Applies the controller's decisions to the replicas of this broker."""
 
-    def __init__(
-        self, host: LeadershipHost, fetchers: FetcherManager, isr_changes: IsrChanges, broker_epoch: Callable[[], int]
-    ) -> None:
+    def __init__(self, host: LeadershipHost, fetchers: FetcherManager, isr_changes: IsrChanges) -> None:
         self.host = host
         self.fetchers = fetchers
         self.isr_changes = isr_changes
-        self.broker_epoch = broker_epoch
-        self.controller_epoch = 0
 
-    # -- LeaderAndIsr -----------------------------------------------------------------------
-    def become_leader_or_follower(self, request: Any) -> Any:
-        """LeaderAndIsrRequest -> LeaderAndIsrResponse."""
-        error = self._check(request, "LeaderAndIsr")
-        if error:
-            return m.LeaderAndIsrResponse(error_code=error)
-        response = m.LeaderAndIsrResponse(topics=[], partition_errors=[])
+    # -- lead or follow ---------------------------------------------------------------------
+    def apply(self, changes: Sequence[ReplicaChange], fence: bool = True) -> list[ErrorCode]:
+        """Take over what the controller has decided; what became of each. `fence`: an equal leader epoch is no news."""
         elected: Led = []
         resigned: Led = []
-        for name, topic_id, states in _topics_of(request):
-            errors = [self._apply_one(name, topic_id, state, elected, resigned) for state in states]
-            response.topics.append(
-                m.LeaderAndIsrResponse.LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=errors)
-            )
-            response.partition_errors.extend(errors)
+        errors = [self._apply_one(change, fence, elected, resigned) for change in changes]
         self.fetchers.start_changed()
         self.host.first_assignment()
         if self.host.on_leadership is not None and (elected or resigned):
             self.host.on_leadership(elected, resigned)
-        return response
+        return errors
 
-    def _check(self, request: Any, api: str) -> ErrorCode:
-        """Fence a zombie controller, and requests for an earlier start of this broker."""
-        if request.controller_epoch < self.controller_epoch:
-            self.host.node.emit(
-                events.CONTROLLER_FENCED, api=api, epoch=request.controller_epoch, current=self.controller_epoch,
-                controller=request.controller_id,
-            )  # fmt: skip
-            return ErrorCode.STALE_CONTROLLER_EPOCH
-        if 0 <= request.broker_epoch < self.broker_epoch():
-            return ErrorCode.STALE_BROKER_EPOCH
-        self.controller_epoch = request.controller_epoch
+    def _apply_one(self, change: ReplicaChange, fence: bool, elected: Led, resigned: Led) -> ErrorCode:
+        try:
+            self._change(change, fence, elected, resigned)
+        except _Refused as refused:
+            return refused.code
+        except StorageError as failure:
+            self.host.storage_failed(self.host.partitions_by_name.get((change.topic, change.partition)), failure)
+            return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
 
-    def _apply_one(self, topic: str, topic_id: uuid.UUID, state: Any, elected: Led, resigned: Led) -> Any:
-        error = ErrorCode.NONE
-        try:
-            self._change(topic, topic_id, state, elected, resigned)
-        except _Refused as refused:
-            error = refused.code
-        except StorageError as failure:
-            error = ErrorCode.KAFKA_STORAGE_ERROR
-            self.host.storage_failed(self.host.partitions_by_name.get((topic, state.partition_index)), failure)
-        return m.LeaderAndIsrResponse.LeaderAndIsrPartitionError(
-            topic_name=topic, partition_index=state.partition_index, error_code=error
-        )
-
-    def _change(self, topic: str, topic_id: uuid.UUID, state: Any, elected: Led, resigned: Led) -> None:
-        host = self.host
-        partition = host.partitions_by_name.get((topic, state.partition_index))
+    def _change(self, change: ReplicaChange, fence: bool, elected: Led, resigned: Led) -> None:
+        host, topic_id, wanted = self.host, change.topic_id, change.registration
+        partition = host.partitions_by_name.get((change.topic, change.partition))
         if partition is not None:
             if partition.role == FAILED:
                 raise _Refused(ErrorCode.KAFKA_STORAGE_ERROR)
             if NIL not in (partition.topic_id, topic_id) and partition.topic_id != topic_id:
                 raise _Refused(ErrorCode.INCONSISTENT_TOPIC_ID)
-            if state.leader_epoch <= partition.leader_epoch:
+            if wanted.leader_epoch == partition.leader_epoch and not fence:
+                partition.refresh(wanted)
+                return
+            if wanted.leader_epoch <= partition.leader_epoch:
                 raise _Refused(ErrorCode.STALE_CONTROLLER_EPOCH)
-        if host.broker_id not in state.replicas:
+        if host.broker_id not in wanted.replicas:
             raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if partition is None:
-            partition = self._create(topic, state.partition_index, topic_id, state.is_new)
+            partition = self._create(change.topic, change.partition, topic_id, change.is_new)
         if partition.topic_id == NIL:
             partition.topic_id = topic_id
-        self._become(partition, state, elected, resigned)
+        self._become(partition, wanted, elected, resigned)
 
-    def _become(self, partition: Partition, state: Any, elected: Led, resigned: Led) -> None:
+    def _become(self, partition: Partition, wanted: PartitionRegistration, elected: Led, resigned: Led) -> None:
         was_leader = partition.is_leader
         if self.isr_changes.queue is not None:
             self.isr_changes.queue.drop(partition)
-        place = (partition.topic, partition.index, state.leader_epoch)
-        if state.leader == self.host.broker_id:
+        place = (partition.topic, partition.index, wanted.leader_epoch)
+        if wanted.leader == self.host.broker_id:
             self.fetchers.remove(partition)
-            partition.become_leader(state)
+            partition.become_leader(wanted)
             elected.append(place)
             return
-        new_leader = partition.become_follower(state)
+        new_leader = partition.become_follower(wanted)
         if was_leader:
             resigned.append(place)
-        if state.leader < 0:
+        if wanted.leader < 0:
             self.fetchers.remove(partition)
         else:
             self.fetchers.follow(partition, new_leader or self.host.protections.truncate_on_every_new_epoch)
@@ -155,54 +132,43 @@ class Leadership:
         partition = host.partitions_by_name[topic, index] = Partition(host, topic, index, topic_id, log)
         return partition
 
-    # -- StopReplica ------------------------------------------------------------------------
-    def stop_replicas(self, request: Any) -> Any:
-        """StopReplicaRequest -> StopReplicaResponse."""
-        error = self._check(request, "StopReplica")
-        if error:
-            return m.StopReplicaResponse(error_code=error)
-        errors: list[Any] = []
+    # -- stop -------------------------------------------------------------------------------
+    def stop(self, stops: Sequence[ReplicaStop]) -> list[ErrorCode]:
+        """End replicas; what became of each."""
         resigned: Led = []
-        for topic in request.topic_states:
-            for state in topic.partition_states:
-                code = self._stop_safely(topic.topic_name, state, resigned)
-                errors.append(
-                    m.StopReplicaResponse.StopReplicaPartitionError(
-                        topic_name=topic.topic_name, partition_index=state.partition_index, error_code=code
-                    )
-                )
+        errors = [self._stop_safely(stop, resigned) for stop in stops]
         if self.host.on_leadership is not None and resigned:
             self.host.on_leadership([], resigned)
-        return m.StopReplicaResponse(partition_errors=errors)
+        return errors
 
-    def _stop_safely(self, topic: str, state: Any, resigned: Led) -> ErrorCode:
+    def _stop_safely(self, stop: ReplicaStop, resigned: Led) -> ErrorCode:
         try:
-            return self._stop_one(topic, state, resigned)
+            return self._stop_one(stop, resigned)
         except StorageError as failure:
             self.host.storage_failed(None, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR
 
-    def _stop_one(self, topic: str, state: Any, resigned: Led) -> ErrorCode:
-        host, index = self.host, state.partition_index
+    def _stop_one(self, stop: ReplicaStop, resigned: Led) -> ErrorCode:
+        host, topic, index = self.host, stop.topic, stop.partition
         partition = host.partitions_by_name.get((topic, index))
         if partition is not None and partition.role == FAILED:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if partition is not None:
-            special = state.leader_epoch in (DELETED_EPOCH, UNKNOWN_EPOCH)
-            if not special and state.leader_epoch < partition.leader_epoch:
+            special = stop.leader_epoch in (DELETED_EPOCH, UNKNOWN_EPOCH)
+            if not special and stop.leader_epoch < partition.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if partition.is_leader:
                 resigned.append((topic, index, partition.leader_epoch))
             if self.isr_changes.queue is not None:
                 self.isr_changes.queue.drop(partition)
             self.fetchers.remove(partition)
-            if state.delete_partition:
+            if stop.delete:
                 del host.partitions_by_name[topic, index]
             partition.go_offline()
             host.node.emit(
-                events.REPLICA_STOPPED, topic=topic, partition=index, deleted=bool(state.delete_partition)
+                events.REPLICA_STOPPED, topic=topic, partition=index, deleted=stop.delete
             )
-        if state.delete_partition and host.log_manager.get(topic, index) is not None:
+        if stop.delete and host.log_manager.get(topic, index) is not None:
             host.log_manager.delete(topic, index, host.node.wall_ms())
         return ErrorCode.NONE
 
@@ -211,11 +177,3 @@ class _Refused(Exception):
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.name)
         self.code = code
-
-
-def _topics_of(request: Any) -> list[tuple[str, uuid.UUID, list[Any]]]:
-    """(name, topic id, partition states) of old and new versions of the request."""
-    topics = [(topic.topic_name, topic.topic_id or NIL, topic.partition_states) for topic in request.topic_states]
-    for state in request.ungrouped_partition_states:
-        topics.append((state.topic_name, NIL, [state]))
-    return topics

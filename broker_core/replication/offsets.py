@@ -9,6 +9,7 @@ ListOffsets timestamps below zero are names:
 | -3        | the record with the largest timestamp (KIP-734)                              |
 | -4        | the local log start (KIP-405; the log start without tiered storage)          |
 | -5        | the last offset in remote storage (KIP-1005): none                            |
+| -6        | the first that is still to be copied there (KIP-1023): none                   |
 | t >= 0    | the first record with a timestamp >= t; -1 when there is none below the end  |
 
 Right after an election the new leader's high watermark may lie before the start of its epoch. A
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.log.errors import LogError
+from broker_core.metadata.topic_names import is_internal
 from broker_core.purgatory.operations import DelayedOperation
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.partition import Partition, PartitionHost
@@ -28,8 +30,8 @@ from broker_core.replication.reading import READ_COMMITTED
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
-FIRST_VERSIONS = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
+FIRST_VERSIONS = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
 CONSUMER, DEBUGGING = -1, -2
 HIGH_WATERMARK = -1  # DeleteRecords: "everything below the high watermark"
 FIRST_ERROR_VERSION_OF_OFFSET_NOT_AVAILABLE = 5
@@ -120,7 +122,7 @@ class Offsets:
         if timestamp == LATEST:
             self._check_end_known(partition, replica_id, end)
             return end, -1, partition.leader_epoch
-        if timestamp == LATEST_TIERED:
+        if timestamp in (LATEST_TIERED, EARLIEST_PENDING):
             return None
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
             return log.log_start_offset, -1, log.leader_epochs.epoch_for_offset(log.log_start_offset)
@@ -135,7 +137,7 @@ class Offsets:
     def _visible_end(self, partition: Partition, replica_id: int, isolation: int) -> int:
         if replica_id != CONSUMER:
             return partition.log.log_end_offset
-        return partition.last_stable_offset if isolation == READ_COMMITTED else partition.log.high_watermark
+        return partition.log.last_stable_offset if isolation == READ_COMMITTED else partition.log.high_watermark
 
     def _check_end_known(self, partition: Partition, replica_id: int, end: int) -> None:
         """KIP-207: the committed end is not known before the high watermark reaches the epoch's start."""
@@ -200,6 +202,8 @@ class Offsets:
         try:
             partition = self._partition(topic, asked.partition_index, -1)
             log = partition.log
+            if is_internal(topic):
+                raise ReplicaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
             if "delete" not in log.config.cleanup_policy:
                 raise ReplicaError(ErrorCode.POLICY_VIOLATION)
             offset = log.high_watermark if asked.offset == HIGH_WATERMARK else asked.offset

@@ -29,7 +29,9 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Buffer
+from broker_core.kernel.transitions import Transitions
 from broker_core.log.partition_log import AppendInfo, PartitionLog
+from broker_core.metadata.registration import PartitionRegistration
 from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.replication.errors import ReplicaError
 from broker_core.replication.isr import InSyncReplicas
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from broker_core.replication.reading import Reading
 
 LEADER, FOLLOWER, OFFLINE, FAILED = "leader", "follower", "offline", "failed"
+ANY_ROLE = (LEADER, FOLLOWER, OFFLINE, FAILED)
+ROLES = Transitions("partition", {OFFLINE: ANY_ROLE, LEADER: ANY_ROLE, FOLLOWER: ANY_ROLE, FAILED: (OFFLINE,)})
 NO_EPOCH = -1
 
 
@@ -105,11 +109,11 @@ class Partition:
         return f"{self.topic}-{self.index}"
 
     # -- roles ------------------------------------------------------------------------------
-    def become_leader(self, state: Any) -> bool:
-        """Lead in a new epoch (a LeaderAndIsrPartitionState); False when it led already."""
+    def become_leader(self, state: PartitionRegistration) -> bool:
+        """Lead in a new epoch; False when it led already."""
         newly = self.role != LEADER
         self._take(state)
-        self.role = LEADER
+        self.role = ROLES.step(self.role, LEADER)
         self.leader_id = self.host.broker_id
         self.isr.commit(state.isr)
         now_ms = self.now_ms()
@@ -130,11 +134,11 @@ class Partition:
         self.maybe_increment_high_watermark()
         return newly
 
-    def become_follower(self, state: Any) -> bool:
+    def become_follower(self, state: PartitionRegistration) -> bool:
         """Follow in a new epoch; False when it followed the same leader before."""
         same_leader = self.role == FOLLOWER and self.leader_id == state.leader
         self._take(state)
-        self.role = FOLLOWER
+        self.role = ROLES.step(self.role, FOLLOWER)
         self.leader_id = state.leader
         self.isr.commit([])
         self.remote = {}
@@ -146,15 +150,28 @@ class Partition:
         self.changed()
         return not same_leader
 
+    def refresh(self, state: PartitionRegistration) -> None:
+        """The same leader epoch, and another ISR or other replicas: nobody's offsets are doubted."""
+        if state.partition_epoch <= self.partition_epoch or self.role not in (LEADER, FOLLOWER):
+            return
+        self._take(state)
+        if self.role != LEADER:
+            return
+        self.isr.commit(state.isr)
+        others = [broker for broker in self.replicas if broker != self.host.broker_id]
+        self.remote = {broker: self.remote.get(broker) or Replica(broker) for broker in others}
+        self.look_at_outsiders()
+        self.maybe_increment_high_watermark()
+
     def go_offline(self, role: str = OFFLINE) -> None:
         """The replica is stopped, or (FAILED) its directory is gone: whoever waits for it gets an error."""
-        self.role = role
+        self.role = ROLES.step(self.role, role)
         self.remote = {}
         self.changed()
         for position in [*self.follower_positions, *self.consumer_positions]:
             position.unlink()
 
-    def _take(self, state: Any) -> None:
+    def _take(self, state: PartitionRegistration) -> None:
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
         self.replicas = list(state.replicas)
@@ -214,8 +231,10 @@ class Partition:
         return in_sync < self.log.min_insync_replicas and in_sync <= len(self.remote)
 
     # -- appends ----------------------------------------------------------------------------
-    def append_as_leader(self, records: Buffer, acks: int, origin: str) -> AppendInfo:
-        """Append a client's batches. Raises ReplicaError, and what the log raises."""
+    def append_as_leader(
+        self, records: Buffer, acks: int, origin: str, guard: int | None = None, transaction_version: int = 0
+    ) -> AppendInfo:
+        """Append a client's batches, or a coordinator's. Raises ReplicaError, and what the log raises."""
         if self.role != LEADER:
             raise ReplicaError(self.refusal)
         if acks == -1 and self.lacks_replicas(len(self.isr.committed)):
@@ -225,7 +244,8 @@ class Partition:
                 f" requirement of {self.min_isr} for partition {self}",
             )
         host = self.host
-        info = self.log.append_as_leader(records, self.leader_epoch, host.node.wall_ms(), origin=origin)
+        now_ms = host.node.wall_ms()
+        info = self.log.append_as_leader(records, self.leader_epoch, now_ms, origin, guard, transaction_version)
         if info.duplicate:
             host.node.emit(
                 events.DUPLICATE_BATCH, topic=self.topic, partition=self.index, base_offset=info.first_offset,
@@ -294,6 +314,8 @@ class Partition:
         if after == before:
             return
         log.high_watermark = after
+        if log.producers.transactions.unreplicated:
+            log.producers.transactions.replicated_to(after)
         node = host.node
         if node.messages:
             node.note(events.HIGH_WATERMARK, {
@@ -308,10 +330,10 @@ class Partition:
         if self.role == LEADER:
             host.produce_purgatory.check_soon(self)
 
-    @property
-    def last_stable_offset(self) -> int:
-        """Where read_committed ends: the first offset of an open transaction, else the high watermark."""
-        return self.log.last_stable_offset
+    def start_verification(self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool) -> int | None:
+        """See `ProducerStateTable.start_verification`."""
+        verify, now_ms = self.log.producers.start_verification, self.host.node.wall_ms()
+        return verify(producer_id, sequence, epoch, supports_epoch_bump, now_ms)
 
     def check_replicated(self, offset: int) -> ErrorCode | None:
         """Whether everything below `offset` is committed: None = not yet (acks=all)."""

@@ -6,6 +6,8 @@
 | consumer                | high watermark      | 0 read_uncommitted  |
 | consumer                | last stable offset  | 1 read_committed    |
 
+A read_committed consumer gets the records of aborted transactions, too, and is told which they are.
+
 Borders, log 10..20 with high watermark 15:
 
 | fetch offset | answer                                                        |
@@ -34,7 +36,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
+from broker_core.kernel.names import broker_node
 from broker_core.log.errors import LogError
+from broker_core.log.transaction_index import AbortedTransaction
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.fetch_session import NIL, FetchPosition
 from broker_core.replication.partition import LEADER, Partition, PartitionHost
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 
 NO_EPOCH = -1
 READ_COMMITTED = 1
+Told = Callable[["list[tuple[FetchPosition, Reading]]"], None]
 CLIENT_METADATA_VERSION = 11
 
 
@@ -52,16 +57,18 @@ class FetchParams:
     """What a Fetch request asks for as a whole.
 
     * rack: of a consumer that may be sent to another replica, else empty
+    * told: who wants to know what an answer says of each position, besides the reader
     * leader_only: followers and consumers from before KIP-392 read from leaders only
     """
 
     __slots__ = (
         "version", "replica_id", "broker_epoch", "max_wait_ms", "min_bytes", "max_bytes", "isolation", "rack",
-        "leader_only",
+        "leader_only", "told",
     )  # fmt: skip
 
-    def __init__(self, request: Any, version: int, fetch_max_bytes: int) -> None:
+    def __init__(self, request: Any, version: int, fetch_max_bytes: int, told: Told | None = None) -> None:
         self.version = version
+        self.told = told
         state = request.replica_state
         max_bytes, min_bytes = request.max_bytes, request.min_bytes
         self.replica_id: int = state.replica_id if state.replica_id >= 0 else request.replica_id
@@ -82,19 +89,23 @@ class Reading:
     """What one partition has to say to one reader. Offsets are -1 when there is an error.
 
     * urgent: an error, a divergence or another replica: worth an answer at once, whatever `min_bytes` says
+    * aborted: with read_committed, the transactions whose records among these are to be skipped
+    * behind: the offset behind the last record of `slices`
     * data: what an answer says of it, once that is made; two followers at the same place share it
     """
 
     __slots__ = (
-        "offset", "end", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices", "size",
-        "diverging", "preferred_replica", "urgent", "data",
+        "offset", "end", "behind", "error", "high_watermark", "last_stable_offset", "log_start_offset", "slices",
+        "size", "aborted", "diverging", "preferred_replica", "urgent", "data",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.error = NONE
-        self.offset = self.end = self.high_watermark = self.last_stable_offset = self.log_start_offset = -1
+        self.offset = self.end = self.behind = -1
+        self.high_watermark = self.last_stable_offset = self.log_start_offset = -1
         self.slices: list[Any] = []
         self.size = 0
+        self.aborted: list[AbortedTransaction] = []
         self.diverging: tuple[int, int] | None = None
         self.preferred_replica = -1
         self.urgent = False
@@ -226,7 +237,7 @@ class Reader:
         reading.offset = offset
         reading.end = end = log.log_end_offset
         reading.high_watermark = log.high_watermark
-        reading.last_stable_offset = log.last_stable_offset if log.producers.transactions else log.high_watermark
+        reading.last_stable_offset = log.last_stable_offset
         reading.log_start_offset = log.log_start_offset
         behind = offset
         if offset < end and (limit > 0 or min_one):
@@ -284,7 +295,9 @@ class Reader:
             limit = position.max_bytes
         if offset < visible and (limit > 0 or min_one):
             found = log.read(offset, limit, visible, min_one)
-            reading.slices, reading.size = found.slices, found.size
+            reading.slices, reading.size, reading.behind = found
+            if found.size and params.isolation == READ_COMMITTED and params.replica_id < 0:
+                reading.aborted = log.aborted_in(offset, found, limit)
 
     def _sent_elsewhere(
         self, reading: Reading, position: FetchPosition, partition: Partition, params: FetchParams
@@ -329,7 +342,7 @@ class Reader:
         reading.error = ErrorCode.KAFKA_STORAGE_ERROR if isinstance(error, StorageError) else error_code(error)
         reading.urgent = True
         reading.high_watermark = reading.last_stable_offset = reading.log_start_offset = -1
-        reading.slices, reading.size, reading.diverging = [], 0, None
+        reading.slices, reading.size, reading.diverging, reading.aborted = [], 0, None, []
         if isinstance(error, StorageError):
             self.host.storage_failed(partition, error)
         elif partition is not None and reading.error in (
@@ -338,6 +351,6 @@ class Reader:
             self.host.node.emit(
                 events.REPLICA_FENCED, topic=position.topic, partition=position.index, epoch=position.leader_epoch,
                 current=partition.leader_epoch,
-                source=f"broker-{params.replica_id}" if params.is_follower else "consumer",
+                source=broker_node(params.replica_id) if params.is_follower else "consumer",
             )  # fmt: skip
         return reading

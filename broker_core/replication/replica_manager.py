@@ -6,7 +6,7 @@
 | Fetch                  | `fetching`, `reading`    | the fetch purgatory     |
 | ListOffsets, OffsetsForLeaderEpoch | `offsets`    |                         |
 | DeleteRecords          | `offsets`                | the delete purgatory    |
-| LeaderAndIsr, StopReplica | `leadership`          |                         |
+| (what the controller decides) | `leadership`      |                         |
 
 On its own it shrinks ISRs (every half `replica.lag.time.max.ms`), writes high watermarks to
 `replication-offset-checkpoint` (every `replica.high.watermark.checkpoint.interval.ms`, from the first
@@ -31,6 +31,7 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node, Repeating
 from broker_core.log.config import LogConfig
 from broker_core.log.log_manager import LogManager
+from broker_core.metadata.delta import ReplicaChange, ReplicaStop
 from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.replication.alter_partition import AlterPartitionPort, AlterPartitionQueue
 from broker_core.replication.appending import Appending, PartitionProduceResult
@@ -62,7 +63,7 @@ class ReplicaManager:
         log_config_of(topic) -> LogConfig  settings of a topic (default: what the log manager knows)
         topic_name(topic_id) -> str|None   from the metadata cache (default: from the partitions here)
         topic_known(topic, partition)      the metadata cache has it: NOT_LEADER_OR_FOLLOWER, not UNKNOWN_*
-        on_directory_failure()             a log directory is offline now
+        on_directory_failure(log_dir)      this log directory is offline now
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class ReplicaManager:
         self.log_config_of: Callable[[str], LogConfig] = log_manager.config_of
         self.topic_known: Callable[[str, int], bool] | None = None
         self.topic_name: Callable[[uuid.UUID], str | None] = self._topic_name_here
-        self.on_directory_failure: Callable[[], None] | None = None
+        self.on_directory_failure: Callable[[str], None] | None = None
         log_manager.on_failure = self.directory_failed
         self._compose(config, rpc, alter_partition, node_name_of)
         self._timers: list[Repeating] = []
@@ -119,8 +120,8 @@ class ReplicaManager:
             node, self.broker_id, self.broker_epoch, alter_partition, self.isr_changes.answered
         )
         self.fetchers = FetcherManager(self, rpc, node_name_of, config["num.replica.fetchers"])
-        self.leadership = Leadership(self, self.fetchers, self.isr_changes, self.broker_epoch)
-        self.appending = Appending(partitions, self.produce_purgatory, self.missing, self.storage_failed)
+        self.leadership = Leadership(self, self.fetchers, self.isr_changes)
+        self.appending = Appending(node, partitions, self.produce_purgatory, self.missing, self.storage_failed)
         self.reader = Reader(self, partitions, self._topic_name, self.missing)
         self.sessions = FetchSessionCache(node, config["max.incremental.fetch.session.cache.slots"])
         self.fetching = Fetching(
@@ -162,30 +163,24 @@ class ReplicaManager:
             self.log_manager.checkpoint_high_watermarks()
 
     # -- from the controller ----------------------------------------------------------------
-    def become_leader_or_follower(self, request: Any) -> Any:
-        """LeaderAndIsrRequest -> LeaderAndIsrResponse."""
-        return self.leadership.become_leader_or_follower(request)
+    def apply(self, changes: Sequence[ReplicaChange], *, fence: bool = True) -> list[ErrorCode]:
+        """Lead or follow as the controller has decided; what became of each change. `fence`: see `leadership`."""
+        return self.leadership.apply(changes, fence)
 
-    def stop_replicas(self, request: Any) -> Any:
-        """StopReplicaRequest -> StopReplicaResponse."""
-        return self.leadership.stop_replicas(request)
-
-    @property
-    def controller_epoch(self) -> int:
-        """The newest controller epoch that this broker has seen; UpdateMetadata shares it."""
-        return self.leadership.controller_epoch
-
-    @controller_epoch.setter
-    def controller_epoch(self, epoch: int) -> None:
-        self.leadership.controller_epoch = epoch
+    def stop_replicas(self, stops: Sequence[ReplicaStop]) -> list[ErrorCode]:
+        """End replicas; what became of each."""
+        return self.leadership.stop(stops)
 
     # -- from clients and followers ---------------------------------------------------------
     def append(
         self, timeout_ms: int, acks: int, entries: Sequence[tuple[str, int, Any]], done: Done, context: Any,
-        origin: str = "client",
+        origin: str = "client", *, guards: Mapping[tuple[str, int], int] | None = None, transaction_version: int = 0,
     ) -> None:  # fmt: skip
-        """Append (topic, partition, records)...; `done(context, list[PartitionProduceResult])` exactly once."""
-        self.appending.append(timeout_ms, acks, entries, done, context, origin)
+        """Append (topic, partition, records)...; `done(context, list[PartitionProduceResult])` exactly once.
+
+        `guards`: of verified producers; `transaction_version`: of the transactions that markers end (see `appending`).
+        """
+        self.appending.append(timeout_ms, acks, entries, done, context, origin, guards, transaction_version)
 
     def fetch(self, request: Any, version: int, done: Done, context: Any) -> None:
         """FetchRequest -> `done(context, FetchResponse)`, exactly once, now or later."""
@@ -218,7 +213,7 @@ class ReplicaManager:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _topic_name(self, topic_id: uuid.UUID) -> str | None:
-        """The metadata cache may learn of a topic after LeaderAndIsr did."""
+        """The metadata cache may learn of a topic after the replicas here did."""
         return self.topic_name(topic_id) or self._topic_name_here(topic_id)
 
     def _topic_name_here(self, topic_id: uuid.UUID) -> str | None:
@@ -251,7 +246,7 @@ class ReplicaManager:
         self.fetchers.remove(partition)
         partition.go_offline(FAILED)
 
-    def directory_failed(self, gone: list[tuple[str, int]]) -> None:
+    def directory_failed(self, log_dir: str, gone: list[tuple[str, int]]) -> None:
         """The log manager has given up a directory with these partitions."""
         led = [(*key, one.leader_epoch) for key in gone if (one := self.partitions_by_name.get(key)) and one.is_leader]
         for key in gone:
@@ -260,4 +255,4 @@ class ReplicaManager:
         if self.on_leadership is not None and led:
             self.on_leadership([], led)
         if self.on_directory_failure is not None:
-            self.on_directory_failure()
+            self.on_directory_failure(log_dir)

@@ -2,8 +2,9 @@
 
 Every request starts with an API key and a version; a client first asks with ApiVersions (KIP-35) which
 versions a broker takes. The table below is what the two generations answer: Apache Kafka 3.9 in ZooKeeper
-mode and Apache Kafka 4.0 in KRaft mode (which dropped what came before 2.1, KIP-896). `flexible` is the
-first version with compact lengths and tagged fields (KIP-482); such a version also has a longer header.
+mode and Apache Kafka 4.3 in KRaft mode (4.0 dropped what came before 2.1, KIP-896), and with KRaft the
+controllers on their own listener. `flexible` is the first version with compact lengths and tagged fields
+(KIP-482); such a version also has a longer header.
 
     request header    v0  key, version, correlation id            ControlledShutdown 0 alone
                       v1  ... and the client id                    all that are not flexible
@@ -13,8 +14,7 @@ first version with compact lengths and tagged fields (KIP-482); such a version a
                       v1  ... and tagged fields                    flexible
 
 Kafka 4.0 says "Produce from 0" because librdkafka insists on it; versions 0 to 2 are refused
-(KAFKA-18659). A dash: this generation does not offer the API to clients. Fetch and the controller's own
-APIs have versions for the KRaft quorum beyond this table; readers and writers know all that have a schema.
+(KAFKA-18659). A dash: it is not offered there. Readers and writers know all versions that have a schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-Mode = Literal["zookeeper", "kraft"]
+Mode = Literal["zookeeper", "kraft", "controller"]
+"""Who is asked: a broker of either generation, or a process of the KRaft generation on its controller listener."""
 
 
 class ApiKey(IntEnum):
@@ -123,101 +124,101 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
 
 
-# API                              flexible  zookeeper  kraft
+# API                              flexible  zookeeper  kraft   controller
 _TABLE = """
-PRODUCE                            9         0-11       0-12
-FETCH                              12        0-17       4-17
-LIST_OFFSETS                       6         0-9        1-10
-METADATA                           9         0-12       0-13
-LEADER_AND_ISR                     4         0-7        -
-STOP_REPLICA                       2         0-4        -
-UPDATE_METADATA                    6         0-8        -
-CONTROLLED_SHUTDOWN                3         0-3        -
-OFFSET_COMMIT                      8         0-9        2-9
-OFFSET_FETCH                       6         0-9        1-9
-FIND_COORDINATOR                   3         0-6        0-6
-JOIN_GROUP                         6         0-9        0-9
-HEARTBEAT                          4         0-4        0-4
-LEAVE_GROUP                        4         0-5        0-5
-SYNC_GROUP                         4         0-5        0-5
-DESCRIBE_GROUPS                    5         0-5        0-6
-LIST_GROUPS                        3         0-5        0-5
-SASL_HANDSHAKE                     -         0-1        0-1
-API_VERSIONS                       3         0-4        0-4
-CREATE_TOPICS                      5         0-7        2-7
-DELETE_TOPICS                      4         0-6        1-6
-DELETE_RECORDS                     2         0-2        0-2
-INIT_PRODUCER_ID                   2         0-5        0-5
-OFFSET_FOR_LEADER_EPOCH            4         0-4        2-4
-ADD_PARTITIONS_TO_TXN              3         0-5        0-5
-ADD_OFFSETS_TO_TXN                 3         0-4        0-4
-END_TXN                            3         0-4        0-5
-WRITE_TXN_MARKERS                  1         0-1        1-1
-TXN_OFFSET_COMMIT                  3         0-4        0-5
-DESCRIBE_ACLS                      2         0-3        1-3
-CREATE_ACLS                        2         0-3        1-3
-DELETE_ACLS                        2         0-3        1-3
-DESCRIBE_CONFIGS                   4         0-4        1-4
-ALTER_CONFIGS                      2         0-2        0-2
-ALTER_REPLICA_LOG_DIRS             2         0-2        1-2
-DESCRIBE_LOG_DIRS                  2         0-4        1-4
-SASL_AUTHENTICATE                  2         0-2        0-2
-CREATE_PARTITIONS                  2         0-3        0-3
-CREATE_DELEGATION_TOKEN            2         0-3        -
-RENEW_DELEGATION_TOKEN             2         0-2        -
-EXPIRE_DELEGATION_TOKEN            2         0-2        -
-DESCRIBE_DELEGATION_TOKEN          2         0-3        -
-DELETE_GROUPS                      2         0-2        0-2
-ELECT_LEADERS                      2         0-2        0-2
-INCREMENTAL_ALTER_CONFIGS          1         0-1        0-1
-ALTER_PARTITION_REASSIGNMENTS      0         0-0        0-0
-LIST_PARTITION_REASSIGNMENTS       0         0-0        0-0
-OFFSET_DELETE                      -         0-0        0-0
-DESCRIBE_CLIENT_QUOTAS             1         0-1        0-1
-ALTER_CLIENT_QUOTAS                1         0-1        0-1
-DESCRIBE_USER_SCRAM_CREDENTIALS    0         0-0        0-0
-ALTER_USER_SCRAM_CREDENTIALS       0         0-0        0-0
-VOTE                               0         -          -
-BEGIN_QUORUM_EPOCH                 1         -          -
-END_QUORUM_EPOCH                   1         -          -
-DESCRIBE_QUORUM                    0         -          0-2
-ALTER_PARTITION                    0         0-3        -
-UPDATE_FEATURES                    0         0-1        -
-ENVELOPE                           0         0-0        -
-FETCH_SNAPSHOT                     0         -          -
-DESCRIBE_CLUSTER                   0         0-1        0-2
-DESCRIBE_PRODUCERS                 0         0-0        0-0
-BROKER_REGISTRATION                0         -          -
-BROKER_HEARTBEAT                   0         -          -
-UNREGISTER_BROKER                  0         -          0-0
-DESCRIBE_TRANSACTIONS              0         0-0        0-0
-LIST_TRANSACTIONS                  0         0-1        0-1
-ALLOCATE_PRODUCER_IDS              0         0-0        -
-CONSUMER_GROUP_HEARTBEAT           0         0-0        0-1
-CONSUMER_GROUP_DESCRIBE            0         0-0        0-1
-CONTROLLER_REGISTRATION            0         -          -
-GET_TELEMETRY_SUBSCRIPTIONS        0         -          -
-PUSH_TELEMETRY                     0         -          -
-ASSIGN_REPLICAS_TO_DIRS            0         -          -
-LIST_CONFIG_RESOURCES              0         -          -
-DESCRIBE_TOPIC_PARTITIONS          0         -          0-0
-SHARE_GROUP_HEARTBEAT              0         -          -
-SHARE_GROUP_DESCRIBE               0         -          -
-SHARE_FETCH                        0         -          -
-SHARE_ACKNOWLEDGE                  0         -          -
-ADD_RAFT_VOTER                     0         -          -
-REMOVE_RAFT_VOTER                  0         -          -
-UPDATE_RAFT_VOTER                  0         -          -
-INITIALIZE_SHARE_GROUP_STATE       0         -          -
-READ_SHARE_GROUP_STATE             0         -          -
-WRITE_SHARE_GROUP_STATE            0         -          -
-DELETE_SHARE_GROUP_STATE           0         -          -
-READ_SHARE_GROUP_STATE_SUMMARY     0         -          -
-STREAMS_GROUP_HEARTBEAT            0         -          -
-STREAMS_GROUP_DESCRIBE             0         -          -
-DESCRIBE_SHARE_GROUP_OFFSETS       0         -          -
-ALTER_SHARE_GROUP_OFFSETS          0         -          -
-DELETE_SHARE_GROUP_OFFSETS         0         -          -
+PRODUCE                            9         0-11       0-13    -
+FETCH                              12        0-17       4-18    4-18
+LIST_OFFSETS                       6         0-9        1-11    -
+METADATA                           9         0-12       0-13    -
+LEADER_AND_ISR                     4         0-7        -       -
+STOP_REPLICA                       2         0-4        -       -
+UPDATE_METADATA                    6         0-8        -       -
+CONTROLLED_SHUTDOWN                3         0-3        -       -
+OFFSET_COMMIT                      8         0-9        2-10    -
+OFFSET_FETCH                       6         0-9        1-10    -
+FIND_COORDINATOR                   3         0-6        0-6     -
+JOIN_GROUP                         6         0-9        0-9     -
+HEARTBEAT                          4         0-4        0-4     -
+LEAVE_GROUP                        4         0-5        0-5     -
+SYNC_GROUP                         4         0-5        0-5     -
+DESCRIBE_GROUPS                    5         0-5        0-6     -
+LIST_GROUPS                        3         0-5        0-5     -
+SASL_HANDSHAKE                     -         0-1        0-1     0-1
+API_VERSIONS                       3         0-4        0-4     0-4
+CREATE_TOPICS                      5         0-7        2-7     2-7
+DELETE_TOPICS                      4         0-6        1-6     1-6
+DELETE_RECORDS                     2         0-2        0-2     -
+INIT_PRODUCER_ID                   2         0-5        0-5     -
+OFFSET_FOR_LEADER_EPOCH            4         0-4        2-4     -
+ADD_PARTITIONS_TO_TXN              3         0-5        0-5     -
+ADD_OFFSETS_TO_TXN                 3         0-4        0-4     -
+END_TXN                            3         0-4        0-5     -
+WRITE_TXN_MARKERS                  1         0-1        1-2     -
+TXN_OFFSET_COMMIT                  3         0-4        0-5     -
+DESCRIBE_ACLS                      2         0-3        1-3     1-3
+CREATE_ACLS                        2         0-3        1-3     1-3
+DELETE_ACLS                        2         0-3        1-3     1-3
+DESCRIBE_CONFIGS                   4         0-4        1-4     1-4
+ALTER_CONFIGS                      2         0-2        0-2     0-2
+ALTER_REPLICA_LOG_DIRS             2         0-2        1-2     -
+DESCRIBE_LOG_DIRS                  2         0-4        1-5     -
+SASL_AUTHENTICATE                  2         0-2        0-2     0-2
+CREATE_PARTITIONS                  2         0-3        0-3     0-3
+CREATE_DELEGATION_TOKEN            2         0-3        1-3     1-3
+RENEW_DELEGATION_TOKEN             2         0-2        1-2     1-2
+EXPIRE_DELEGATION_TOKEN            2         0-2        1-2     1-2
+DESCRIBE_DELEGATION_TOKEN          2         0-3        1-3     1-3
+DELETE_GROUPS                      2         0-2        0-2     -
+ELECT_LEADERS                      2         0-2        0-2     0-2
+INCREMENTAL_ALTER_CONFIGS          1         0-1        0-1     0-1
+ALTER_PARTITION_REASSIGNMENTS      0         0-0        0-1     0-1
+LIST_PARTITION_REASSIGNMENTS       0         0-0        0-0     0-0
+OFFSET_DELETE                      -         0-0        0-0     -
+DESCRIBE_CLIENT_QUOTAS             1         0-1        0-1     -
+ALTER_CLIENT_QUOTAS                1         0-1        0-1     0-1
+DESCRIBE_USER_SCRAM_CREDENTIALS    0         0-0        0-0     0-0
+ALTER_USER_SCRAM_CREDENTIALS       0         0-0        0-0     0-0
+VOTE                               0         -          -       0-2
+BEGIN_QUORUM_EPOCH                 1         -          -       0-1
+END_QUORUM_EPOCH                   1         -          -       0-1
+DESCRIBE_QUORUM                    0         -          0-2     0-2
+ALTER_PARTITION                    0         0-3        -       2-3
+UPDATE_FEATURES                    0         0-1        0-2     0-2
+ENVELOPE                           0         0-0        -       0-0
+FETCH_SNAPSHOT                     0         -          -       0-1
+DESCRIBE_CLUSTER                   0         0-1        0-2     0-2
+DESCRIBE_PRODUCERS                 0         0-0        0-0     -
+BROKER_REGISTRATION                0         -          -       0-4
+BROKER_HEARTBEAT                   0         -          -       0-2
+UNREGISTER_BROKER                  0         -          0-0     0-0
+DESCRIBE_TRANSACTIONS              0         0-0        0-0     -
+LIST_TRANSACTIONS                  0         0-1        0-2     -
+ALLOCATE_PRODUCER_IDS              0         0-0        -       0-0
+CONSUMER_GROUP_HEARTBEAT           0         0-0        0-1     -
+CONSUMER_GROUP_DESCRIBE            0         0-0        0-1     -
+CONTROLLER_REGISTRATION            0         -          -       0-0
+GET_TELEMETRY_SUBSCRIPTIONS        0         -          -       -
+PUSH_TELEMETRY                     0         -          -       -
+ASSIGN_REPLICAS_TO_DIRS            0         -          -       0-0
+LIST_CONFIG_RESOURCES              0         -          0-1     -
+DESCRIBE_TOPIC_PARTITIONS          0         -          0-0     -
+SHARE_GROUP_HEARTBEAT              0         -          1-1     -
+SHARE_GROUP_DESCRIBE               0         -          1-1     -
+SHARE_FETCH                        0         -          1-2     -
+SHARE_ACKNOWLEDGE                  0         -          1-2     -
+ADD_RAFT_VOTER                     0         -          0-1     0-1
+REMOVE_RAFT_VOTER                  0         -          0-0     0-0
+UPDATE_RAFT_VOTER                  0         -          -       0-0
+INITIALIZE_SHARE_GROUP_STATE       0         -          0-0     -
+READ_SHARE_GROUP_STATE             0         -          0-0     -
+WRITE_SHARE_GROUP_STATE            0         -          0-1     -
+DELETE_SHARE_GROUP_STATE           0         -          0-0     -
+READ_SHARE_GROUP_STATE_SUMMARY     0         -          0-1     -
+STREAMS_GROUP_HEARTBEAT            0         -          0-0     -
+STREAMS_GROUP_DESCRIBE             0         -          0-0     -
+DESCRIBE_SHARE_GROUP_OFFSETS       0         -          0-1     -
+ALTER_SHARE_GROUP_OFFSETS          0         -          0-0     -
+DELETE_SHARE_GROUP_OFFSETS         0         -          0-0     -
 """
 
 
@@ -236,7 +237,7 @@ def _camel_case(name: str) -> str:
 def _parse(line: str) -> _Api:
     name, flexible, *texts = line.split()
     ranges: dict[str, tuple[int, int]] = {}
-    for mode, text in zip(("zookeeper", "kraft"), texts, strict=True):
+    for mode, text in zip(("zookeeper", "kraft", "controller"), texts, strict=True):
         if text != "-":
             first, last = text.split("-")
             ranges[mode] = (int(first), int(last))
@@ -261,7 +262,7 @@ def api_name(key: int) -> str:
 
 
 def version_range(key: int, mode: Mode) -> tuple[int, int] | None:
-    """First and last version that this generation advertises; None when it does not offer the API."""
+    """First and last version that is advertised there; None when the API is not offered."""
     api = _APIS.get(key)
     return None if api is None else api.ranges.get(mode)
 

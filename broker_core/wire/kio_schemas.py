@@ -30,7 +30,12 @@ _IMPLICIT: dict[str, Any] = {
 _NULL_UNLESS_SET = {
     ("ConsumerGroupHeartbeatRequest", "topic_partitions"),
     ("ListPartitionReassignmentsRequest", "topics"),
-}
+    ("Topology", "subtopologies"),
+    *((f"StreamsGroupHeartbeat{kind}", f"{which}_tasks") for kind in ("Request", "Response")
+      for which in ("active", "standby", "warmup")),
+    *(("StreamsGroupHeartbeatRequest", name) for name in ("client_tags", "task_offsets", "task_end_offsets")),
+    ("StreamsGroupHeartbeatResponse", "partitions_by_user_endpoint"),
+}  # fmt: skip
 
 
 def versions_of(module: str) -> list[int]:
@@ -67,7 +72,7 @@ def _field(field: dataclasses.Field[Any], owner: str) -> Field:
     kind: str | Struct = _struct(inner) if kio_type is None else _PLAIN.get(kio_type, kio_type)
     if kind in ("uuid", "int64") and not array:
         nullable = False  # kio's None is the nil UUID, or the time -1
-    default = None if (owner, field.name) in _NULL_UNLESS_SET else _default(field, kio_type, kind, array)
+    default = None if nullable and (owner, field.name) in _NULL_UNLESS_SET else _default(field, kio_type, kind, array)
     return Field(field.name, kind, array, nullable, field.metadata.get("tag"), default)
 
 

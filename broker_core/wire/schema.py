@@ -63,12 +63,14 @@ class Struct:
 
     - `fields` are the mandatory ones, `tagged` the optional ones in ascending order of their tags.
     - Only a flexible struct has tagged fields; it ends with their (perhaps empty) section.
+    - `order`: the names as they stand in the definition, where that is known.
     """
 
     name: str
     fields: tuple[Field, ...]
     tagged: tuple[Field, ...] = ()
     flexible: bool = False
+    order: tuple[str, ...] = ()
 
     def smallest(self) -> int:
         """The least number of bytes that a value takes: what one array element must at least leave."""
@@ -148,7 +150,8 @@ class Table:
         fields = [self._field(row, version) for row in self.structs[name] if version in row.versions]
         tagged = sorted((f for f in fields if f.tag is not None), key=lambda f: f.tag or 0)
         plain = tuple(f for f in fields if f.tag is None)
-        return Struct(name, plain, tuple(tagged), self.flexible is not None and version in self.flexible)
+        flexible = self.flexible is not None and version in self.flexible
+        return Struct(name, plain, tuple(tagged), flexible, tuple(field.name for field in fields))
 
     def _field(self, row: Row, version: int) -> Field:
         inner = row.type.strip("[]")

@@ -23,7 +23,7 @@ import orjson
 
 from broker_core.wire.schema import NIL_UUID, Field, Struct
 
-FORMAT = 1
+FORMAT = 2
 KINDS = ("request", "response", "data")
 
 

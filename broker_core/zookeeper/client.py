@@ -28,11 +28,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.transitions import Transitions
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.errors import Code
 from broker_core.zookeeper.paths import ClientPaths
 
 CONNECTING, CONNECTED, EXPIRED, CLOSED = "connecting", "connected", "expired", "closed"
+STATES = Transitions("session", {
+    CLOSED: (CONNECTING, CLOSED),
+    CONNECTING: (CONNECTING, CONNECTED, EXPIRED, CLOSED),
+    CONNECTED: (CONNECTING, CLOSED),
+    EXPIRED: (CONNECTING, CLOSED),
+})  # fmt: skip
 BACKOFF_US = 1_000_000
 
 ResultDone = Callable[[Any, p.Result], None]
@@ -116,14 +123,14 @@ class ZkClient:
 
     def connect(self) -> None:
         """Ask for a session; `connected` handlers are called when there is one."""
-        self.state = CONNECTING
+        self.state = STATES.step(self.state, CONNECTING)
         self._open_connection()
 
     def close(self) -> None:
         """End the session: its ephemeral znodes go at once."""
         if self.state == CONNECTED:
             self._send(p.CloseSession(self._connection))
-        self.state = CLOSED
+        self.state = STATES.step(self.state, CLOSED)
         self._cancel_timer()
 
     def submit(self, op: p.Operation, done: ResultDone, context: Any = None) -> None:
@@ -182,7 +189,7 @@ class ZkClient:
         self._timer = None
         if self.state == CLOSED:
             return
-        self.state = CONNECTING
+        self.state = STATES.step(self.state, CONNECTING)
         self._connection = self.node.random("zookeeper-connections").getrandbits(32)
         self._next_xid, self._last_sequence = 1, 0
         self._last_heard_us = self.node.now_us()
@@ -195,7 +202,7 @@ class ZkClient:
 
     def _connection_lost(self) -> None:
         """Try the next server, after a back-off."""
-        self.state = CONNECTING
+        self.state = STATES.step(self.state, CONNECTING)
         self._connection = -1
         self._queued.extendleft(reversed(self._in_flight))
         self._in_flight.clear()
@@ -219,7 +226,7 @@ class ZkClient:
             self._session_expired()
             return
         known = reply.session == self.session
-        self.state = CONNECTED
+        self.state = STATES.step(self.state, CONNECTED)
         self.session, self._password, self._timeout_ms = reply.session, reply.password, reply.timeout_ms
         self._arm_liveness()
         if known:
@@ -233,7 +240,7 @@ class ZkClient:
 
     def _session_expired(self) -> None:
         """Everything that the session stood for is gone; what is under way fails."""
-        self.state = EXPIRED
+        self.state = STATES.step(self.state, EXPIRED)
         self.session, self._password, self._last_zxid = 0, 0, 0
         self._timeout_ms = self.session_timeout_ms
         self._watched.clear()

@@ -23,14 +23,23 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
+from broker_core.kernel.names import zookeeper_node
 from broker_core.kernel.node import Node, Timer
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.errors import Code, ZkError
 from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi
 from broker_core.zookeeper.reads import changed_since, read
 from broker_core.zookeeper.sessions import ExpiryQueue, SessionLimits
-from broker_core.zookeeper.tree import Change, CloseSessionTxn, CreateSessionTxn, CreateTxn, MultiTxn, Txn
-from broker_core.zookeeper.txnlog import TransactionLog, encode_line
+from broker_core.zookeeper.tree import (
+    Change,
+    CloseSessionTxn,
+    CreateSessionTxn,
+    CreateTxn,
+    DataTree,
+    MultiTxn,
+    Txn,
+)
+from broker_core.zookeeper.txnlog import DamagedTree, TransactionLog, encode_line
 from broker_core.zookeeper.watches import WatchTable
 
 
@@ -39,7 +48,7 @@ class ZooKeeperConfig:
     """zoo.cfg: tickTime, min/maxSessionTimeout, snapCount, and the ensemble's servers by node name."""
 
     server_id: int = 1
-    servers: list[str] = field(default_factory=lambda: ["zookeeper-1"])
+    servers: list[str] = field(default_factory=lambda: [zookeeper_node(1)])
     limits: SessionLimits = field(default_factory=SessionLimits)
     snap_count: int = 100_000
     request_cost_us: int = 0
@@ -79,7 +88,8 @@ class ZooKeeperServer:
         self.node = node
         self.config = config or ZooKeeperConfig()
         self.log = TransactionLog(node.storage, self.config.snap_count)
-        self.tree = self.log.load()
+        self.damage: tuple[str, str] | None = None
+        self.tree = self._load()
         self.outlook = Outlook(self.tree)
         self.watches = WatchTable()
         self.expiry = ExpiryQueue(self.config.limits.tick_ms)
@@ -92,8 +102,24 @@ class ZooKeeperServer:
 
     # --- the machine's verbs ---------------------------------------------------------------------
 
+    def _load(self) -> DataTree:
+        try:
+            return self.log.load()
+        except DamagedTree as error:
+            self.damage = error.path, error.reason
+        except StorageError as error:
+            self.damage = error.path, str(error)
+        return DataTree()
+
     def start(self) -> None:
-        """Sessions of the log get a whole timeout to come back in."""
+        """Sessions of the log get a whole timeout to come back in. A server without its tree ends."""
+        for path, reason in self.log.given_up:
+            reaction = "an older one is read" if "snapshot" in path else "taken as empty"
+            self.node.emit(events.FILE_GIVEN_UP, path=path, error=reason, reaction=reaction)
+        if self.damage is not None:
+            self.node.emit(events.DISK_FAULT, path=self.damage[0], error=self.damage[1], operation="start")
+            self.node.halt()
+            return
         self._next_session = self.config.server_id << 56 | (self.node.wall_ms() << 24 & 0xFF_FFFF_FFFF_FFFF) >> 8
         for session in self.tree.sessions.values():
             self.expiry.touch(session.id, self._now_ms(), session.timeout_ms)
@@ -213,13 +239,21 @@ class ZooKeeperServer:
             self._arm_sync()
         else:
             self.outlook.settle()
-        self.log.maybe_snapshot(self.tree)
+        self._maybe_snapshot()
+
+    def _maybe_snapshot(self) -> None:
+        """Without one the log only grows; the next one may fit."""
+        try:
+            self.log.maybe_snapshot(self.tree)
+        except StorageError as error:
+            self.node.emit(events.DISK_FAULT, path=error.path, error=str(error), operation=error.operation)
 
     def _flushed(self, lines: list[bytes], first_zxid: int) -> bool:
         """Whether the log took it; a server whose disk fails ends, as it could promise nothing."""
         try:
             self.log.append(lines, first_zxid)
-        except StorageError:
+        except StorageError as error:
+            self.node.emit(events.DISK_FAULT, path=error.path, error=str(error), operation=error.operation)
             self.node.halt()
             return False
         return True

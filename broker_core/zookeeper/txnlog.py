@@ -4,15 +4,17 @@
     version-2/snapshot.186a0  the whole tree after transaction 0x186a0
 
 A line is its CRC-32 and the transaction as JSON, so that a person can read it and a torn last line
-is noticed: reading stops at the first line that does not check, and the file is cut there. At the
-start the newest snapshot is loaded and the log behind it replayed. Every `snap_count` transactions
-[100,000] a snapshot is written and a new log begins; three of each are kept
+is noticed: reading stops there and the file is cut. At the start the newest snapshot that can be read
+is loaded and the logs behind it are replayed; a transaction that is damaged while there are others behind
+it, or missing, ends the server: it must not forget what it has answered. Every `snap_count` transactions
+[100,000] a snapshot is written, with its CRC-32 in front, and a new log begins; three of each are kept
 (`autopurge.snapRetainCount`). ZooKeeper's own files hold the same in its binary encoding.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from typing import Any
 
@@ -34,6 +36,20 @@ from broker_core.zookeeper.tree import (
 
 DIRECTORY = "version-2"
 RETAINED = 3
+_HEX = re.compile("[0-9a-f]{1,16}")
+
+
+class DamagedTree(Exception):
+    """The tree cannot be built from what lies on the disk: `path` is damaged, and nothing else says what it said."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def _gap(path: str, last: int, following: int) -> DamagedTree:
+    return DamagedTree(path, f"transactions {last + 1:x}..{following - 1:x} are missing")
 
 
 def text_of(data: bytes) -> str:
@@ -95,8 +111,11 @@ def decode_line(line: bytes) -> tuple[int, int, Txn] | None:
     checksum, _, body = line.partition(b" ")
     if len(checksum) != 8 or b"%08x" % zlib.crc32(body) != checksum:
         return None
-    zxid, time_ms, fields = json.loads(body)
-    return zxid, time_ms, txn_from_json(fields)
+    try:
+        zxid, time_ms, fields = json.loads(body)
+        return zxid, time_ms, txn_from_json(fields)
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def tree_to_json(tree: DataTree) -> dict[str, Any]:
@@ -136,6 +155,16 @@ def tree_from_json(saved: dict[str, Any]) -> DataTree:
     return tree
 
 
+def _checked(snapshot: str) -> str:
+    """The JSON of a snapshot whose checksum fits; one of an earlier version has none. Raises ValueError."""
+    if snapshot.startswith("{"):
+        return snapshot
+    checksum, _, text = snapshot.partition(" ")
+    if f"{zlib.crc32(text.encode()):08x}" != checksum:
+        raise ValueError("the checksum does not fit")
+    return text
+
+
 class TransactionLog:
     """Where transactions stand before they are answered."""
 
@@ -144,16 +173,27 @@ class TransactionLog:
         self.snap_count = snap_count
         self._file: File | None = None
         self._since_snapshot = 0
+        self.given_up: list[tuple[str, str]] = []
 
     def load(self) -> DataTree:
-        """The tree of the newest snapshot with every whole transaction behind it."""
-        snapshots = self._numbers("snapshot")
-        tree = DataTree()
-        if snapshots:
-            tree = tree_from_json(json.loads(self.storage.read_text(self._path("snapshot", snapshots[-1]))))
-        for number in self._numbers("log"):
-            self._replay(tree, self._path("log", number))
+        """The tree of the newest snapshot with every whole transaction behind it. Raises DamagedTree, StorageError."""
+        tree = self._newest_snapshot()
+        logs = self._numbers("log")
+        if logs and tree.last_zxid + 1 < logs[0]:
+            raise _gap(self._path("log", logs[0]), tree.last_zxid, logs[0])
+        for number in logs:
+            self._replay(tree, self._path("log", number), number == logs[-1])
         return tree
+
+    def _newest_snapshot(self) -> DataTree:
+        """The newest one that can be read (`FileSnap` does the same); the logs behind an older one are kept."""
+        for number in reversed(self._numbers("snapshot")):
+            path = self._path("snapshot", number)
+            try:
+                return tree_from_json(json.loads(_checked(self.storage.read_text(path))))
+            except (ValueError, TypeError, LookupError, AttributeError):
+                self.given_up.append((path, "not a snapshot"))
+        return DataTree()
 
     def append(self, lines: list[bytes], first_zxid: int) -> None:
         """Write transactions and flush them. Raises StorageError."""
@@ -168,26 +208,39 @@ class TransactionLog:
         if self._since_snapshot < self.snap_count:
             return False
         self._since_snapshot = 0
-        self.storage.write_text(self._path("snapshot", tree.last_zxid), json.dumps(tree_to_json(tree)))
+        text = json.dumps(tree_to_json(tree))
+        self.storage.write_text(self._path("snapshot", tree.last_zxid), f"{zlib.crc32(text.encode()):08x} {text}")
         if self._file is not None:
             self._file.close()
             self._file = None
         self._purge()
         return True
 
-    def _replay(self, tree: DataTree, path: str) -> None:
+    def _replay(self, tree: DataTree, path: str, last: bool) -> None:
         file = self.storage.open(path)
         position = 0
-        for line in bytes(file.read(0, file.size)).splitlines(keepends=True):
+        data = bytes(file.read(0, file.size))
+        for line in data.splitlines(keepends=True):
             entry = decode_line(line[:-1]) if line.endswith(b"\n") else None
             if entry is None:
-                file.truncate(position)
+                self._cut(file, position, data[position + len(line) :], last)
                 break
             position += len(line)
             if entry[0] > tree.last_zxid:
+                if entry[0] != tree.last_zxid + 1:
+                    raise _gap(path, tree.last_zxid, entry[0])
                 tree.replay(*entry)
                 self._since_snapshot += 1
         self._file = file
+
+    def _cut(self, file: File, position: int, rest: bytes, last: bool) -> None:
+        """A torn end is nothing that was answered; damage with whole transactions behind it is (ZooKeeper: CRC check
+        failed, the server does not start)."""
+        if not last or any(decode_line(line) is not None for line in rest.split(b"\n")):
+            raise DamagedTree(file.path, f"damaged at byte {position}, with transactions behind it")
+        if file.size > position:
+            self.given_up.append((file.path, f"torn at byte {position}"))
+        file.truncate(position)
 
     def _purge(self) -> None:
         kept = self._numbers("snapshot")[-RETAINED:]
@@ -201,7 +254,7 @@ class TransactionLog:
 
     def _numbers(self, kind: str) -> list[int]:
         names = [name.partition(".") for name in self.storage.list(DIRECTORY)]
-        return sorted(int(number, 16) for name, _, number in names if name == kind)
+        return sorted(int(number, 16) for name, _, number in names if name == kind and _HEX.fullmatch(number))
 
     def _path(self, kind: str, zxid: int) -> str:
         return f"{DIRECTORY}/{kind}.{zxid:x}"

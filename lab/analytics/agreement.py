@@ -4,7 +4,7 @@ Figures are compared one by one, anomalies row by row where the receipt lists al
 
     run acks-1: lost: the receipt says 50, Spark says 49
     run acks-1: producer-orders: read: the receipt says 9950, Spark says 9951
-    run acks-1: lost: only the receipt has producer-orders 812 at orders-0@812, lost-write
+    run acks-1: lost: only the receipt has producer-orders 812 at orders-0@812, cut
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ SHOWN = 20
 """Rows that are told of one anomaly of a run; the others are counted."""
 
 _VALUE = "if(label = '', number, concat(label, ' ', number))"
-_AT = "concat(topic, '-', partition, '@', offset)"
+_AT = "concat(topic, '-', partition, coalesce(concat('@', offset), ''))"
 _ROWS = {
     "lost": ("lost", f"concat({_VALUE}, ' at ', {_AT}, ', ', test)"),
+    "at_risk": ("at_risk", f"concat({_VALUE}, ' at ', {_AT}, ', on ', copies)"),
+    "removed": ("removed", f"concat({_VALUE}, ' at ', {_AT})"),
     "duplicated": ("duplicated", f"concat({_VALUE}, ' at ', {_AT})"),
     "reordered": ("reordered", f"concat({_VALUE}, ' at ', {_AT}, ', behind ', behind)"),
     "inconsistent": ("inconsistent", f"concat({_VALUE}, ' at ', {_AT})"),
@@ -47,7 +49,7 @@ def disagreements(history: History, receipts: Mapping[str, Mapping[str, Any]] | 
     """
     told = receipts or {
         row["run"]: orjson.loads(row["receipt"]) for row in history.tables.runs.collect() if row["receipt"]}
-    producers: dict[str, dict[str, dict[str, int]]] = {}
+    producers: dict[str, dict[str, dict[str, int | None]]] = {}
     for row in history.counts.collect():
         producers.setdefault(row["run"], {})[row["producer"]] = {name: row[name] for name in COUNTS}
     more = {row["run"]: {name: row[name] for name in MORE} for row in history.more.collect()}
@@ -59,10 +61,15 @@ def disagreements(history: History, receipts: Mapping[str, Mapping[str, Any]] | 
     return lines
 
 
-def found(producers: Mapping[str, Mapping[str, int]], more: Mapping[str, int]) -> dict[str, Any]:
+def found(producers: Mapping[str, Mapping[str, int | None]], more: Mapping[str, int]) -> dict[str, Any]:
     """What Spark counted, in the receipt's form."""
-    total = {name: sum(one[name] for one in producers.values()) for name in COUNTS}
+    total = {name: _sum([one[name] for one in producers.values()]) for name in COUNTS}
     return {**total, **{name: more.get(name, 0) for name in MORE}, "producers": producers}
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    """None where nobody knows."""
+    return None if None in counts else sum(one for one in counts if one is not None)
 
 
 def compare(run: str, receipt: Mapping[str, Any], spark: Mapping[str, Any]) -> list[str]:
@@ -71,13 +78,13 @@ def compare(run: str, receipt: Mapping[str, Any], spark: Mapping[str, Any]) -> l
             for place, ours, theirs in _pairs(receipt, spark) if ours != theirs]
 
 
-def _pairs(receipt: Mapping[str, Any], spark: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    for name in (*COUNTS, *(one for one in MORE if one in receipt)):
-        yield name, receipt.get(name, 0), spark.get(name, 0)
+def _pairs(receipt: Mapping[str, Any], spark: Mapping[str, Any]) -> Iterator[tuple[str, int | None, int | None]]:
+    for name in (one for one in (*COUNTS, *MORE) if one in receipt):
+        yield name, receipt[name], spark.get(name, 0)
     names = sorted({**receipt.get("producers", {}), **spark.get("producers", {})})
     for producer in names:
         ours, theirs = (side.get("producers", {}).get(producer, {}) for side in (receipt, spark))
-        for name in COUNTS:
+        for name in (one for one in COUNTS if one in receipt):
             yield f"{producer}: {name}", ours.get(name, 0), theirs.get(name, 0)
 
 
@@ -99,7 +106,7 @@ def spark_rows(history: History) -> dict[str, dict[str, list[str]]]:
 def compare_rows(run: str, receipt: Mapping[str, Any], spark: Mapping[str, list[str]]) -> list[str]:
     """The lines for rows that only one of both has; nothing where a list is too long to be whole."""
     lines: list[str] = []
-    if "stale" not in receipt:  # written by an older lab: it lists less of a place
+    if "unread" not in receipt:  # written by an older lab: it lists less of a place
         return lines
     for kind in _ROWS:
         places = receipt.get("places", {}).get(kind, [])
@@ -123,14 +130,15 @@ def _alone(run: str, kind: str, ours: list[str], theirs: list[str]) -> list[str]
 
 def _line(kind: str, place: Mapping[str, Any]) -> str:
     """A place of a receipt as `_ROWS` writes it."""
-    at = f"{place['topic']}-{place['partition']}@{place['offset']}"
+    at = f"{place['topic']}-{place['partition']}" + ("" if place["offset"] is None else f"@{place['offset']}")
     if kind == "stale":
         return (f"{place['reader']} from {place['last_read']} to {at}, step {place['step']}, {place['test']},"
                 f" t {place['t_us']}")
     if kind == "nonmonotonic_send":
         return f"{place['process']} from {place['last_acked']} to {at}, t {place['t_us']}"
     value = place["text"] if "text" in place else f"{place['producer']} {place['number']}"
-    tails = {"lost": ", {test}", "reordered": ", behind {behind}", "failed_read": ", read by {reader}"}
+    tails = {"lost": ", {test}", "at_risk": ", on {copies}", "reordered": ", behind {behind}",
+             "failed_read": ", read by {reader}"}
     return f"{value} at {at}{tails.get(kind, '').format_map(place)}"
 
 
@@ -144,7 +152,8 @@ def outside_disagreements(outside: Outside, receipts: Mapping[str, Mapping[str, 
     lines: list[str] = []
     for run, receipt in sorted(receipts.items()):
         ours, theirs = receipt["outside"], seen.get(run, {})
-        figures = [*((name, theirs.get(name, 0)) for name in FIGURES), ("complete", theirs.get("complete"))]
+        figures = [*((name, theirs[name] if theirs else ours[name] and 0) for name in FIGURES),
+                   ("complete", theirs.get("complete"))]
         lines += [f"run {run}: outside: {name}: the receipt says {ours[name]}, Spark says {value}"
                   for name, value in figures if ours[name] != value and (theirs or name != "complete")]
         if len(ours["places"]) < LISTED:

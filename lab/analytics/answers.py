@@ -62,8 +62,7 @@ def ask(tables: Tables, statement: str, **frames: DataFrame) -> DataFrame:
 
     wanted = set(re.findall(r"\{(\w+)\}", statement))
     named: dict[str, Any] = {name: tables.get(name) for name in TABLES if name in wanted} | frames
-    if "transitions" in wanted:
-        named["transitions"] = tables.transitions
+    named |= {name: getattr(tables, name) for name in ("transitions", "keys", "sent") if name in wanted}
     return tables.spark.sql(statement, **named)
 
 
@@ -113,27 +112,23 @@ def write_gaps(tables: Tables, history: History) -> DataFrame:
     producer's process, or of the run.
     """
     return ask(tables, """
-        with sent as (
-          select run, process, kind, t_us, get_json_object(fields, '$.topic') as topic,
-                 cast(get_json_object(fields, '$.partition') as int) as partition
-          from {operations} where op = 'send' and error is null),
-        lives as (
+        with lives as (
           select run, node, max_by(code, struct(t_us, seq)) = 'process_ended' as gone, max(t_us) as t_us
           from {transitions} where code in ('process_started', 'process_ended') group by run, node),
         stops as (
           select p.run, if(bool_and(coalesce(l.gone, false)), max(l.t_us), null) as t_us
-          from (select distinct run, process from sent) p left join lives l on l.run = p.run and l.node = p.process
+          from (select distinct run, process from {sent}) p left join lives l on l.run = p.run and l.node = p.process
           group by p.run),
         untils as (select e.run, coalesce(e.load_end_us, s.t_us, e.end_us) as t_us
                    from {ends} e left join stops s on s.run = e.run),
         marks as (
-          select run, topic, partition, min(t_us) as t_us from sent where partition >= 0 group by run, topic, partition
+          select run, topic, partition, min(t_us) as t_us from {sent} where partition >= 0 group by all
           union
-          select s.run, topic, partition, s.t_us from sent s join untils u on u.run = s.run and s.t_us <= u.t_us
+          select s.run, topic, partition, s.t_us from {sent} s join untils u on u.run = s.run and s.t_us <= u.t_us
           where kind = 'ok' and partition >= 0
           union
           select u.run, s.topic, s.partition, u.t_us from untils u
-          join (select run, topic, partition, min(t_us) as t_us from sent where partition >= 0 group by all) s
+          join (select run, topic, partition, min(t_us) as t_us from {sent} where partition >= 0 group by all) s
             on s.run = u.run and s.t_us <= u.t_us),
         gaps as (
           select *, t_us - lag(t_us) over (partition by run, topic, partition order by t_us) as gap_us from marks)
@@ -258,8 +253,8 @@ def key_skew(tables: Tables, history: History) -> DataFrame:
     Counted on the replica that holds most, so that replicas do not count twice. Markers do not count.
     """
     return ask(tables, """
-        with counted as (select run, broker, topic, partition, key, count(*) as n from {records}
-                         where not control and topic not like '\\\\_\\\\_%' group by all),
+        with counted as (select run, broker, topic, partition, key, count(*) as n from {keys}
+                         where topic not like '\\\\_\\\\_%' group by all),
         disks as (select run, broker, topic, partition, sum(n) as records, count(key) as keys,
                          max_by(decode(key, 'UTF-8'), if(key is null, -1, n)) as top_key,
                          coalesce(max(if(key is null, null, n)), 0) as top
@@ -274,18 +269,30 @@ def key_skew(tables: Tables, history: History) -> DataFrame:
 
 
 def retention(tables: Tables, history: History) -> DataFrame:
-    """What retention has saved: bytes of deleted segments beside bytes that are still there, by broker and topic."""
+    """What retention and compaction have saved: bytes that they deleted beside bytes that are still there, by broker
+    and topic. What was deleted is null where there is no journal."""
     return ask(tables, """
-        with gone as (select run, cast(substring_index(node, '-', -1) as int) as broker,
+        with cleaned as (select run, cast(substring_index(node, '-', -1) as int) as broker,
+                                get_json_object(params, '$.topic') as topic,
+                                sum(cast(get_json_object(params, '$.bytes_before') as bigint)
+                                    - cast(get_json_object(params, '$.bytes_after') as bigint)) as compacted_bytes
+                         from {transitions} where code = 'log_cleaned' group by all),
+        gone as (select run, cast(substring_index(node, '-', -1) as int) as broker,
                              get_json_object(params, '$.topic') as topic, count(*) as deleted,
                              sum(cast(get_json_object(params, '$.bytes') as bigint)) as deleted_bytes
                       from {transitions} where code = 'segment_deleted'
                         and get_json_object(params, '$.reason') <> 'topic deleted' group by all),
-        kept as (select run, broker, topic, count(*) as kept, sum(size) as kept_bytes from {segments} group by all)
-        select run, broker, topic, coalesce(deleted, 0) as deleted, coalesce(deleted_bytes, 0) as deleted_bytes,
-               coalesce(kept, 0) as kept, coalesce(kept_bytes, 0) as kept_bytes,
-               coalesce(try_divide(deleted_bytes, deleted_bytes + coalesce(kept_bytes, 0)), 0) as saved
-        from kept full join gone using (run, broker, topic) order by run, broker, topic""")
+        kept as (select run, broker, topic, count(*) as kept, sum(size) as kept_bytes from {segments} group by all),
+        found as (
+          select run, broker, topic, if(recorded, coalesce(deleted, 0), null) as deleted,
+                 if(recorded, coalesce(deleted_bytes, 0), null) as deleted_bytes,
+                 if(recorded, coalesce(compacted_bytes, 0), null) as compacted_bytes,
+                 coalesce(kept, 0) as kept, coalesce(kept_bytes, 0) as kept_bytes
+          from kept full join gone using (run, broker, topic) left join cleaned using (run, broker, topic)
+          join (select run, kind <> 'disks' as recorded from {runs}) using (run))
+        select *, coalesce(try_divide(deleted_bytes + compacted_bytes, deleted_bytes + compacted_bytes + kept_bytes),
+                           if(deleted_bytes is null, null, 0)) as saved
+        from found order by run, broker, topic""")
 
 
 def damages(tables: Tables, history: History) -> DataFrame:

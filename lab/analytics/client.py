@@ -23,11 +23,12 @@ from typing import Any
 
 import orjson
 
+from broker_core.kernel.problems import Problem, problem
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 ENDINGS = ("done", "failed", "cancelled")
 TRIES = 2
 MACHINE_GONE = 70
-REASONS = {MACHINE_GONE: "Spark's Java virtual machine has died"}
 
 
 @dataclass(slots=True)
@@ -135,14 +136,14 @@ class SparkWorker:
                     self._open.pop(event["id"], None)
             self.on_event(event)
         code = process.wait()
-        reason = REASONS.get(code, f"the Spark worker has ended (exit code {code})")
+        reason = problem("machine_died") if code == MACHINE_GONE else problem("worker_ended", n=code)
         with self._lock:
             events = [self._after_death(number, job, reason) for number, job in list(self._open.items())
                       if job.process is process]
         for event in events:
             self.on_event(event)
 
-    def _after_death(self, number: int, job: Job, reason: str) -> dict[str, Any]:
+    def _after_death(self, number: int, job: Job, reason: Problem) -> dict[str, Any]:
         """Hand a job to a new worker, unless nobody wants it or it has had its tries; what is told of it."""
         del self._open[number]
         if job.unwanted:

@@ -48,13 +48,16 @@ class Chunk:
 
     def place_of(self, name: str) -> Array:
         """What one of PLACES is for each record."""
-        return self.places[_AT[name]]
+        found: Array = self.places[_AT[name]]
+        return found
 
     def field(self, name: str) -> Array:
-        return self.headers[name].astype(np.int64)
+        found: Array = self.headers[name].astype(np.int64)
+        return found
 
     def flag(self, bit: int) -> Array:
-        return (self.headers["attributes"].astype(np.int64) & bit) != 0
+        found: Array = (self.headers["attributes"].astype(np.int64) & bit) != 0
+        return found
 
 
 def constant(value: Any, kind: pa.DataType, count: int) -> pa.Array:
@@ -119,21 +122,22 @@ def _headers(chunk: Chunk) -> pa.Array:
     counts = chunk.place_of("headers")
     if not counts.any():
         return pa.nulls(len(counts), ARROW[HEADERS])
-    at, rows = chunk.place_of("headers_at"), [None] * len(counts)
-    for row in np.flatnonzero(counts):
+    at = chunk.place_of("headers_at")
+    rows: list[list[dict[str, Any]] | None] = [None] * len(counts)
+    for row in np.flatnonzero(counts).tolist():
         rows[row] = read_record_headers(chunk.data, int(at[row]))
     return pa.array(rows, ARROW[HEADERS])
 
 
 def read_record_headers(data: Array, at: int) -> list[dict[str, Any]]:
     """Headers of one record; `locate_records` has seen that their lengths fit."""
-    view = memoryview(data)
-    count, at = read_varint(view, at)  # type: ignore[arg-type]
+    view: memoryview = data.data
+    count, at = read_varint(view, at)
     found = []
     for _ in range(count):
-        size, at = read_varint(view, at)  # type: ignore[arg-type]
+        size, at = read_varint(view, at)
         key, at = bytes(view[at : at + size]).decode("utf-8", "replace"), at + size
-        size, at = read_varint(view, at)  # type: ignore[arg-type]
+        size, at = read_varint(view, at)
         value = None if size < 0 else bytes(view[at : at + size])
         at += max(size, 0)
         found.append({"key": key, "value": value})

@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from broker_core.kernel.names import OPERATOR, broker_node, is_zookeeper
+from lab.analytics.frames import local
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -32,7 +35,7 @@ CODES = (
     "link_changed", "leader_elected", "became_leader", "became_follower", "replica_stopped", "isr_shrunk",
     "isr_expanded", "process_started", "process_ended", "process_paused", "process_resumed",
 )  # fmt: skip
-_ALONE = ("operator",)
+_ALONE = (OPERATOR,)
 """Writes a record by hand now and then: no producer under load."""
 SCHEMA = ("run string, topic string, partition int, seq bigint, from_us bigint, to_us bigint, cause string,"
           " leader string, how string, next_leader string")
@@ -100,7 +103,7 @@ class CutOff:
             (self.cut.add if params.get("partitioned") else self.cut.discard)(pair)
         elif code.startswith("process_"):
             (self.down.add if code in ("process_ended", "process_paused") else self.down.discard)(node)
-            if node.startswith("zookeeper-"):
+            if is_zookeeper(node):
                 self.servers.add(node)
             if code == "process_ended":
                 for one in self.partitions.values():
@@ -115,7 +118,7 @@ class CutOff:
         elif code in ("became_follower", "replica_stopped"):
             known.leader = None if known.leader == node else known.leader
         else:
-            known.isr = frozenset(f"broker-{member}" for member in params.get("isr") or ())
+            known.isr = frozenset(broker_node(member) for member in params.get("isr") or ())
 
     def _reaches(self, a: str, b: str) -> bool:
         return (a, b) not in self.cut and (b, a) not in self.cut
@@ -166,4 +169,4 @@ def cut_off(tables: Tables) -> DataFrame:
                 producers.setdefault(row["topic"], set()).add(row["process"])
         told = (Event(row["t_us"], row["seq"], row["node"], row["code"], orjson.loads(row["params"])) for row in lines)
         rows += [(run, *one[:5], CAUSE, *one[5:]) for one in CutOff(producers).windows(told)]
-    return tables.spark.createDataFrame(rows, SCHEMA)
+    return local(tables.spark, rows, SCHEMA)

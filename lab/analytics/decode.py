@@ -145,7 +145,7 @@ def checksums(data: Array, positions: Array, sizes: Array) -> Array:
     _crc_of_short(data, positions, sizes, _TABLES, _LONG_BATCH, out)
     for index in np.flatnonzero(sizes > _LONG_BATCH):
         position = int(positions[index])
-        out[index] = crc32c(memoryview(data[position + 21 : position + int(sizes[index])]))
+        out[index] = crc32c(data[position + 21 : position + int(sizes[index])].data)
     return out
 
 
@@ -154,7 +154,7 @@ def _varint(at, end):  # type: ignore[no-untyped-def]
     """(value, address behind it) of the varint at an address; (0, -1) when it does not end in front of `end`."""
     value, shift = np.int64(0), 0
     while at < end and shift < _SHIFT_LIMIT:
-        byte = byte_at(at)
+        byte = byte_at(at)  # type: ignore[call-arg, var-annotated]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
@@ -242,7 +242,7 @@ def _gather(data, at, size, offsets, out):  # type: ignore[no-untyped-def]
     source, target = np.int64(data.ctypes.data), np.int64(out.ctypes.data)
     for index in range(len(at)):
         if size[index] > 0:
-            copy_bytes(target + offsets[index], source + at[index], size[index])
+            copy_bytes(target + offsets[index], source + at[index], size[index])  # type: ignore[call-arg]
 
 
 def gather(data: Array, at: Array, size: Array) -> tuple[Array, Array]:

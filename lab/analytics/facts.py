@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lab.analytics.errors import AnalyticsError
+from broker_core.kernel.problems import problem
+from lab.analytics.errors import AnalyticsError, kept
 from lab.analytics.places import RUN, RunPlace
 from lab.experiments.directory import DirectoryError, FormatError, read_facts
 
@@ -25,11 +26,10 @@ def facts_of(runs: Iterable[RunPlace]) -> tuple[dict[str, dict[str, Any]], list[
         try:
             facts[run.name] = read_facts(run.journal)
         except FormatError as error:
-            raise AnalyticsError(str(error)) from None
+            raise AnalyticsError(error.problem) from None
         except DirectoryError as error:
-            hurt.append((run.name, -1, None, None, RUN, 0, str(error)))
+            hurt.append((run.name, -1, None, None, RUN, 0, kept(error.problem)))
         broken = facts[run.name].get("broken")
         if broken is not None:
-            told = f"the recording ended before the run did: {broken}; what was read or acknowledged later is not there"
-            hurt.append((run.name, -1, None, None, RUN, 0, told))
+            hurt.append((run.name, -1, None, None, RUN, 0, kept(problem("recording_ended", why=broken))))
     return facts, hurt

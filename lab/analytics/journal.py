@@ -27,8 +27,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import Problem, problem
 from lab import heap
 from lab.analytics import places, schemas
+from lab.analytics.errors import AnalyticsError, kept, read
+from lab.analytics.errors import told_plainly
 from lab.analytics.segments import Pack, arrow_schema, pack
 
 FILES = {"events": (places.JOURNAL, schemas.EVENTS), "operations": (places.OPERATIONS, schemas.OPERATIONS)}
@@ -96,7 +100,8 @@ class JournalSource(DataSource):
         return "brokerlab.journal"
 
     def schema(self) -> str:
-        return FILES[Choice.of(self.options).what][1].ddl()
+        with told_plainly():
+            return FILES[Choice.of(self.options).what][1].ddl()
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return JournalBatchReader(schema, Choice.of(self.options))
@@ -113,9 +118,11 @@ class JournalBatchReader(DataSourceReader):
         self.choice = choice
 
     def partitions(self) -> Sequence[InputPartition]:
+        with told_plainly():
+            files = self.choice.files()
         return pack([
             Lines(run, str(path), start, min(start + PART, size))
-            for run, path in self.choice.files() for size in (path.stat().st_size,) for start in range(0, size, PART)
+            for run, path in files for size in (path.stat().st_size,) for start in range(0, size, PART)
         ], PART)  # fmt: skip
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -175,6 +182,10 @@ def _whole_lines(path: Path, start: int, end: int) -> int:
     return start
 
 
+class Wrong(Refusal):
+    """A line that is no row."""
+
+
 Parsed = tuple[Any, ...]
 Parser = Callable[[bytes], Parsed]
 
@@ -183,7 +194,7 @@ def _event(line: bytes) -> Parsed:
     """(seq, t_us, node, code, cause, params)."""
     seq, t_us, node, code, cause, params = orjson.loads(line)
     if type(params) is not dict:
-        raise ValueError("its parameters are no object")
+        raise Wrong(problem("line_params"))
     if "{" in node or "{" in code:
         return seq, t_us, node, code, cause, orjson.dumps(params)
     return seq, t_us, node, code, cause, line[line.index(b"{") : -1]
@@ -193,12 +204,12 @@ def _operation(line: bytes) -> Parsed:
     """(seq, t_us, process, kind, op, fields)."""
     row = orjson.loads(line)
     if type(row) is not dict:
-        raise ValueError("it is no object")
+        raise Wrong(problem("line_object"))
     seq, t_us, process, kind, op = [row.pop(name) for name in _OPERATION]
     return seq, t_us, process, kind, op, orjson.dumps(row)
 
 
-_NAMES = {
+_NAMES: dict[Parser, tuple[str, ...]] = {
     _event: ("seq", "t_us", "node", "code", "cause", "params"),
     _operation: ("seq", "t_us", "process", "kind", "op", "fields"),
 }
@@ -211,12 +222,14 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
     for position, line in _lines(part):
         try:
             if line[-1:] != b"\n":
-                raise ValueError("the file ends inside a line")
+                raise Wrong(problem("line_cut"))
             rows.append((*parse(line.rstrip()), position, None))
         except KeyError as error:
-            rows.append(_no_row(len(names), position, f"{error} is missing"))
+            rows.append(_no_row(len(names), position, problem("line_missing", key=error.args[0])))
+        except Wrong as error:
+            rows.append(_no_row(len(names), position, error.problem))
         except (ValueError, TypeError) as error:
-            rows.append(_no_row(len(names), position, error))
+            rows.append(_no_row(len(names), position, problem("line_wrong", why=str(error))))
         if len(rows) == ROWS:
             yield _sound_batch(rows, part, (*names, "position", "error"), schema)
             rows.clear()
@@ -224,8 +237,8 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
         yield _sound_batch(rows, part, (*names, "position", "error"), schema)
 
 
-def _no_row(columns: int, position: int, reason: object) -> Parsed:
-    return (*(None,) * columns, position, f"no row: {reason}")
+def _no_row(columns: int, position: int, what: Problem) -> Parsed:
+    return (*(None,) * columns, position, kept(problem("no_row", what=what)))
 
 
 def _lines(part: Lines) -> Iterator[tuple[int, bytes]]:
@@ -255,7 +268,7 @@ def _fitting(row: Parsed, part: Lines, names: Sequence[str], schema: pa.Schema) 
     try:
         _batch([row], part, names, schema)
     except (pa.ArrowException, OverflowError) as error:
-        return _no_row(len(names) - 2, row[-2], error)
+        return _no_row(len(names) - 2, row[-2], problem("line_wrong", why=str(error)))
     return row
 
 
@@ -263,7 +276,8 @@ def _batch(rows: list[Parsed], part: Lines, names: Sequence[str], schema: pa.Sch
     if "error" not in schema.names:
         bad = next((row for row in rows if row[-1] is not None), None)
         if bad is not None:
-            raise ValueError(f"{part.path}: byte {bad[-2]}: {bad[-1]}")
+            place = problem("at_file_byte", path=part.path, position=bad[-2])
+            raise AnalyticsError(problem("wrong_in", place=place, what=read(bad[-1])))
     columns = dict(zip(names, zip(*rows)))
     made = []
     for field in schema:

@@ -19,12 +19,12 @@ from zlib import crc32
 import numpy as np
 from crc32c import crc32c
 
+from broker_core.kernel.problems import Problem, problem
 from broker_core.records import Batch, read_header
 from lab.analytics import decode
 from lab.analytics.decode import BAD_MAGIC, CUT, HEADER_SIZE, MAGIC_AT, WHOLE, Array
 
 PIECE = 4 * 1024 * 1024
-_ENDINGS = {CUT: "the file ends inside a batch", BAD_MAGIC: "no batch begins here: unknown magic"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class Piece:
 
     def old(self) -> Array:
         """Which are messages of magic 0 and 1."""
-        return self.data[self.positions + MAGIC_AT] < 2
+        magics: Array = self.data[self.positions + MAGIC_AT]
+        return magics < 2
 
     def headers(self) -> Array:
         """The headers; all must be of magic 2."""
@@ -50,7 +51,7 @@ class Piece:
 
     def batches(self) -> Iterator[Batch]:
         """One batch after the other, with its position in the file."""
-        view = memoryview(self.data)
+        view = self.data.data
         for position, size in zip(self.positions.tolist(), self.sizes.tolist()):
             yield Batch(read_header(view, position), view[position : position + size], position + self.at)
 
@@ -61,7 +62,7 @@ class Ending:
     room that was allocated ahead."""
 
     at: int
-    reason: str | None = None
+    reason: Problem | None = None
     may_go_on: bool = True
 
 
@@ -102,7 +103,7 @@ def pieces(
     at, there, how, claimed = start, 0, WHOLE, 0
     while how in (WHOLE, CUT) and at + there < end:
         file.seek(at + there)
-        count = file.readinto(memoryview(data)[there : end - at])
+        count = file.readinto(data.data[there : end - at])
         if not count:
             break  # the file was cut since its size was asked for
         positions, sizes, stopped, how = decode.find_batches(data, 0, there + count)
@@ -118,17 +119,22 @@ def pieces(
         if claimed > len(data):
             if wanted is None:
                 yield Piece(data, at, np.array([0]), np.array([claimed]))
-            elif wanted(Large(file, at, claimed, memoryview(data)[:there])):
+            elif wanted(Large(file, at, claimed, data.data[:there])):
                 data = np.concatenate([data[:there], np.empty(claimed - there, np.uint8)])
                 continue
             at, there, how = at + claimed, 0, WHOLE
             ending.at = at
     if there:
-        ending.reason = _ENDINGS.get(how, "no batch begins here: impossible length")
-        ending.reason += f" of {claimed} bytes" if claimed else ""
+        ending.reason = _reason(how, claimed)
         ending.may_go_on = how in (WHOLE, CUT)
         if not data[:there].any() and _is_zeros(file, at + there, end):
-            ending.reason, ending.may_go_on = "zeros up to the end of the file", True
+            ending.reason, ending.may_go_on = problem("zeros"), True
+
+
+def _reason(how: int, claimed: int) -> Problem:
+    if how == CUT:
+        return problem("batch_cut_of", size=claimed) if claimed else problem("batch_cut")
+    return problem("no_batch_magic") if how == BAD_MAGIC else problem("no_batch_length")
 
 
 def _is_zeros(file: io.FileIO, start: int, end: int) -> bool:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from broker_core.kernel.problems import problem
 from lab.analytics.errors import AnalyticsError
 
 T = TypeVar("T")
@@ -100,10 +101,10 @@ def find_runs(paths: Sequence[str | Path]) -> list[RunPlace]:
     for given in paths:
         path = Path(given)
         if not path.is_dir():
-            raise AnalyticsError(f"{path}: {'not a directory' if path.exists() else 'no such directory'}")
+            raise AnalyticsError(problem("not_directory" if path.exists() else "no_directory", path=str(path)))
         below = _runs_of(path.resolve())
         if not below:
-            raise AnalyticsError(f"{path} holds no run and no partition directory")
+            raise AnalyticsError(problem("holds_no_run", path=str(path)))
         found += below
     return _named_apart(list(dict.fromkeys(found)))
 
@@ -184,7 +185,7 @@ def segments_below(root: Path, run: str = "") -> Iterator[SegmentPlace]:
 def _refused(error: OSError) -> None:
     """A directory that may not be read is no empty one; one that has just been deleted is."""
     if not isinstance(error, FileNotFoundError):
-        raise AnalyticsError(f"{error.filename}: {error.strerror}") from None
+        raise AnalyticsError(problem("not_readable_file", path=error.filename, why=error.strerror)) from None
 
 
 def segment_place(path: Path, root: Path, run: str, size: int = 0) -> SegmentPlace:

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core.kernel.problems import problem
 from lab.analytics import answers
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.history import COUNTS, History
+from lab.analytics.standing import ENDLESS
 from lab.analytics.tables import Tables
 from lab.analytics.words import EXPLAINED, Text
 
@@ -43,17 +45,27 @@ class Query:
 
 
 def receipt(tables: Tables, history: History) -> DataFrame:
-    """The durability receipt: acked, read, lost, duplicated, reordered, by run and producer, and its first lost."""
+    """The durability receipt: acked, read, lost, unread, at risk, duplicated, reordered, removed, by run and producer.
+
+    lost: gone from the last leader's log · unread: there, nobody read it · at risk: on fewer disks than promised ·
+    removed: deleted by a rule before anybody read it. Behind it the first place where something was lost.
+    """
     first = history.lost.selectExpr(
         "run", "if(label = '', 'operator', substring_index(label, '~', 1)) as producer",
-        "struct(topic, partition, offset) as place").groupBy("run", "producer").agg({"place": "min"})
+        f"struct(topic, partition, coalesce(offset, {ENDLESS}) as offset) as place").groupBy(
+        "run", "producer").agg({"place": "min"})
     return history.counts.join(first, ["run", "producer"], "left").selectExpr(
         "run", "producer", *COUNTS, "`min(place)`.topic as lost_topic", "`min(place)`.partition as lost_partition",
-        "`min(place)`.offset as lost_offset").orderBy("run", "producer")
+        f"nullif(`min(place)`.offset, {ENDLESS}) as lost_offset").orderBy("run", "producer")
 
 
 def lost(tables: Tables, history: History) -> DataFrame:
-    """Values that were acked and never read: `lost-write` when a value further on was read, else `unseen`."""
+    """Values that were acked and are gone from the log that counts, that of the last leader; and what shows it.
+
+    cut: a later leader does not have it · missing: the log was read to its end without it · never-there: with acks=0,
+    a later one of its producer is there · unreadable: every copy is damaged · passed: read over, in a run without
+    journal.
+    """
     return history.lost.orderBy("run", "topic", "partition", "offset")
 
 
@@ -100,8 +112,10 @@ def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:
 def outside(tables: Tables, history: History) -> DataFrame:
     """Clients that the lab did not start, as far as the brokers see: batches that they appended, good answers, losses.
 
-    Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. Where the
-    journal is not complete, some messages were summed up.
+    Acked: the broker's answer left without an error. Lost: acked, and not in the log of the last leader. Unread: in no
+    answer that left for a consumer, in no poll. At risk: on fewer disks than promised. Duplicated: the same bytes, sent
+    again. Removed: deleted by a rule before anybody had read it. Where the journal is not complete, some messages were
+    summed up.
     """
     return history.outside.figures.orderBy("run")
 
@@ -112,16 +126,18 @@ def outside_lost(tables: Tables, history: History) -> DataFrame:
         "run", "topic", "partition", "offset")
 
 
-_COUNTS = ("lost", "duplicated", "reordered")
+_COUNTS = ("lost", "unread", "at_risk", "duplicated", "reordered")
 QUERIES = {query.name: query for query in (
     Query("receipt", ("What became of what was acknowledged", "확인 응답을 받은 레코드는 어떻게 되었나"),
-          ("A red bar is a promise that was broken.", "빨간 막대는 지켜지지 않은 약속입니다."), receipt,
+          (("Lost is a promise that was broken; unread is there and waits; at risk is on fewer disks than promised."),
+           ("유실은 지켜지지 않은 약속입니다. 안 읽음은 로그에 있고 아직 아무도 읽지 않은 것이고, "
+            "위험은 약속보다 적은 디스크에 있는 것입니다.")), receipt,
           ("bars", ("run", "producer"), _COUNTS)),
     Query("lost", ("Lost", "유실"),
           (("Neighbouring offsets mostly have one cause: the next leader did not have them, the power failed before "
-            "they were flushed, retention was quicker than the reader, or with acks=0 they never arrived."),
+            "they were flushed, or with acks=0 they never arrived."),
            ("이웃한 오프셋은 대개 한 가지 까닭으로 사라집니다. 새 리더에 없었거나, 플러시 전에 정전이 되었거나, "
-            "읽기 전에 보존 정책에 따라 지워졌거나, acks=0이라 도착하지 못한 것입니다.")), lost),
+            "acks=0이라 도착하지 못한 것입니다.")), lost),
     Query("duplicated", ("Duplicated", "중복"),
           ("A value at two offsets was sent twice: the first answer did not arrive.",
            "한 값이 두 오프셋에 있으면 두 번 보낸 것입니다. 첫 응답이 도착하지 않았습니다."), duplicated),
@@ -161,8 +177,13 @@ QUERIES = {query.name: query for query in (
            "감지는 세션이 끝난 때이고, 그 뒤는 컨트롤러와 새 리더와 클라이언트의 일입니다."), answers.failovers,
           ("bars", ("run", "topic", "partition"), ("detected", "decided", "took_over", "first_ack"))),
     Query("elections", ("Elections by reason", "이유별 리더 선출"),
-          ("Unclean elections are those that may lose records.",
-           "언클린 선출은 레코드를 잃을 수 있는 선출입니다."), answers.elections,
+          (("An unclean election takes a leader that was not in sync. Records can be lost without one, too: with "
+            "acks=1 or 0 the next leader in sync may lack what was acknowledged, and a power loss takes what was not "
+            "flushed."),
+           ("언클린 선출은 동기화되지 않은 복제본을 리더로 뽑습니다. 언클린 선출이 없어도 레코드를 잃을 수 있습니다. "
+            "acks=1이나 0이면 동기화된 새 리더에도 확인 응답한 레코드가 없을 수 있고, "
+            "정전은 플러시하지 않은 것을 없앱니다.")),
+          answers.elections,
           ("bars", ("run", "reason"), ("elections",))),
     Query("isr_churn", ("Changes of the ISR", "ISR 변화"),
           ("While the ISR is small, acks=all promises less.", "ISR이 작은 동안에는 acks=all의 약속도 작아집니다."),
@@ -186,7 +207,7 @@ QUERIES = {query.name: query for query in (
           ("One tall bar is a hot partition; its top key says why.",
            "높은 막대 하나는 핫 파티션입니다. 가장 잦은 키가 이유를 말해 줍니다."), answers.key_skew,
           ("bars", ("run", "topic", "partition"), ("share", "top_key_share"))),
-    Query("retention", ("What retention has saved", "보존 정책이 아낀 공간"),
+    Query("retention", ("What retention and compaction have saved", "보존 정책과 압축 정리가 아낀 공간"),
           ("Deleted bytes beside those that are still there.", "지워진 바이트와 아직 남아 있는 바이트입니다."),
           answers.retention, ("bars", ("run", "broker", "topic"), ("saved",))),
     Query("damages", ("Places that could not be read", "읽을 수 없던 곳"),
@@ -198,5 +219,5 @@ QUERIES = {query.name: query for query in (
 def find(name: str) -> Query:
     """A query by its name; raises AnalyticsError."""
     if name not in QUERIES:
-        raise AnalyticsError(f"there is no query {name}; there are {', '.join(QUERIES)}")
+        raise AnalyticsError(problem("no_query", name=name, known=list(QUERIES)))
     return QUERIES[name]

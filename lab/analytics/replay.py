@@ -1,23 +1,26 @@
 """`replay`: from directories of runs to answers, Parquet and a report.
 
-    OUT/TABLE/run=NAME/*.parquet      every table of `schemas`
-    OUT/answers.json                  the answers as data
-    OUT/report.html                   the answers to look at
+    OUT/TABLE/*.parquet      every table of `schemas`
+    OUT/answers.json         the answers as data
+    OUT/report.html          the answers to look at
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from lab.analytics import queries, report
+from lab.analytics import queries, report, summary
 from lab.analytics.agreement import disagreements
+from lab.analytics.errors import read
 from lab.analytics.history import History
-from lab.analytics.charts import MOST
-from lab.analytics.report import ROWS, Answer
+from lab.analytics.charts import MOST, natural
+from lab.analytics.recorded import missing
+from lab.analytics.report import RANGES, ROWS, Answer
 from lab.analytics.schemas import TABLES
 from lab.analytics.tables import Tables
 
@@ -25,6 +28,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STRETCHES = 10 * MOST
+MOST_RANGES = 20_000
+_NATURAL = ("transform(regexp_extract_all(run, '([0-9]+|[^0-9]+)', 1),"
+            " part -> if(part rlike '^[0-9]', lpad(part, 30, '0'), part))")
+_RANGES = """
+select run, label, topic, partition, min(offset) as first_offset, max(offset) as last_offset, count(*) as records, test
+from (select *, offset - row_number() over (partition by run, label, topic, partition, test order by offset) as island
+      from {lost})
+group by run, label, topic, partition, test, island order by records desc, run, label, topic, partition, first_offset"""
 Progress = Callable[[str, int, int], None]
 """(what was done, how many steps are done, how many there are)."""
 
@@ -40,6 +51,7 @@ def replay(
     chosen = [queries.find(name) for name in names] or list(queries.QUERIES.values())
     total = len(chosen) + (len(TABLES) + 1 if out is not None else 0)
     done, found = 0, []
+    figures: dict[str, dict[str, Any]] = {}
 
     def step(what: str) -> None:
         nonlocal done
@@ -50,7 +62,13 @@ def replay(
     with Tables(spark, paths) as tables:
         history = History(tables)
         for query in chosen:
-            answer = collect(query.name, query.function(tables, history))
+            frame = query.function(tables, history)
+            answer = collect(query.name, frame)
+            answer = replace(answer, missing=missing(tables, query.name))
+            if out is not None:
+                summary.add(figures, answer, frame)
+                if query.name == "lost" and answer.count:
+                    answer = replace(answer, ranges=_ranges(spark, frame))
             found.append(answer)
             step(query.name)
             yield answer
@@ -58,18 +76,37 @@ def replay(
             out.mkdir(parents=True, exist_ok=True)
             tables.write(out, done=step)
             (out / "answers.json").write_bytes(orjson.dumps([plain(one) for one in found], option=orjson.OPT_INDENT_2))
-            report.write(out / "report.html", found, [run.name for run in tables.places])
+            names = sorted((run.name for run in tables.places), key=natural)
+            report.write(out / "report.html", found, names, figures)
             step("report")
 
 
 def collect(name: str, frame: Any) -> Answer:
-    """The first rows of a frame, and how many there are; when not all are among them, those that a plot shows too."""
+    """The first rows of a frame, runs in natural order, and how many there are; when not all are among them, those
+    that a plot shows too."""
     rows = [row.asDict() for row in frame.limit(ROWS + 1).collect()]
     if len(rows) <= ROWS:
-        return Answer(name, list(frame.columns), rows, len(rows))
+        return Answer(name, list(frame.columns), sorted(rows, key=_run_of), len(rows))
+    rows = [row.asDict() for row in _naturally(frame).limit(ROWS).collect()]
     chart = queries.QUERIES[name].chart
     drawn = None if chart is None else [row.asDict() for row in _largest(frame, chart).collect()]
-    return Answer(name, list(frame.columns), rows[:ROWS], frame.count(), drawn)
+    return Answer(name, list(frame.columns), rows, frame.count(), drawn)
+
+
+def _run_of(row: dict[str, Any]) -> Any:
+    return natural(row["run"])
+
+
+def _naturally(frame: Any) -> Any:
+    """The rows of each run as they come, the runs in natural order."""
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("nth", f.monotonically_increasing_id()).orderBy(f.expr(_NATURAL), "nth").drop("nth")
+
+
+def _ranges(spark: SparkSession, frame: Any) -> list[dict[str, Any]]:
+    """Neighbouring offsets that were lost as one row each, the longest first."""
+    return [row.asDict() for row in spark.sql(_RANGES, lost=frame).limit(MOST_RANGES).collect()]
 
 
 def _largest(frame: Any, chart: tuple[str, tuple[str, ...], tuple[str, ...]]) -> Any:
@@ -85,9 +122,14 @@ def _largest(frame: Any, chart: tuple[str, tuple[str, ...], tuple[str, ...]]) ->
 
 
 def plain(answer: Answer) -> dict[str, Any]:
-    """An answer as data; `drawn` is there when a plot needs other rows than the first."""
-    drawn = {} if answer.drawn is None else {"drawn": answer.drawn}
-    return {"query": answer.name, "columns": answer.columns, "count": answer.count, "rows": answer.rows, **drawn}
+    """An answer as data, what is wrong as problems; `drawn` is there when a plot needs other rows than the first, the
+    longest `ranges` of what was lost with how many there are."""
+    drawn: dict[str, Any] = {} if answer.drawn is None else {"drawn": answer.drawn}
+    if answer.ranges is not None:
+        drawn |= {"ranges": answer.ranges[:RANGES], "ranges_count": len(answer.ranges)}
+    rows = [{**row, "error": read(row["error"]) or row["error"]} if "error" in row else row for row in answer.rows]
+    return {"query": answer.name, "columns": answer.columns, "count": answer.count, "rows": rows,
+            "missing": answer.missing, **drawn}
 
 
 def check(spark: SparkSession, paths: Sequence[str | Path]) -> list[str]:

@@ -28,8 +28,8 @@ What a line holds (times are virtual microseconds of the run, `_s` are seconds):
  "partitions": {"orders-0": {"acked": 3100, "lost": 3, "leader": null, "how": "crash", "since_us": 29000000,
                              "unavailable_s": 2.4}}}
 ```
-`lost`: acked, and readers have passed the place without finding it. `unread`: acked, nobody was there yet; at the
-end of a run both together are what the receipt calls lost. `damaged`: lines of the files that could not be read.
+`lost` and `unread` are the words of the receipt (`lab/checkers/fates.py`). `damaged`: lines of
+the files that could not be read.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from broker_core.kernel.problems import Problem, problem
 from lab.analytics.rolling_state import CODES, OPERATIONS, State
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ class Rolling:
         return self.query is not None and bool(self.query.isActive)
 
     @property
-    def error(self) -> str | None:
-        """Why the query has ended by itself, in one line; None while it works and when it was stopped."""
+    def error(self) -> Problem | None:
+        """Why the query has ended by itself; None while it works and when it was stopped."""
         trouble = None if self.query is None else self.query.exception()
-        return None if trouble is None else str(trouble).strip().splitlines()[0]
+        return None if trouble is None else problem("foreign", words=str(trouble).strip().splitlines()[0])
 
     def catch_up(self) -> None:
         """Return once everything that the files hold now has been taken in."""
@@ -128,9 +129,9 @@ def follow(session: SparkSession, path: str) -> DataFrame:
     wanted = ", ".join(f"'{code}'" for code in CODES)
     operations = stream("operations").where(f"error is not null or op in {OPERATIONS} and kind <> 'invoke'")
     events = stream("events").where(f"error is not null or code in ({wanted})")
-    operations = operations.selectExpr("if(error is null, 0, 2) as kind", "position", "t_us", "process as node",
+    operations = operations.selectExpr("if(error is null, 0, 2) as kind", "position", "seq", "t_us", "process as node",
                                        "concat(op, ' ', kind) as code", "fields as content")
-    events = events.selectExpr("if(error is null, 1, 2) as kind", "position", "t_us", "node", "code",
+    events = events.selectExpr("if(error is null, 1, 2) as kind", "position", "seq", "t_us", "node", "code",
                                "params as content")
     return operations.unionByName(events)
 

@@ -2,13 +2,14 @@
 
 Values are running numbers, so what was acked and what was read are stretches of numbers for each producer, and
 offsets are stretches for each partition. A value that was acked and read is nothing but a part of such a stretch;
-only what was acked and not read is kept with its place.
+only what was acked and not read is kept with its place. What is lost, `rolling_fates` tells.
 
 | figure | from |
 |---|---|
 | acked, failed, unknown | fates of sends |
 | read, duplicated | polls; an offset that two consumers read counts once |
-| lost | acked values between the first and the last offset that anybody has read of their partition |
+| lost | acked places that are not in the log that counts; of a run without journal, those that readers have passed |
+| unread | acked, not read, and not lost |
 | lag | the end of what was acked, less the consumer's place, for the partitions that it has |
 | unavailable | from the end (or pause, or stepping down) of a leader to the next one |
 """
@@ -22,11 +23,14 @@ from typing import Any
 import orjson
 
 from broker_core.clients.history import producer_of
+from broker_core.kernel.names import OPERATOR
+from lab.analytics.rolling_fates import Standing
+from lab.checkers.lineage import CODES as LINEAGE
 
 OPERATIONS = "('send', 'poll', 'assign')"
-CODES = ("became_leader", "became_follower", "replica_stopped", "process_ended", "process_paused", "process_resumed",
-         "topic_deleted")
+CODES = (*LINEAGE, "process_ended", "process_paused", "process_resumed")
 RATE_US = 5_000_000
+_OWN = ("acked", "read", "offsets", "standing")
 
 
 class Stretches:
@@ -75,25 +79,29 @@ class State:
         self.producers: dict[str, dict[str, int]] = {}
         self.acked: dict[str, Stretches] = {}
         self.read: dict[str, Stretches] = {}
-        self.unread: dict[str, list[list[Any]]] = {}  # label -> [number, end, partition, offset]
+        self.unread: dict[str, list[list[Any]]] = {}  # label -> [number, end, partition, offset, seq, broker]
         self.partitions: dict[str, dict[str, Any]] = {}
         self.offsets: dict[str, Stretches] = {}
-        self.texts: dict[str, dict[str, list[int | None]]] = {}  # partition -> text -> offsets, None: not acked
+        self.texts: dict[str, dict[str, list[Any]]] = {}  # partition -> text -> [offset, seq, broker], None: not acked
         self.text_reads: dict[str, dict[str, int]] = {}
         self.consumers: dict[str, dict[str, int]] = {}
         self.left: dict[str, int] = {}
+        self.latest: dict[str, int] = {}  # partition and label -> largest number that was read
+        self.standing = Standing()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        kept = {name: value for name, value in vars(self).items() if name not in ("acked", "read", "offsets")}
-        return {**kept, **{name: {key: one.pairs() for key, one in getattr(self, name).items()}
-                           for name in ("acked", "read", "offsets")}}
+        kept = {name: value for name, value in vars(self).items() if name not in _OWN}
+        stretches = {name: {key: one.pairs() for key, one in getattr(self, name).items()}
+                     for name in ("acked", "read", "offsets")}
+        return {**kept, **stretches, "standing": self.standing.state}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> State:
         """What `to_dict` gave."""
         state = cls()
         vars(state).update(told)
+        state.standing = Standing(told["standing"])
         for name in ("acked", "read", "offsets"):
             setattr(state, name, {key: Stretches(pairs) for key, pairs in told[name].items()})
         return state
@@ -107,6 +115,7 @@ class State:
                 continue
             self.t_us = max(self.t_us, row["t_us"])
             content = orjson.loads(row["content"])
+            content["seq"] = row.get("seq", 0)
             if row["kind"]:
                 self._event(row["t_us"], row["node"], row["code"], content)
                 continue
@@ -117,6 +126,7 @@ class State:
                 self._poll(row["node"], content)
             elif op == "assign":
                 self._assign(row["node"], [f"{topic}-{partition}" for topic, partition in content["partitions"]])
+        self.standing.settle()
         self.rates = [one for one in self.rates if one[0] >= self.t_us - RATE_US][-100:]
         self.rates.append([self.t_us, self._total("acked")])
 
@@ -124,7 +134,7 @@ class State:
         return sum(one[figure] for one in self.producers.values())
 
     def _producer(self, label: str) -> dict[str, int]:
-        name = producer_of(label) if label else "operator"
+        name = producer_of(label) if label else OPERATOR
         return self.producers.setdefault(name, {"acked": 0, "read": 0, "duplicated": 0})
 
     def _partition(self, name: str) -> dict[str, Any]:
@@ -138,15 +148,16 @@ class State:
         partition, label, offset = f"{row['topic']}-{row['partition']}", row.get("label", node), row.get("offset", -1)
         for first, count in row["values"]:
             if fate == "ok":
-                self._acked(label, first, first + count, partition, offset)
+                self._acked(label, first, first + count, partition, offset, row)
                 offset += count if offset >= 0 else 0
             else:
                 self.counts["failed" if fate == "fail" else "unknown"] += count
         for text in row.get("texts", ()):
             copies = self.texts.setdefault(partition, {}).setdefault(text, [])
-            copies.append(offset if fate == "ok" else None)
+            copies.append([offset, row["seq"], row.get("broker")] if fate == "ok" else None)
             if fate == "ok":
                 self._producer("")["acked"] += 1
+                self._stands(partition, offset, 1, "", row)
                 self._ends(partition, offset, 1)
                 offset += 1 if offset >= 0 else 0
             else:
@@ -157,7 +168,13 @@ class State:
         found["acked"] += count
         found["end"] = max(found["end"], offset + count)
 
-    def _acked(self, label: str, first: int, end: int, partition: str, offset: int) -> None:
+    def _stands(self, partition: str, offset: int, count: int, label: str, row: Mapping[str, Any]) -> None:
+        if offset >= 0:
+            owner = producer_of(label) if label else OPERATOR
+            self.standing.acked(partition, offset, count, owner, row["seq"], row.get("broker"))
+
+    def _acked(self, label: str, first: int, end: int, partition: str, offset: int, row: Mapping[str, Any]) -> None:
+        self._stands(partition, offset, end - first, label, row)
         self._producer(label)["acked"] += self.acked.setdefault(label, Stretches()).add(first, end)
         if offset >= 0:
             self._ends(partition, offset, end - first)
@@ -166,10 +183,11 @@ class State:
         waiting = self.unread.setdefault(label, [])
         for begin, last in self.read.setdefault(label, Stretches()).missing(first, end):
             place = offset + begin - first if offset >= 0 else -1
-            if waiting and waiting[-1][1:3] == [begin, partition] and _joins(waiting[-1], place):
+            told = [row["seq"], row.get("broker")]
+            if waiting and waiting[-1][1:3] == [begin, partition] and _joins(waiting[-1], place, told[1]):
                 waiting[-1][1] = last
             else:
-                waiting.append([begin, last, partition, place])
+                waiting.append([begin, last, partition, place, *told])
 
     # -- polls ------------------------------------------------------------------------------
     def _poll(self, node: str, row: Mapping[str, Any]) -> None:
@@ -192,6 +210,8 @@ class State:
             copies = self.text_reads.setdefault(partition, {})
             copies[str(number)] = copies.get(str(number), 0) + 1
             return
+        latest = f"{partition} {label}"
+        self.latest[latest] = max(self.latest.get(latest, -1), number + count - 1)
         new = self.read.setdefault(label, Stretches()).add(number, number + count)
         owner["read"] += new
         owner["duplicated"] += count - new
@@ -207,6 +227,8 @@ class State:
 
     # -- leaders ----------------------------------------------------------------------------
     def _event(self, t_us: int, node: str, code: str, params: Mapping[str, Any]) -> None:
+        if code in LINEAGE:
+            self.standing.event([params["seq"], t_us, node, code, 0, params])
         if code == "topic_deleted":
             for name in [name for name in self.partitions if name.rpartition("-")[0] == params["topic"]]:
                 self.partitions[name] |= {"leader": None, "how": None, "since_us": None}
@@ -214,6 +236,8 @@ class State:
             found = self._partition(f"{params['topic']}-{params['partition']}")
             self._back(found, t_us)
             found["leader"] = node
+        elif code in ("truncated", "log_loaded", "log_start_moved", "log_cleaned"):
+            return
         elif code in ("became_follower", "replica_stopped"):
             found = self._partition(f"{params['topic']}-{params['partition']}")
             if found["leader"] == node and not params.get("deleted"):
@@ -241,8 +265,10 @@ class State:
         """As the module's chapter in `rolling` shows them, without the number of the micro-batch."""
         producers = {name: {**one, "lost": 0, "unread": 0} for name, one in sorted(self.producers.items())}
         partitions = {name: self._shown(one) for name, one in sorted(self.partitions.items())}
-        for owner, name, offset, count in self._not_read():
-            lost = self._passed(name, offset, count)
+        for name, owner, count in self.standing.lost():
+            producers[owner]["lost"] += count
+            partitions[name]["lost"] += count
+        for owner, name, count, lost in self._not_read():
             producers[owner]["lost"] += lost
             producers[owner]["unread"] += count - lost
             partitions[name]["lost"] += lost
@@ -264,15 +290,25 @@ class State:
                 "how": found["how"], "since_us": since, "unavailable_s": away / 1e6}
 
     def _not_read(self) -> Iterable[tuple[str, str, int, int]]:
-        """(producer, partition, offset or -1, count) of what was acked and not read."""
+        """(producer, partition, count, how many of these are lost) of what was acked, not read, and not cut off."""
         for label, waiting in self.unread.items():
-            for number, end, partition, offset in waiting:
-                yield producer_of(label), partition, offset, end - number
+            for number, end, partition, offset, seq, broker in waiting:
+                if offset >= 0:
+                    yield producer_of(label), partition, *self._waiting(partition, offset, end - number, seq, broker)
+                else:
+                    after = self.latest.get(f"{partition} {label}", -1)
+                    yield producer_of(label), partition, end - number, max(0, min(end, after) - number)
         for partition, texts in self.texts.items():
             for text, copies in texts.items():
-                for offset in copies[self.text_reads.get(partition, {}).get(text, 0):]:
-                    if offset is not None:
-                        yield "operator", partition, offset, 1
+                for told in copies[self.text_reads.get(partition, {}).get(text, 0):]:
+                    if told is not None:
+                        yield OPERATOR, partition, *self._waiting(partition, told[0], 1, *told[1:])
+
+    def _waiting(self, name: str, offset: int, count: int, seq: int, broker: str | None) -> tuple[int, int]:
+        """(count, lost) of what was acked there and not read; what is cut off is counted as lost elsewhere."""
+        if offset >= 0 and self.standing.knows(name):
+            return self.standing.there(name, offset, offset + count, seq, broker), 0
+        return count, self._passed(name, offset, count)
 
     def _passed(self, name: str, offset: int, count: int) -> int:
         """How many of these offsets lie between what was read."""
@@ -293,19 +329,19 @@ class State:
         return round((has - had) / (now - before) * 1e6, 1)
 
 
-def _joins(one: list[Any], place: int) -> bool:
-    """Whether `place` is where the offsets of a waiting stretch go on."""
-    return bool(place == -1 == one[3] or (one[3] >= 0 and place == one[3] + one[1] - one[0]))
+def _joins(one: list[Any], place: int, broker: str | None) -> bool:
+    """Whether `place` is where the offsets of a waiting stretch go on, by the word of the same broker."""
+    return one[5] == broker and bool(place == -1 == one[3] or (one[3] >= 0 and place == one[3] + one[1] - one[0]))
 
 
 def _without(one: list[Any], first: int, end: int) -> list[list[Any]]:
     """A waiting stretch without the numbers [first, end)."""
-    number, last, partition, offset = one
+    number, last, partition, offset, *told = one
     if end <= number or last <= first:
         return [one]
     parts = []
     if number < first:
-        parts.append([number, first, partition, offset])
+        parts.append([number, first, partition, offset, *told])
     if end < last:
-        parts.append([end, last, partition, offset + end - number if offset >= 0 else -1])
+        parts.append([end, last, partition, offset + end - number if offset >= 0 else -1, *told])
     return parts

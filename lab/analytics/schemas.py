@@ -1,8 +1,8 @@
 """Every table: what a row stands for, and its columns with Spark type and meaning.
 
 This is the one place where columns are declared. The sources, the tables written as Parquet, the tests and
-the page of the documentation (`python -m lab.analytics.schemas > docs/tables.md`) all read it. `run` is the column by
-which the Parquet files are partitioned.
+the page of the documentation (`python -m lab.analytics.schemas > docs/tables.md`) all read it. `run` says of which
+run a row is: the Parquet file of a table holds many.
 
 | groups | tables |
 |---|---|
@@ -167,6 +167,8 @@ SENDS = Table("sends", "the fate of one value that a producer sent", _columns(""
     label  string  producer's name in the value; empty for a value written by hand
     number  string  running number, or the text
     offset  bigint  where it was acked, -1 without (acks=0), null when it was not
+    broker  string  node whose answer said ok, null when none did
+    seq  bigint  number of the journal's call
     position  bigint  byte of the operation: its order
 """))
 POLLS = Table("polls", "one value that a consumer read", _columns("""
@@ -178,6 +180,7 @@ POLLS = Table("polls", "one value that a consumer read", _columns("""
     offset  bigint  offset
     label  string  producer's name in the value; empty for a value written by hand
     number  string  running number, or the text
+    seq  bigint  number of the journal's call
     position  bigint  byte of the operation
     index  bigint  place inside the operation
 """))
@@ -331,7 +334,7 @@ TABLES = {table.name: table for table in (
 _HEADING = """# Tables of a replay
 
 What [Spark](tour/analytics.md) makes of recorded runs: `./brokerlab replay DIR --out OUT` writes each table as Parquet,
-`OUT/TABLE/run=NAME/*.parquet`. This page is printed by `python -m lab.analytics.schemas`.
+`OUT/TABLE/*.parquet`. This page is printed by `python -m lab.analytics.schemas`.
 """
 
 

@@ -4,12 +4,12 @@ What cannot be read is told, with the byte at which it stands, and reading goes 
 
 | found | told as | then |
 |---|---|---|
-| a checksum that does not fit | `stored crc 0x..., computed 0x...` | the batch is left out, the next is read |
+| a checksum that does not fit | `crc` | the batch is left out, the next is read |
 | records that do not decode | what the decoder says | the same |
-| a length or magic that cannot be | `no batch begins here` | the rest of the file is left out, its bytes are counted |
-| the file ends inside a batch, or its length is a lie | `the file ends inside a batch of 999 bytes` | the end |
-| the file is gone since it was listed | `the file is gone` | its bytes are counted |
-| the disk or the rights of the user refuse it | `the file cannot be read` | the same |
+| a length or magic that cannot be | `no_batch_magic`, `no_batch_length` | the rest is left out, its bytes are counted |
+| the file ends inside a batch, or its length is a lie | `batch_cut_of` | the end |
+| the file is gone since it was listed | `file_gone` | its bytes are counted |
+| the disk or the rights of the user refuse it | `file_unreadable` | the same |
 
 A batch whose base offset or leader epoch was changed on disk is not found: the checksum does not cover them.
 """
@@ -24,12 +24,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from broker_core.kernel.problems import Problem, problem
 from broker_core.records import Batch, RecordsError, decode_records
 from broker_core.records.compression import NAMES, decompress
 from broker_core.records.header import ensure_valid
 from lab.analytics import decode
 from lab.analytics.columns import Chunk, batch_columns, instant, plain_rows, record_columns
 from lab.analytics.decode import BAD_RECORD, HEADER_SIZE, Array
+from lab.analytics.errors import AnalyticsError, kept
 from lab.analytics.pieces import Ending, Large, Piece, pieces
 from lab.analytics.places import SegmentPlace
 
@@ -48,8 +50,9 @@ class SegmentReader:
     start: int = 0
     end: int = -1
     checksums: bool = True
-    note: str | None = None
+    note: Problem | None = None
     damage: list[dict[str, Any]] = field(default_factory=list)
+    wrong: list[Problem] = field(default_factory=list)
 
     def records(self) -> Iterator[pa.RecordBatch]:
         """Rows of the table `records`, then those that report damage."""
@@ -87,7 +90,7 @@ class SegmentReader:
             row["last_offset"] = last.last_offset
             row["batches"] += len(piece.positions)
             row["records"] += int(new["record_count"].sum()) + len(piece.positions) - len(new)
-        error = f"byte {self.damage[0]['position']}: {self.damage[0]['error']}" if self.damage else None
+        error = kept(self._first()) if self.damage else None
         row["max_timestamp"] = instant(newest[0]) if newest and newest[0] >= 0 else None
         yield plain_rows(self.place, [{**row, "damages": len(self.damage), "error": error}], self.schema)
 
@@ -96,8 +99,13 @@ class SegmentReader:
         return os.path.getsize(path) if os.path.isfile(path) else None
 
     # -- damage -----------------------------------------------------------------------------
-    def _tell(self, position: int, error: str) -> None:
-        self.damage.append({"position": position, "error": error})
+    def _tell(self, position: int, what: Problem) -> None:
+        self.damage.append({"position": position, "error": kept(what)})
+        self.wrong.append(what)
+
+    def _first(self) -> Problem:
+        place = problem("at_byte", position=self.damage[0]["position"])
+        return problem("wrong_in", place=place, what=self.wrong[0])
 
     def _reported(self) -> Iterator[pa.RecordBatch]:
         if self.note is not None and "error" in self.schema.names:
@@ -105,11 +113,8 @@ class SegmentReader:
         if not self.damage:
             return
         if "error" not in self.schema.names:
-            first = self.damage[0]
-            raise ValueError(
-                f"{self.place.path}: byte {first['position']}: {first['error']} ({len(self.damage)} such places;"
-                " with the column `error` among the columns asked for they become rows)"
-            )
+            what, n = self._first(), len(self.damage)
+            raise AnalyticsError(problem("damaged_places", path=self.place.path, what=what, n=n))
         yield plain_rows(self.place, self.damage, self.schema)
 
     # -- batches ----------------------------------------------------------------------------
@@ -126,20 +131,22 @@ class SegmentReader:
                     if len(piece.positions):
                         yield piece
         except FileNotFoundError:
-            self._tell(self.start, f"the file is gone, {end - self.start} bytes of it were not read")
+            self._tell(self.start, problem("file_gone", size=end - self.start))
         except OSError as error:
-            self._tell(ending.at, f"the file cannot be read: {error.strerror}, {end - ending.at} bytes are left")
+            what = problem("file_unreadable", why=error.strerror)
+            self._tell(ending.at, problem("with_left", what=what, size=end - ending.at))
         else:
             if ending.reason is not None:
-                self._tell(ending.at, f"{ending.reason}, {end - ending.at} bytes are left")
+                self._tell(ending.at, problem("with_left", what=ending.reason, size=end - ending.at))
 
     def _fits(self, batch: Large) -> bool:
         """Whether a large batch is what its header says; also without `checksums`: a wrong length may claim it all."""
         stored, found = batch.checksums()
         if stored != found:
             offset = int.from_bytes(batch.head[:8], "big", signed=True)
-            prefix = f"batch at offset {offset}: " if batch.old() else ""
-            self._tell(batch.at, f"{prefix}stored crc {stored:#010x}, computed {found:#010x}")
+            what = _unlike(stored, found)
+            place = problem("at_batch", offset=offset)
+            self._tell(batch.at, problem("wrong_in", place=place, what=what) if batch.old() else what)
         return stored == found
 
     def _check(self, piece: Piece) -> Array:
@@ -150,14 +157,13 @@ class SegmentReader:
         numbers = np.flatnonzero(~old)
         for index in np.flatnonzero(stored != found):
             fine[numbers[index]] = False
-            self._tell(piece.at + int(new.positions[index]),
-                       f"stored crc {int(stored[index]):#010x}, computed {int(found[index]):#010x}")
+            self._tell(piece.at + int(new.positions[index]), _unlike(int(stored[index]), int(found[index])))
         for index, batch in zip(np.flatnonzero(old), piece.only(old).batches()):
             try:
                 ensure_valid(batch)
             except RecordsError as error:
                 fine[index] = False
-                self._tell(batch.position, str(error))
+                self._tell(batch.position, error.problem)
         return fine
 
     # -- records ----------------------------------------------------------------------------
@@ -182,8 +188,7 @@ class SegmentReader:
         possible = (counts >= 0) & (counts * SMALLEST_RECORD <= ends - starts)
         places, counts, status = decode.locate_records(source, starts, ends, np.where(possible, counts, 0))
         for index in np.flatnonzero((status == BAD_RECORD) & (starts >= 0)):
-            self._tell(piece.at + int(piece.positions[index]),
-                       "its records do not decode: lengths do not fit each other")
+            self._tell(piece.at + int(piece.positions[index]), problem("lengths_unlike"))
         if places.shape[1]:
             yield record_columns(Chunk(self.place, headers, piece.positions + piece.at, source, places, counts),
                                  self.schema)
@@ -202,7 +207,7 @@ class SegmentReader:
             try:
                 body = decompress(codec, batch.data[HEADER_SIZE:])
             except RecordsError as error:
-                self._tell(batch.position, str(error))
+                self._tell(batch.position, error.problem)
                 continue
             if parts and total + len(body) > ROOM:
                 yield first, index, _joined(parts), starts[first:index], ends[first:index]
@@ -221,7 +226,7 @@ class SegmentReader:
             try:
                 found = decode_records(batch)
             except RecordsError as error:
-                self._tell(batch.position, str(error))
+                self._tell(batch.position, error.problem)
                 continue
             kind = -1 if shared["magic"] == 0 else int(bool(batch.data[17] & 0x08))
             rows += [{**shared, "key": one.key, "value": one.value, "offset": one.offset, "sequence": -1,
@@ -232,6 +237,10 @@ class SegmentReader:
                 rows, room = [], ROOM
         if rows:
             yield plain_rows(self.place, rows, self.schema)
+
+
+def _unlike(stored: int, found: int) -> Problem:
+    return problem("crc", given=f"{stored:#010x}", found=f"{found:#010x}")
 
 
 def _joined(parts: list[bytes]) -> Array:

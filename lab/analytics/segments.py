@@ -36,8 +36,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from broker_core.kernel.problems import Problem, problem
 from lab import heap
 from lab.analytics import places, schemas
+from lab.analytics.errors import told_plainly
 from lab.analytics.places import RunPlace, SegmentPlace
 from lab.analytics.schemas import Table
 
@@ -54,7 +56,7 @@ class Part:
     place: SegmentPlace
     start: int
     end: int
-    note: str | None = None
+    note: Problem | None = None
 
 
 @dataclass(slots=True)
@@ -161,7 +163,8 @@ class SegmentSource(DataSource):
         return "brokerlab.segments"
 
     def schema(self) -> str:
-        return LEVELS[Choice.of(self.options).level].ddl()
+        with told_plainly():
+            return LEVELS[Choice.of(self.options).level].ddl()
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return SegmentBatchReader(schema, Choice.of(self.options))
@@ -179,7 +182,9 @@ class SegmentBatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         parts: list[Part] = []
-        for place in self.choice.segments():
+        with told_plainly():
+            found = self.choice.segments()
+        for place in found:
             if self.choice.level == "segments" or place.size <= self.choice.split:
                 parts.append(Part(place, 0, place.size))
             else:
@@ -243,8 +248,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             read = 0 if before is None else before["bytes"]
             note = None
             if step["from"] < read:
-                note = (f"the file was cut: bytes {step['from']} to {read} had been read,"
-                        " what stands there now follows")
+                note = problem("file_was_cut", begin=step["from"], end=read)
             if step["bytes"] > step["from"] or note is not None:
                 parts.append(Part(self.choice.place_of(path), step["from"], step["bytes"], note))
         return pack(parts, self.choice.split)

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from broker_core.kernel.problems import problem
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.java import Java, cache_directory, find_java
 
@@ -71,7 +72,7 @@ def start(
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise AnalyticsError("PySpark is not installed: pip install -r requirements/spark.txt") from None
+        raise AnalyticsError(problem("no_package", name="PySpark")) from None
     builder = SparkSession.builder.appName(name)
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
@@ -100,9 +101,9 @@ def _connect(builder: Any, address: str) -> SparkSession:
         session.addArtifact(str(package_zip()), pyfile=True)
         _settle(session)
     except ImportError as error:
-        raise AnalyticsError(f"Spark Connect needs {error.name}: pip install -r requirements/spark.txt") from None
+        raise AnalyticsError(problem("connect_needs", name=error.name)) from None
     except Exception as error:
-        raise AnalyticsError(f"no Spark Connect server answers at {address}: {_first_line(error)}") from error
+        raise AnalyticsError(problem("no_connect", address=address, why=_first_line(error))) from error
     return session
 
 
@@ -117,6 +118,12 @@ def default_master() -> str:
     """As many tasks at once as there are cores, four at most: runs are small. A task that fails is tried once more."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return f"local[{min(4, cores)},2]"
+
+
+def plenty() -> str:
+    """Memory for much to compute: a quarter of the machine's, 1 to 4 GiB."""
+    has = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
+    return f"{min(4, max(1, has // 4))}g"
 
 
 def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: bool) -> SparkSession:
@@ -144,7 +151,7 @@ def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: b
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
-            raise AnalyticsError(f"Spark did not start on {master}: {_first_line(error)}") from error
+            raise AnalyticsError(problem("not_started", name=master, why=_first_line(error))) from error
     if not local:
         _send_package(session)
     return session

@@ -15,14 +15,16 @@ from typing import Any
 
 import orjson
 
+from broker_core.kernel.problems import told
 from lab import heap
+from lab.analytics.errors import kept, trouble
 from lab.experiments.directory import RUN, read_operations
 from lab.experiments.findings import load_end_us, longest_gaps_us
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
-MORE = ("lost_writes", "unseen", "inconsistent", "failed_read", "unknown", "unknown_read")
+MORE = ("unread", "at_risk", "removed", "inconsistent", "failed_read", "unknown", "unknown_read")
 COLUMNS = (
     ("cell", "string"), ("seed", "bigint"), *((name, "bigint") for name in (*FIGURES, *MORE)),
     ("write_gap_s", "double"), ("virtual_s", "double"), ("wall_s", "double"), ("notes", "string"), ("error", "string"),
@@ -42,7 +44,7 @@ def simulate(
         with tempfile.TemporaryDirectory(prefix="brokerlab-run-", dir=scratch) as directory:
             row |= _figures(document, seed, Path(directory) / "run")
     except Exception as error:
-        row["error"] = f"{type(error).__name__}: {error}"
+        row["error"] = kept(trouble(error))
     row["wall_s"] = time.perf_counter() - started
     heap.settle_executor()
     return row
@@ -56,7 +58,8 @@ def _figures(document: Mapping[str, Any], seed: int, directory: Path) -> dict[st
     facts = orjson.loads((directory / RUN).read_bytes())
     return {
         **{name: receipt[name] for name in (*FIGURES, *MORE)}, "virtual_s": result.virtual_s,
-        "write_gap_s": longest_gap(read_operations(directory), facts), "notes": "; ".join(result.notes) or None,
+        "write_gap_s": longest_gap(read_operations(directory), facts),
+        "notes": "; ".join(map(told, result.notes)) or None,
     }  # fmt: skip
 
 

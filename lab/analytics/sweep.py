@@ -20,7 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import yaml
 
+from broker_core.kernel.problems import Problem, problem
+from lab.analytics.errors import kept
 from lab.analytics.grid import Cell
+from lab.analytics.intervals import quartiles, wilson
 from lab.analytics.simulate import COLUMNS, FIGURES, simulate
 
 if TYPE_CHECKING:
@@ -111,13 +114,13 @@ def carry_out(frame: DataFrame, count: Tally) -> tuple[list[dict[str, Any]], Exc
 
 def left_open(
     scenario: str, cells: Sequence[Cell], seeds: Sequence[int], out: Path | None, results: Sequence[dict[str, Any]],
-    reason: str,
+    reason: Problem,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """A row with `error` for each run that is not among the results, with the command that carries it out."""
     known = {(row["cell"], row["seed"]) for row in results}
     empty = dict.fromkeys(name for name, _ in COLUMNS)
     return [
-        {**empty, "cell": cell.name, "seed": seed, "error": f"not carried out: {reason}",
+        {**empty, "cell": cell.name, "seed": seed, "error": kept(problem("left_open", what=reason)),
          "command": command_of(scenario, cell, out).replace("SEED", str(seed))}
         for cell in cells for seed in seeds if (cell.name, seed) not in known
     ]  # fmt: skip
@@ -157,7 +160,8 @@ def write_cells(cells: Sequence[Cell], out: Path) -> None:
 
 
 def summarise(cells: Sequence[Cell], results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row a cell: sums, the share of runs that lost something, the longest gap, the worst seed."""
+    """One row a cell: sums, the share of runs that lost something with its interval, how losses spread, the longest
+    gap, the worst seed."""
     by_cell: dict[str, list[dict[str, Any]]] = {cell.name: [] for cell in cells}
     for row in results:
         by_cell[row["cell"]].append(row)
@@ -171,11 +175,13 @@ def _seed(row: dict[str, Any]) -> int:
 def _summary(cell: Cell, found: list[dict[str, Any]]) -> dict[str, Any]:
     fine = [row for row in found if row["error"] is None]
     gaps = [row["write_gap_s"] for row in fine if row["write_gap_s"] is not None]
-    worst = max(fine, key=_damage, default=None)
+    worst, losing = max(fine, key=_damage, default=None), sum(row["lost"] > 0 for row in fine)
     return {
         "cell": cell.name, "runs": len(fine), "failed": len(found) - len(fine),
         **{name: sum(row[name] for row in fine) for name in FIGURES},
-        "runs_with_loss": sum(row["lost"] > 0 for row in fine),
+        "runs_with_loss": losing, **dict(zip(("loss_low", "loss_high"), wilson(losing, len(fine)))),
+        **dict(zip(("lost_q1", "lost_median", "lost_q3"), quartiles([row["lost"] for row in fine]))),
+        "median_gap_s": quartiles(gaps)[1],
         "mean_gap_s": sum(gaps) / len(gaps) if gaps else None, "max_gap_s": max(gaps, default=None),
         "worst_seed": None if worst is None else worst["seed"], "open": None if worst is None else worst["command"],
     }  # fmt: skip

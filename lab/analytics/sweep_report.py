@@ -111,7 +111,8 @@ def write(
     """results.parquet, sweep.json, sweep.html."""
     out.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.Table.from_pylist(list(results), schema=SCHEMA), out / "results.parquet")
-    told = {"cells": list(summary), "failed": failures(results)}
+    failed = failures(results)
+    told = {"cells": list(summary), "failed": failed}
     (out / "sweep.json").write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
     sections = []
     for figure, title in TITLES.items():
@@ -121,8 +122,8 @@ def write(
     columns = [name for name in summary[0] if name != "open"]
     sections.append(f"<section><h2>{both(('Cells', '셀 목록'))}</h2>{table(columns, summary)}</section>")
     sections.append(_commands(summary))
-    if told["failed"]:
-        lines = "".join(f"<li>{both(line, 'pre')}</li>" for line in zip(told["failed"], failures(results, KOREAN)))
+    if failed:
+        lines = "".join(f"<li>{both(line, 'pre')}</li>" for line in zip(failed, failures(results, KOREAN)))
         sections.append(f"<section><h2>{both(('Runs that failed', '실패한 실행'))}</h2><ul>{lines}</ul></section>")
     (out / "sweep.html").write_text(page(("Sweep", "스윕"), sections), encoding="utf-8")
 

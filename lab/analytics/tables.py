@@ -5,7 +5,7 @@ out of its JSON; the journal itself is read once and cached for as long as the t
 
     with Tables(spark, ["DIR"]) as tables:
         tables.elections.show()
-        tables.write(Path("OUT"))           OUT/elections/run=.../*.parquet
+        tables.write(Path("OUT"))           OUT/elections/*.parquet
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from lab.analytics import partitions, places, schemas
-from lab.analytics.errors import AnalyticsError
+from broker_core.kernel.problems import problem
+from lab.analytics import places, schemas
+from lab.analytics.errors import AnalyticsError, kept
 from lab.analytics.facts import facts_of
+from lab.analytics.frames import leaf, local
+from lab.analytics.recorded import summed_up
 from lab.analytics.schemas import TABLES
 from lab.experiments.findings import load_end_us
 
@@ -49,7 +52,7 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
 _CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
-           "acks int, error string, created_us bigint>")
+           "acks int, error string, created_us bigint, broker string>")
 SMALL = 32 * 1024 * 1024
 _PLANNING = {
     "spark.sql.shuffle.partitions": ("4", "1"), "spark.sql.adaptive.enabled": ("true", "false"),
@@ -59,9 +62,10 @@ _PLANNING = {
 TRANSITIONS = (
     "became_leader", "became_follower", "replica_stopped", "process_ended", "process_paused", "process_resumed",
     "session_expired", "session_closed", "controller_elected", "segment_deleted", "leader_elected",
-    "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state", "process_started",
-    "broker_registered", "topic_created", "config_changed", "link_changed", "disks_changed", "protection_set",
-    "command", "command_refused", "member_joined", "member_left", "group_assigned", "assignment_taken",
+    "log_cleaned", "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state",
+    "process_started", "broker_registered", "topic_created", "config_changed", "link_changed",
+    "disks_changed", "protection_set", "command", "command_refused", "member_joined", "member_left",
+    "group_assigned", "assignment_taken", "truncated", "log_loaded", "log_start_moved", "topic_deleted", "summed_up",
 )
 """The events that most questions are about: few, so that asking again costs nothing."""
 
@@ -94,34 +98,47 @@ class Tables:
 
     def _keep(self, frame: DataFrame, parts: int = 1) -> DataFrame:
         self._cached.append((frame.coalesce(parts) if self.small else frame).cache())
-        return self._cached[-1]
+        return leaf(self._cached[-1])
 
     def get(self, name: str) -> DataFrame:
         """A table by its name; raises AnalyticsError."""
         if name not in TABLES:
-            raise AnalyticsError(f"there is no table {name}; there are {', '.join(TABLES)}")
+            raise AnalyticsError(problem("no_table", name=name, known=list(TABLES)))
         frame: DataFrame = getattr(self, name)
         return frame
 
     def write(self, out: Path, names: Sequence[str] = tuple(TABLES), done: Callable[[str], None] | None = None) -> None:
-        """Write tables as Parquet, partitioned by run; a run that is there already is replaced."""
+        """Write tables as Parquet; a run that is there already is replaced."""
+        from lab.analytics.written import write_table
+
         runs = {run.name for run in self.places}
         for name in names:
             frame = self.get(name)
-            partitions.remove_runs(out / name, runs)
-            frame.write.mode("overwrite").partitionBy("run").parquet(str(out / name))
-            partitions.ensure_schema(self.spark, out / name, min(runs))
+            write_table(frame.coalesce(1) if self.small else frame, out, name, runs)
             if done is not None:
                 done(name)
 
+    @cached_property
+    def summed_up(self) -> dict[str, set[str]]:
+        """Run -> events that its journal does not tell one by one."""
+        return summed_up(self)
+
     # -- files ------------------------------------------------------------------------------
-    def _segments(self, level: str) -> DataFrame:
-        return self.spark.read.format("brokerlab.segments").option("level", level).load(self.path)
+    def _segments(self, level: str, *columns: str) -> DataFrame:
+        """All columns, or those that are named: only they are decoded."""
+        source = self.spark.read.format("brokerlab.segments").option("level", level)
+        return (source.schema(TABLES[level].ddl(columns)) if columns else source).load(self.path)
 
     @cached_property
     def records(self) -> DataFrame:
         """Records on every broker's disk, without rows that report damage."""
         return self._segments("records").where("error is null")
+
+    @cached_property
+    def keys(self) -> DataFrame:
+        """The keys of `records`, without the markers of transactions."""
+        return self._segments("records", "run", "broker", "topic", "partition", "key", "control", "error").where(
+            "error is null and not control")
 
     @cached_property
     def batches(self) -> DataFrame:
@@ -136,15 +153,15 @@ class Tables:
         """Places that could not be read, in segments, journals and histories, and recordings that ended early."""
         from pyspark.sql import functions as f
 
-        disks = self._segments("records").where("error is not null").selectExpr(
-            "run", "broker", "topic", "partition", "segment as file", "position", "error")
+        wanted = ("run", "broker", "topic", "partition", "segment", "position", "error")
+        disks = self._segments("records", *wanted).where("error is not null").withColumnRenamed("segment", "file")
         lines = [frame.where("error is not null").select(
             "run", f.lit(-1).alias("broker"), f.lit(None).cast("string").alias("topic"),
             f.lit(None).cast("int").alias("partition"), f.lit(file).alias("file"), "position", "error")
             for file, frame in ((places.JOURNAL, self.events), (places.OPERATIONS, self.operations))]
         found = disks.unionByName(lines[0]).unionByName(lines[1]).unionByName(self._hurt_indexes())
         if self._hurt:
-            found = found.unionByName(self.spark.createDataFrame(self._hurt, schemas.DAMAGES.ddl()))
+            found = found.unionByName(local(self.spark, self._hurt, schemas.DAMAGES.ddl()))
         return self._keep(found)
 
     def _hurt_indexes(self) -> DataFrame:
@@ -153,8 +170,11 @@ class Tables:
         kinds = ", ".join(f"struct('{suffix}' as suffix, {entry} as entry, {size} as bytes)"
                           for suffix, entry, size in of)
         each = self.segments.selectExpr("*", f"explode(array({kinds})) as i")
-        reason = ("if(i.bytes is null, 'is missing: a broker makes it anew at its start',"
-                  " concat('ends inside an entry: ', i.bytes, ' bytes, entries have ', i.entry))")
+        missing = kept(problem("index_missing"))
+        cut = kept(problem("index_cut", size="i.bytes", expected="i.entry"))
+        for column in ("i.bytes", "i.entry"):
+            cut = cut.replace(f'"{column}"', f"', {column}, '")
+        reason = f"if(i.bytes is null, '{missing}', concat('{cut}'))"
         return each.where("i.bytes is null or i.bytes % i.entry <> 0").selectExpr(
             "run", "broker", "topic", "partition", "concat(substring_index(segment, '.', 1), '.', i.suffix) as file",
             "coalesce(i.bytes - i.bytes % i.entry, 0) as position", f"{reason} as error")
@@ -170,7 +190,7 @@ class Tables:
                 str(run.journal or run.disks), facts.get("end_us"),
                 None if receipt is None else orjson.dumps(receipt).decode(), orjson.dumps(facts).decode(),
             ))  # fmt: skip
-        return self.spark.createDataFrame(rows, schemas.RUNS.ddl())
+        return local(self.spark, rows, schemas.RUNS.ddl())
 
     @cached_property
     def ends(self) -> DataFrame:
@@ -179,7 +199,7 @@ class Tables:
         rows = self.events.select("run", "t_us").unionByName(self.operations.select("run", "t_us"))
         ends = self.runs.select("run", "end_us").join(
             rows.groupBy("run").agg({"t_us": "max"}).withColumnRenamed("max(t_us)", "last_us"), "run", "left").join(
-            self.spark.createDataFrame(loads, "run string, load_end_us bigint"), "run", "left")
+            local(self.spark, loads, "run string, load_end_us bigint"), "run", "left")
         return self._keep(ends.selectExpr(
             "run", "coalesce(end_us, last_us) as end_us",
             "if(load_end_us is null, null, least(load_end_us, end_us, last_us)) as load_end_us"))
@@ -192,14 +212,30 @@ class Tables:
 
     @cached_property
     def _fields(self) -> DataFrame:
-        return self.operations.where("error is null").selectExpr("*", f"from_json(fields, '{_FIELDS}') as p")
+        """Operations with their fields as the struct `p`; sends and polls that only began are not among them."""
+        return self._keep(self.operations.where("error is null and (kind <> 'invoke' or op = 'commit')").selectExpr(
+            "* except (fields, error)", f"from_json(fields, '{_FIELDS}') as p"), 2)
+
+    @cached_property
+    def sent(self) -> DataFrame:
+        """Where and when something was sent, and what came of it."""
+        place = "from_json(fields, 'struct<topic string, partition int>') as p"
+        sends = self.operations.where("error is null and op = 'send'").selectExpr(
+            "run", "process", "kind", "t_us", place)
+        return self._keep(sends.selectExpr("* except (p)", "p.topic as topic", "p.partition as partition"), 2)
+
+    @cached_property
+    def labels(self) -> DataFrame:
+        """The labels of each run's own sends."""
+        return self._keep(self.operations.where("error is null and op = 'send'").selectExpr(
+            "run", "coalesce(get_json_object(fields, '$.label'), process) as label").distinct())
 
     @cached_property
     def sends(self) -> DataFrame:
         """Values in the order in which the operation names them: numbers first, then texts."""
-        rows = self._fields.where("op = 'send' and kind <> 'invoke'").selectExpr(
+        rows = self._fields.where("op = 'send'").selectExpr(
             "run", "t_us", "kind", "p.topic as topic", "p.partition as partition", "position", "p.offset as first",
-            "coalesce(p.label, process) as sender",
+            "p.broker as broker", "seq", "coalesce(p.label, process) as sender",
             "flatten(transform(coalesce(p.`values`, array()), v -> if(v[1] > 0,"
             " sequence(v[0], v[0] + v[1] - 1), array()))) as numbers", "coalesce(p.texts, array()) as texts")
         both = rows.selectExpr(
@@ -207,19 +243,19 @@ class Tables:
             " transform(texts, t -> struct('' as label, t as number)))) as (index, value)")
         offset = "case when kind <> 'ok' then null when first is null or first < 0 then -1 else first + index end"
         return self._keep(both.selectExpr("run", "t_us", "kind", "topic", "partition", "value.label as label",
-                                          "value.number as number", f"{offset} as offset", "position"))
+                                          "value.number as number", f"{offset} as offset", "broker", "seq", "position"))
 
     @cached_property
     def polls(self) -> DataFrame:
         runs = self._fields.where("op = 'poll' and kind = 'ok'").selectExpr(
-            "run", "t_us", "process", "p.topic as topic", "p.partition as partition", "position",
+            "run", "t_us", "process", "p.topic as topic", "p.partition as partition", "seq", "position",
             "posexplode(p.runs) as (at, r)")
         steps = runs.selectExpr("*", "explode(sequence(0, cast(r[3] as int) - 1)) as step").where(
             "cast(r[3] as int) > 0")
         number = "if(r[1] is null, r[2], cast(cast(r[2] as bigint) + step as string))"
         return self._keep(steps.selectExpr(
             "run", "t_us", "process", "topic", "partition", "cast(r[0] as bigint) + step as offset",
-            "coalesce(r[1], '') as label", f"{number} as number", "position",
+            "coalesce(r[1], '') as label", f"{number} as number", "seq", "position",
             "cast(at as bigint) * 1000000 + step as index"))
 
     @cached_property
@@ -235,24 +271,31 @@ class Tables:
         return self._keep(self.spark.read.format("brokerlab.journal").load(self.path), 2)
 
     @cached_property
+    def codes(self) -> set[str]:
+        """Which events there are: what only others tell of is empty, which Spark then sees and plans nothing for."""
+        return {row["code"] for row in self.events.where("code is not null").select("code").distinct().collect()}
+
+    @cached_property
     def transitions(self) -> DataFrame:
         """The events of `TRANSITIONS`."""
         return self._keep(self.events.where(f"code in {TRANSITIONS}"))
 
     def with_params(self, codes: Sequence[str], kind: str) -> DataFrame:
         """Events of these codes with their parameters as the struct `p`."""
-        names = ", ".join(f"'{code}'" for code in codes)
-        events = self.transitions if set(codes) <= set(TRANSITIONS) else self.events
-        return events.where(f"code in ({names})").selectExpr(
+        told = [code for code in codes if code in self.codes]
+        events = self.transitions if set(told) <= set(TRANSITIONS) else self.events
+        names = ", ".join(f"'{code}'" for code in told)
+        return events.where(f"code in ({names})" if told else "false").selectExpr(
             "run", "seq", "t_us", "node", "code", "cause", "position", f"from_json(params, '{kind}') as p")
 
     @cached_property
     def requests(self) -> DataFrame:
-        from lab.analytics.timelines import requests
+        from lab.analytics.timelines import BESIDE, requests
 
-        return requests(self.with_params(
+        told = self.codes & set(BESIDE)
+        return self._keep(requests(self.with_params(
             ("request_sent", "request_received", "response_sent", "request_stages", "purgatory_completed",
-             "purgatory_expired"), _REQUEST))
+             "purgatory_expired"), _REQUEST), bool(told)), 2)
 
     @cached_property
     def metadata(self) -> DataFrame:
@@ -306,11 +349,11 @@ class Tables:
     def replication(self) -> DataFrame:
         changes = {"log_appended": "appended", "truncated": "truncated", "high_watermark": "high_watermark"}
         change = " ".join(f"when '{code}' then '{name}'" for code, name in changes.items())
-        return self.with_params(tuple(changes), _REPLICA).selectExpr(
+        return self._keep(self.with_params(tuple(changes), _REPLICA).selectExpr(
             "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
             f"case code {change} end as change",
             "p.base_offset as base_offset", "p.last_offset as last_offset", "p.bytes as bytes", "p.role as role",
-            "p.before as before", "p.after as after", "p.reason as reason")
+            "p.before as before", "p.after as after", "p.reason as reason"), 2)
 
     @cached_property
     def storage(self) -> DataFrame:

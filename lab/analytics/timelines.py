@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _STAGES = ("queue_us", "local_us", "remote_us", "response_us")
+BESIDE = ("request_stages", "purgatory_completed", "purgatory_expired")
+"""Events that stand beside an answer, from record level `details` on."""
 
 
-def requests(events: DataFrame) -> DataFrame:
-    """The table `requests`."""
+def requests(events: DataFrame, detailed: bool = True) -> DataFrame:
+    """The table `requests`; `detailed`: there are events of `BESIDE`."""
     received = events.where("code = 'request_received'").selectExpr(
         "run", "node as broker", "p.source as client", "p.client_id as client_id", "p.api as api",
         "p.version as version", "p.correlation as correlation", "t_us as received_us", "seq", "cause", "position")
-    answered = _answers(events)
+    answered = _answers(events) if detailed else _bare_answers(events)
     stages = ", ".join(_STAGES)
     both = received.selectExpr("*", *(f"cast(null as bigint) as {name}" for name in ("answered_us", *_STAGES)),
                                "cast(null as boolean) as expired", "cast(null as string) as error").unionByName(
@@ -46,6 +48,14 @@ def requests(events: DataFrame) -> DataFrame:
         "received_us", "answer.answered_us as answered_us", *(f"answer.{name} as {name}" for name in _STAGES),
         "if(answer.expired, coalesce(answer.remote_us, answer.answered_us - received_us), answer.remote_us)"
         " as purgatory_us", "coalesce(answer.expired, false) as expired", "answer.error as error", "seq")
+
+
+def _bare_answers(events: DataFrame) -> DataFrame:
+    """What went back, where nothing more is told of it."""
+    return events.where("code = 'response_sent'").selectExpr(
+        "run", "node as broker", "p.to as client", "p.api as api", "p.correlation as correlation",
+        "t_us as answered_us", *(f"cast(null as bigint) as {name}" for name in _STAGES), "false as expired",
+        "p.error as error", "position")
 
 
 def _answers(events: DataFrame) -> DataFrame:

@@ -9,7 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lab.analytics import messages
+from broker_core.kernel.problems import LANGUAGES
+from broker_core.kernel.problems import told as sentence
+from lab.analytics.errors import read
 
 Text = tuple[str, str]
 """English and Korean."""
@@ -19,13 +21,19 @@ COLUMNS: dict[str, Text] = {
     "acked_records": ("Records acked", "확인 응답한 레코드"),
     "api": ("API", "API"),
     "appends": ("Appends", "추가"),
+    "at_risk_records": ("Records at risk", "위험한 레코드"),
+    "duplicated_records": ("Records duplicated", "중복된 레코드"),
+    "removed_records": ("Records deleted unread", "안 읽고 삭제된 레코드"),
+    "unread_records": ("Records unread", "안 읽은 레코드"),
     "assigning_ms": ("Assigning", "할당"),
+    "at_risk": ("At risk", "위험"),
     "at_us": ("At", "시각"),
     "batches": ("Batches", "배치"),
     "behind": ("Behind record", "앞선 레코드"),
     "broker": ("Broker", "브로커"),
     "bytes": ("Bytes", "바이트"),
     "cause": ("Cause", "원인"),
+    "compacted_bytes": ("Compacted away", "압축 정리한 바이트"),
     "complete": ("Journal complete", "저널이 온전함"),
     "controller": ("New controller", "새 컨트롤러"),
     "decided": ("Decided", "결정"),
@@ -67,6 +75,7 @@ COLUMNS: dict[str, Text] = {
     "next_read": ("Next read", "다음에 읽음"),
     "number": ("Record", "레코드"),
     "offset": ("Offset", "오프셋"),
+    "offsets": ("Offsets", "오프셋 범위"),
     "p50_ms": ("Median", "중앙값"),
     "p95_ms": ("95th percentile", "95 백분위수"),
     "p99_ms": ("99th percentile", "99 백분위수"),
@@ -82,6 +91,7 @@ COLUMNS: dict[str, Text] = {
     "reason": ("Reason", "이유"),
     "rebalances": ("Rebalances", "리밸런스"),
     "records": ("Records", "레코드"),
+    "removed": ("Deleted unread", "안 읽고 삭제"),
     "remote": ("Remote", "원격"),
     "remote_p50": ("Remote, median", "원격 중앙값"),
     "remote_p99": ("Remote, 99th", "원격 99"),
@@ -109,6 +119,8 @@ COLUMNS: dict[str, Text] = {
     "topic": ("Topic", "토픽"),
     "total_p50": ("Total, median", "전체 중앙값"),
     "total_p99": ("Total, 99th percentile", "전체 99 백분위수"),
+    "unclean": ("Unclean", "언클린"),
+    "unread": ("Unread", "안 읽음"),
     "way_there_p50": ("Way there, median", "가는 길 중앙값"),
 }  # fmt: skip
 """Column -> its heading."""
@@ -121,16 +133,19 @@ VALUES: dict[str, Text] = {
     "clients, followers": ("from clients, followers", "클라이언트, 팔로워에게서 끊김"),
     "controller, followers": ("from controller, followers", "컨트롤러, 팔로워에게서 끊김"),
     "crash": ("crash", "비정상 종료"),
+    "cut": ("cut off", "잘려 나감"),
     "false": ("no", "아니요"),
     "followers": ("from followers", "팔로워에게서 끊김"),
     "halted": ("halted", "강제 중단"),
     "leader cut off": ("leader cut off", "리더가 끊김"),
     "int-nonmonotonic-poll": ("went back inside a poll", "한 폴 안에서 되돌아감"),
     "int-poll-skip": ("skipped inside a poll", "한 폴 안에서 건너뜀"),
-    "lost-write": ("lost write", "유실된 쓰기"),
+    "missing": ("not in the log", "로그에 없음"),
+    "never-there": ("never arrived", "도착하지 않음"),
     "no leader": ("no leader", "리더 없음"),
     "no replica of the ISR is alive": ("no replica of the ISR is alive", "ISR의 복제본이 하나도 살아 있지 않음"),
     "nonmonotonic-poll": ("went back", "되돌아감"),
+    "passed": ("read over", "지나쳐 읽힘"),
     "paused": ("paused", "일시 정지"),
     "poll-skip": ("skipped", "건너뜀"),
     "power_loss": ("power loss", "정전"),
@@ -138,7 +153,7 @@ VALUES: dict[str, Text] = {
     "stepped down": ("stepped down", "리더에서 물러남"),
     "too few in ISR": ("too few in ISR", "ISR 부족"),
     "true": ("yes", "예"),
-    "unseen": ("never read", "읽히지 않음"),
+    "unreadable": ("every copy is damaged", "모든 복제본이 손상됨"),
     "waits for ISR": ("waits for ISR", "ISR을 기다림"),
     "new": ("new", "새 파티션"),
     "broker gone": ("broker gone", "브로커가 사라짐"),
@@ -159,6 +174,12 @@ SWEEP: dict[str, Text] = {
     "duplicated": ("Duplicated", "중복"),
     "reordered": ("Out of order", "순서 바뀜"),
     "runs_with_loss": ("Runs with a loss", "유실이 있던 실행"),
+    "loss_low": ("Share with a loss, at least (95 %)", "유실이 있는 비율, 최소(95%)"),
+    "loss_high": ("Share with a loss, at most (95 %)", "유실이 있는 비율, 최대(95%)"),
+    "lost_q1": ("Lost, first quartile", "유실, 1사분위"),
+    "lost_median": ("Lost, median", "유실, 중앙값"),
+    "lost_q3": ("Lost, third quartile", "유실, 3사분위"),
+    "median_gap_s": ("Longest gap, median (s)", "가장 긴 무응답, 중앙값(초)"),
     "mean_gap_s": ("Longest gap, mean (s)", "가장 긴 무응답, 평균(초)"),
     "max_gap_s": ("Longest gap (s)", "가장 긴 무응답(초)"),
     "worst_seed": ("Worst seed", "가장 나쁜 시드"),
@@ -175,12 +196,16 @@ PHRASES: dict[str, Text] = {
 """What stands on the axes and in the cells of a heat map."""
 EXPLAINED = {
     "receipt": (
-        "내구성 영수증입니다. 확인 응답, 읽음, 유실, 중복, 순서 바뀜을 실행과 프로듀서별로 셉니다."
-        " 처음 유실된 자리도 보여 줍니다."
+        "내구성 영수증입니다. 확인 응답, 읽음, 유실, 안 읽음, 위험, 중복, 순서 바뀜, 안 읽고 삭제를 실행과 프로듀서별로"
+        " 셉니다."
+        " 유실: 마지막 리더의 로그에 없음. 안 읽음: 로그에 있고 아무도 읽지 않음. 위험: 약속보다 적은 디스크에 있음."
+        " 안 읽고 삭제: 아무도 읽기 전에 규칙에 따라 지워짐. 처음 유실된 자리도 보여 줍니다."
     ),
     "lost": (
-        "확인 응답을 받았지만 한 번도 읽히지 않은 값입니다."
-        " 더 뒤의 값이 읽혔으면 유실된 쓰기이고, 아니면 읽히지 않은 것입니다."
+        "확인 응답을 받았지만 마지막 리더의 로그에 없는 값과, 그것을 보여 주는 판정입니다."
+        " 잘려 나감: 뒤에 온 리더에 없음. 로그에 없음: 로그를 끝까지 읽어도 없음. 도착하지 않음: acks=0이고"
+        " 같은 프로듀서의 나중 값은 있음. 모든 복제본이 손상됨."
+        " 지나쳐 읽힘: 저널이 없는 실행에서 그 자리를 지나쳐 읽음."
     ),
     "duplicated": "다른 오프셋에 이미 있는 값의 또 다른 오프셋입니다. 읽기와 확인 응답으로 압니다.",
     "reordered": "한 파티션에서 같은 프로듀서의 더 뒤 번호보다 나중에 읽힌 값입니다.",
@@ -199,6 +224,9 @@ EXPLAINED = {
     "outside": (
         "랩이 시작하지 않은 클라이언트를 브로커가 본 만큼 셉니다. 덧붙인 배치, 오류 없이 나간 응답, 유실입니다."
         " 확인 응답: 브로커의 응답이 오류 없이 나감. 유실: 확인 응답했지만 마지막 리더의 로그에 없음."
+        " 안 읽음: 컨슈머에게 나간 응답에도 폴에도 없음. 위험: 약속보다 적은 디스크에 있음."
+        " 중복: 같은 바이트를 다시 보냄."
+        " 안 읽고 삭제: 아무도 읽기 전에 규칙에 따라 지워짐."
         " 저널이 온전하지 않으면 일부 메시지는 합쳐서 기록되었습니다."
     ),
     "outside_lost": "브로커가 확인 응답했지만 그 파티션의 마지막 리더의 로그에 없는 외부 클라이언트의 배치입니다.",
@@ -241,7 +269,10 @@ EXPLAINED = {
         "레코드가 파티션과 키에 퍼진 정도입니다. 파티션의 비율과, 그 안에서 가장 잦은 키의 비율입니다."
         " 복제본을 두 번 세지 않도록 가장 많이 가진 복제본에서 셉니다. 마커는 세지 않습니다."
     ),
-    "retention": "보존 정책이 아낀 공간입니다. 지운 세그먼트와 아직 있는 세그먼트의 바이트를 브로커와 토픽별로 셉니다.",
+    "retention": (
+        "보존 정책과 압축 정리가 아낀 공간입니다. 지운 바이트와 아직 있는 바이트를 브로커와 토픽별로 셉니다."
+        " 저널이 없으면 지운 것은 비어 있습니다."
+    ),
     "damages": "세그먼트 파일, 저널, 기록에서 읽을 수 없던 곳입니다.",
 }
 """Query -> what it computes, in Korean; in English its docstring says it."""
@@ -260,6 +291,14 @@ def unit(name: str) -> str:
     if name.endswith("_us"):
         return " (µs)"
     return " (s)" if name in _SECONDS else " (ms)" if _MILLIS.fullmatch(name) else ""
+
+
+_SHARES = frozenset(("share", "top_key_share", "saved"))
+_UNITS: dict[str, Text] = {
+    "elections": ("elections", "선출 횟수"), "share": ("share of 1", "비율(전체 1)"),
+    "records": ("records", "레코드 수"), "s": ("s", "초"), "ms": ("ms", "ms"),
+}  # fmt: skip
+"""What the axis of a plot counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +320,11 @@ class Words:
         """A heading with the unit of its values."""
         return self.column(name) + unit(name)
 
+    def axis(self, name: str) -> str:
+        """The unit of a column, for the axis of its plot: records, where nothing else is said."""
+        kind = "share" if name in _SHARES else unit(name).strip(" ()") or name
+        return _UNITS.get(kind, _UNITS["records"])[self.language]
+
     def value(self, column: str, value: Any) -> Any:
         """A value of a column; names and numbers stay as they are."""
         if isinstance(value, bool):
@@ -289,7 +333,8 @@ class Words:
             return value
         if value in VALUES:
             return VALUES[value][self.language]
-        return messages.found(value).ko if column == "error" and self.language else value
+        what = read(value) if column == "error" else None
+        return value if what is None else sentence(what, LANGUAGES[self.language])
 
 
 ENGLISH, KOREAN = Words(0), Words(1)
@@ -298,8 +343,3 @@ ENGLISH, KOREAN = Words(0), Words(1)
 def told(column: str, value: str) -> Text:
     """A word of an answer in both languages."""
     return ENGLISH.value(column, value), KOREAN.value(column, value)
-
-
-def errors_in_korean(columns: list[str], rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The Korean of the errors that stand in rows, by their English."""
-    return {row["error"]: messages.found(row["error"]).ko for row in rows if row["error"]} if "error" in columns else {}

@@ -22,8 +22,8 @@
 | runs | id, done, failed, total, seconds, rows (new ones), cells (sums so far) |
 | figures | id, and what `rolling` has found |
 | result | id, cells, failed (a sweep) |
-| failed | id, error: one line |
-| refused | error: a line that is no request |
+| failed | id, error: a problem |
+| refused | error: a line that is no request, a problem |
 
 One job works at a time, and rolling figures beside it; Spark starts with the first one and stays. When its
 virtual machine dies, this process ends with the code MACHINE_GONE, and `client` starts another one.
@@ -43,9 +43,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from broker_core.kernel.problems import problem
 from lab.analytics import grid, rolling, session, sweep, sweep_report, tally
 from lab.analytics import replay as pipeline
-from lab.analytics.errors import one_line
+from lab.analytics.errors import trouble as what_was
 from lab.analytics.scratch import scratch
 
 LOOK_S = 0.3
@@ -98,7 +99,7 @@ class Worker:
                 if not self._take(orjson.loads(line)):
                     break
             except (ValueError, TypeError, KeyError) as error:
-                self.tell("refused", error=f"not a request: {type(error).__name__}: {error}")
+                self.tell("refused", error=problem("no_job_request", why=f"{type(error).__name__}: {error}"))
         with self._change:
             self._ended = True
             self._queue.clear()
@@ -179,7 +180,7 @@ class Worker:
             if self._cancelled:
                 self.tell("cancelled", id=number)
             else:
-                self.tell("failed", id=number, error=one_line(error))
+                self.tell("failed", id=number, error=what_was(error))
         finally:
             self._sweeping = None
             if self.spark is not None:
@@ -225,7 +226,7 @@ class Worker:
         self._go_on()
         if trouble is not None:
             self._end_if_machine_is_gone(trouble)
-            results += sweep.left_open(scenario, cells, seeds, out, results, one_line(trouble))
+            results += sweep.left_open(scenario, cells, seeds, out, results, what_was(trouble))
         self._sweeping = None
         summary = self._tell_runs(number, cells, count, count.look() + count.add(results))
         if out is not None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.kernel.errors import StorageError
+from broker_core.kernel.errors import Refusal, StorageError
+from broker_core.kernel.names import broker_node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.log.offset_index import ENTRY_SIZE
 from broker_core.log.partition_log import PartitionLog
@@ -33,8 +35,8 @@ SHOWN_RECORDS = 500
 SHOWN_FIELDS = 4000
 
 
-class NothingThere(Exception):
-    """There is no such replica, or nothing at that offset; the text says which."""
+class NothingThere(Refusal):
+    """There is no such replica, or nothing at that offset."""
 
 
 def look_up(world: World, topic: str, partition: int, offset: int, broker: int) -> dict[str, Any]:
@@ -42,19 +44,20 @@ def look_up(world: World, topic: str, partition: int, offset: int, broker: int) 
 
     Raises NothingThere.
     """
-    log = find_log(world, topic, partition, broker)
+    log, where = find_log(world, topic, partition, broker), f"{topic}-{partition}"
     if not log.log_start_offset <= offset < log.log_end_offset:
         begin, end = log.log_start_offset, log.log_end_offset
-        raise NothingThere(f"{topic}-{partition} on broker {broker} has offsets {begin} to {end - 1}, not {offset}")
+        held = {"begin": begin, "end": end - 1}
+        raise NothingThere(problem("offset_elsewhere", partition=where, broker=broker, offset=offset, **held))
     segment = log.segments[log.segment_of(offset)]
     try:
         search, scan = search_index(segment, offset), scan_from(segment, offset)
         if not scan:
-            raise NothingThere(f"{topic}-{partition} on broker {broker} has no batch that holds offset {offset}")
+            raise NothingThere(problem("no_batch", partition=where, broker=broker, offset=offset))
         position, header = scan[-1]
         batch = Batch(header, bytes(segment.log.read(position, header.size)), position)
     except (StorageError, RecordsError) as error:
-        raise NothingThere(f"{topic}-{partition} on broker {broker} cannot be read: {error}") from None
+        raise NothingThere(problem("unreadable", partition=where, broker=broker, why=str(error))) from None
     return {
         "topic": topic, "partition": partition, "broker": broker, "offset": offset,
         "log_start_offset": log.log_start_offset, "high_watermark": log.high_watermark,
@@ -65,13 +68,13 @@ def look_up(world: World, topic: str, partition: int, offset: int, broker: int) 
 
 def find_log(world: World, topic: str, partition: int, broker: int) -> PartitionLog:
     """A replica's log; raises NothingThere."""
-    node = world.nodes.get(f"broker-{broker}")
+    node = world.nodes.get(broker_node(broker))
     machine: Any = node.machine if node is not None else None
     if machine is None:
-        raise NothingThere(f"broker {broker} does not run")
+        raise NothingThere(problem("broker_down", broker=broker))
     found = machine.partitions.get((topic, partition))
     if found is None or found.log is None:
-        raise NothingThere(f"broker {broker} has no replica of {topic}-{partition}")
+        raise NothingThere(problem("no_replica", broker=broker, partition=f"{topic}-{partition}"))
     log: PartitionLog = found.log
     return log
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.kernel.errors import CommandError
+from broker_core.kernel.errors import CommandError, Refusal
 from broker_core.kernel.in_flight import UnderWay, under_way
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import read_all
 from broker_core.kernel.world import World
 from broker_core.wire.apis import api_name
@@ -43,8 +44,8 @@ class Wanted:
         return self.source.isdigit() or self.dest.isdigit()
 
 
-class NoMessage(Exception):
-    """It cannot be shown; the text says why."""
+class NoMessage(Refusal):
+    """It cannot be shown."""
 
 
 # -- now ------------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ def _encoded(message: Request | Response, wanted: Wanted) -> bytes:
             return read_all(encode_request(key, message.api_version, *named, message.body))
         return read_all(encode_response(key, wanted.version, message.correlation_id, message.body))
     except (WireError, KeyError) as error:
-        raise NoMessage(f"{wanted.api} cannot be written as bytes: {error}") from None
+        raise NoMessage(problem("not_as_bytes", api=wanted.api, why=str(error))) from None
 
 
 def described(wanted: Wanted, data: bytes, how: str) -> dict[str, Any]:
@@ -124,8 +125,8 @@ def wanted_of(given: dict[str, Any]) -> Wanted:
     """From a question; raises CommandError naming what is wrong."""
     for key, kind in (("seq", int), ("from", str), ("to", str), ("api", str), ("version", int), ("correlation", int)):
         if not isinstance(given.get(key), kind) or isinstance(given.get(key), bool):
-            raise CommandError(f"{key}: expected {'a number' if kind is int else 'a text'}", key)
+            raise CommandError(problem("expected_kind", key=key, kind="number" if kind is int else "text"), key)
     if given["api"] not in APIS:
-        raise CommandError(f"there is no request {given['api']!r}", "api")
+        raise CommandError(problem("no_request", api=given["api"]), "api")
     ends = given["seq"], given["from"], given["to"]
     return Wanted(*ends, given["api"], given["version"], given["correlation"], bool(given.get("answer")))

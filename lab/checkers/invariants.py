@@ -31,9 +31,11 @@ from lab.checkers.invariants_base import Invariant, Key, Violation
 from lab.checkers.invariants_cluster import (
     CommittedOffsetNotBeyondEnd,
     MetadataConvergence,
+    NewestControllerObeyed,
     OneOwnerPerPartitionInGroupGeneration,
     SingleController,
 )
+from lab.checkers.invariants_isr import LaggardsLeave
 from lab.checkers.invariants_records import (
     ConsistentRead,
     EveryWriteEnds,
@@ -52,6 +54,7 @@ from lab.checkers.invariants_replication import (
     ValidHighWatermark,
     WeakIsr,
 )
+from lab.checkers.invariants_transactions import LastStableOffset, NoAbortedRead
 from lab.checkers.invariants_view import Truth, View
 
 GRID_US = 50_000
@@ -61,7 +64,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     LeaderInIsr, StrongIsr, WeakIsr, ValidHighWatermark, MonotonicHighWatermark, LogMatching, LeaderCompleteness,
     LeaderCandidateCompleteness, ConsistentRead, NoCommittedRecordLost, SingleController, MetadataConvergence,
     OffsetsDense, CommittedOffsetNotBeyondEnd, OneOwnerPerPartitionInGroupGeneration, SequenceNoGapNoDup,
-    IndexMatchesLog, EveryWriteEnds,
+    IndexMatchesLog, EveryWriteEnds, LaggardsLeave, NewestControllerObeyed, LastStableOffset, NoAbortedRead,
 )  # fmt: skip
 
 
@@ -97,9 +100,13 @@ class InvariantMonitor:
                 self._by_operation.setdefault(operation, []).append(one.operation)
         for decisive in URGENT:
             self._by_code.setdefault(decisive.name, []).append(self._soon)
-        world.journal.transition_watchers.append(self._row)
-        world.operations.watchers.append(self._operation)
-        world.observers.append(self._advancing)
+        self.attach()
+
+    def attach(self) -> None:
+        """Watch; a world that was pickled knows nobody who watches any more."""
+        self.world.journal.transition_watchers.append(self._row)
+        self.world.operations.watchers.append(self._operation)
+        self.world.observers.append(self._advancing)
 
     def detach(self) -> None:
         """Look no more."""

@@ -31,6 +31,9 @@ WHAT: dict[str, str] = {
     "differs": "{topic}-{partition}: brokers {broker} and {leader} differ at offset {offset}",
     "high_watermark_too_high": "{topic}-{partition}: high watermark {offset} on {leader}, but {broker} ends at {end}",
     "high_watermark_went_back": "{topic}-{partition}: high watermark on {leader} went from {before} to {after}",
+    "stable_too_high": "{topic}-{partition}: last stable offset {offset} on {leader}, but it must not be above {end}",
+    "aborted_read": "{topic}-{partition}: {process} was handed offset {offset}, aborted by producer {producer_id}",
+    "uncommitted_read": "{topic}-{partition}: {process} was handed offset {offset}, open at producer {producer_id}",
     "replicas_differ": "{topic}-{partition}: broker {broker} has another batch at offset {offset}",
     "acked_gone": "{topic}-{partition}: acked up to {offset}, leader {leader} ends at {end}",
     "acked_other": "{topic}-{partition}: {value} was acked at offset {offset}, leader {leader} has {found}",
@@ -46,6 +49,8 @@ WHAT: dict[str, str] = {
     "metadata_stale": "{topic}-{partition}: broker {broker} still believes in leader {found}, epoch {epoch}",
     "committed_beyond_end": "{topic}-{partition}: group {group} has committed {offset}, the log ends at {end}",
     "two_owners": "{topic}-{partition}: members {member} and {other} of group {group} in generation {generation}",
+    "older_controller": "broker {broker} obeys controller epoch {epoch} after {before}",
+    "laggard_in_isr": "{topic}-{partition}: broker {broker} of the ISR is at {end}, {leader} had {offset} long ago",
     "write_never_ended": "{process}: write {id} to {topic}-{partition} has neither succeeded nor failed",
 }
 """Code of what is wrong -> English sentence over its parameters."""

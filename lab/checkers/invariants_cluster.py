@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.world import World
 from lab.checkers.invariants_base import Invariant, Violation
 from lab.checkers.invariants_view import Place
@@ -49,10 +50,39 @@ class SingleController(Invariant):
 
     def check(self, world: World) -> list[Violation]:
         for broker, machine in self.view.machines():
-            controller = getattr(machine, "controller", None)
-            if controller is not None and controller.is_active:
-                self._reign(controller.epoch, broker, world.seq, world.now_us)
+            epoch = self.view.cluster.reign(machine)
+            if epoch is not None:
+                self._reign(epoch, broker, world.seq, world.now_us)
         found, self._found = self._found, []
+        return found
+
+
+class NewestControllerObeyed(Invariant):
+    """A broker that has heard of a controller epoch obeys no older one while its process lives: zombies are fenced."""
+
+    meaning = {
+        "en": "A broker obeys no controller that it knows to be replaced.",
+        "ko": "브로커는 교체된 것을 아는 컨트롤러의 말을 따르지 않습니다.",
+    }
+    codes = (events.PROCESS_STARTED.name,)
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._obeyed: dict[str, int] = {}
+
+    def row(self, row: Row) -> None:
+        self._obeyed.pop(row[2], None)
+
+    def check(self, world: World) -> list[Violation]:
+        found = []
+        for broker, machine in self.view.running:
+            epoch, before = self.view.cluster.obeyed(machine), self._obeyed.get(f"broker-{broker}", 0)
+            if epoch is None:
+                continue
+            if epoch < before:
+                params = {"broker": broker, "epoch": epoch, "before": before}
+                found.append(self.found(world.seq, world.now_us, "older_controller", (broker, epoch), **params))
+            self._obeyed[f"broker-{broker}"] = epoch
         return found
 
 
@@ -114,16 +144,16 @@ class MetadataConvergence(Invariant):
         """Every broker that is registered works, one of them is controller, and every link carries."""
         if any(link.changed for link in world.network.links.values()):
             return False
-        registered = observe.registered(world)
+        registered = self.view.cluster.registered()
         states = {broker: node.state for broker, node in observe.brokers(world)}
-        active = [broker for broker, machine in self.view.machines() if _is_active(machine)]
-        return active == [observe.controller_id(world)] and all(states.get(one) == "running" for one in registered)
+        active = [broker for broker, machine in self.view.machines() if self.view.cluster.reign(machine) is not None]
+        return active == [self.view.cluster.controller_id()] and all(states.get(one) == "running" for one in registered)
 
     def _compare(self, world: World, broker: int, place: Place) -> list[Violation]:
-        machine: Any = world.nodes[f"broker-{broker}"].machine
-        state = self.view.truth(world, *place)
+        machine: Any = world.nodes[broker_node(broker)].machine
+        state = self.view.truth(*place)
         cached = machine.cache.partition(*place) if machine is not None else None
-        if state is None or cached is None or broker not in observe.registered(world):
+        if state is None or cached is None or broker not in self.view.cluster.registered():
             return []
         if (cached.leader, cached.leader_epoch) == (state.leader, state.leader_epoch):
             return []
@@ -134,11 +164,6 @@ class MetadataConvergence(Invariant):
                 world.seq, world.now_us, "metadata_stale", key, **params, found=cached.leader, epoch=cached.leader_epoch
             )
         ]
-
-
-def _is_active(machine: Any) -> bool:
-    controller = getattr(machine, "controller", None)
-    return controller is not None and bool(controller.is_active)
 
 
 def _cached(machine: Any) -> list[Place]:

@@ -16,7 +16,8 @@ from broker_core.log.segment import LogSegment
 from broker_core.records.errors import RecordsError
 from broker_core.replication.partition import Partition
 from lab.checkers.invariants_base import Invariant, Violation
-from lab.checkers.invariants_log import UNREADABLE, Copy
+from lab.checkers.invariants_log import UNREADABLE, Copy, walk
+from lab.checkers.invariants_view import History
 
 READS_KEPT = 100_000
 DELIVERY_US = 120_000_000
@@ -27,7 +28,8 @@ class NoCommittedRecordLost(Invariant):
     """What was below a leader's high watermark once is on every later leader, unchanged, whatever acks it had.
 
     Records that retention or DeleteRecords has deleted are not lost; what a recorded unclean election, or a
-    power loss of everybody who had it, takes away is: only the unclean election is excused.
+    power loss of everybody who had it, takes away is: only the unclean election is excused. Lost is what `fates` calls
+    so: a batch that can no longer be read on the leader's disk, and is whole on another one, is at risk (LogMatching).
     """
 
     meaning = {
@@ -46,13 +48,23 @@ class NoCommittedRecordLost(Invariant):
             if end < committed:
                 params = {"offset": committed, "leader": leader.leader_id, "end": end}
                 found.append(self.found_in(look, "committed_gone", (leader.leader_epoch,), **params))
-            elif copy.mismatch is not None:
+            elif copy.mismatch is not None and not _is_whole_elsewhere(look.history, copy):
                 found.append(
                     self.found_in(
                         look, "committed_changed", (copy.mismatch,), offset=copy.mismatch, leader=leader.leader_id
                     )
                 )
         return found
+
+
+def _is_whole_elsewhere(history: History, copy: Copy) -> bool:
+    """Whether the batch at the mismatch is damaged here, and another replica has it as it was committed."""
+    offset = copy.mismatch
+    assert offset is not None
+    batches = walk(copy.log, offset, offset + 1, 1, checksums=True)
+    others = [one for one in history.copies.values() if one is not copy]
+    damaged = not batches or not batches[0].good
+    return damaged and any(one.agreed > offset and not one.differs_below(offset + 1) for one in others)
 
 
 class OffsetsDense(Invariant):

@@ -14,6 +14,7 @@ from broker_core.clients import history as values
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.world import World
 from broker_core.log.errors import LogError
 from broker_core.log.partition_log import PartitionLog
@@ -154,7 +155,7 @@ class MonotonicHighWatermark(Invariant):
         for look in self.view.looks:
             for broker, leader in look.presumed.items():
                 epoch, mark = leader.leader_epoch, leader.log.high_watermark
-                key = (f"broker-{broker}", look.topic, look.index)
+                key = (broker_node(broker), look.topic, look.index)
                 known = self._marks.get(key)
                 if known is not None and known[0] == epoch and mark < known[1]:
                     params = {"leader": broker, "before": known[1], "after": mark}

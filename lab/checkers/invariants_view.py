@@ -19,13 +19,14 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.world import World
 from broker_core.log.cleaning import rewritten_to
-from broker_core.metadata import znodes
 from broker_core.metadata.partition import LeaderAndIsr
 from broker_core.replication.partition import OFFLINE, Partition
 from lab.checkers.invariants_log import CommittedLog, Copy
 from lab.clusters import observe
+from lab.truth import truth_of
 
 LOOKS, BATCHES, PATROL, AUDIT = 100, 2000, 128, 16
 WITHOUT_BOUND = 1 << 40
@@ -96,31 +97,13 @@ class PartitionLook:
                 self.leader = leader
 
 
-class TreeTruth:
-    """Leader and ISR as they stand in the coordination tree; decoded once per version."""
-
-    def __init__(self) -> None:
-        self._known: dict[Place, tuple[Any, bytes, LeaderAndIsr]] = {}
-
-    def __call__(self, world: World, topic: str, index: int) -> LeaderAndIsr | None:
-        nodes = observe.tree(world)
-        found = nodes.get(znodes.state_path(topic, index))
-        known = self._known.get((topic, index))
-        if found is None or not found.data:
-            return known[2] if known is not None and not nodes else None
-        if known is not None and known[0] is found and known[1] is found.data:
-            return known[2]
-        state = znodes.decode_state(found.data, found.version)
-        self._known[topic, index] = (found, found.data, state)
-        return state
-
-
 class View:
     """Shared by all invariants of one world."""
 
     def __init__(self, world: World, truth: Truth | None = None) -> None:
         self.world = world
-        self.truth: Truth = truth if truth is not None else TreeTruth()
+        self.cluster = truth_of(world)
+        self._given = truth
         self.histories: dict[Place, History] = {}
         self.touched: dict[Place, Moment] = {}
         self.looks: list[PartitionLook] = []
@@ -131,6 +114,12 @@ class View:
         self._patrol: list[Place] = []
         self._audit: list[tuple[Place, int]] = []
         self._audit_at = -1
+
+    def truth(self, topic: str, index: int) -> LeaderAndIsr | None:
+        """Leader and ISR as the cluster has decided."""
+        if self._given is not None:
+            return self._given(self.world, topic, index)
+        return self.cluster.leader_and_isr(topic, index)
 
     def history(self, topic: str, index: int) -> History:
         """Of a partition, from the first time that somebody asks."""
@@ -154,8 +143,8 @@ class View:
 
     def leader(self, topic: str, index: int) -> Partition | None:
         """The replica that leads in the cluster's own epoch, if its process is there."""
-        state = self.truth(self.world, topic, index)
-        node = self.world.nodes.get(f"broker-{state.leader}") if state is not None else None
+        state = self.truth(topic, index)
+        node = self.world.nodes.get(broker_node(state.leader)) if state is not None else None
         machine: Any = node.machine if node is not None else None
         found: Partition | None = machine.replicas.partitions_by_name.get((topic, index)) if machine else None
         if found is None or state is None or not found.is_leader or found.leader_epoch != state.leader_epoch:
@@ -257,7 +246,7 @@ class View:
 
     def _look_at(self, place: Place, moment: Moment) -> PartitionLook | None:
         replicas = self.replicas(place)
-        state = self.truth(self.world, *place)
+        state = self.truth(*place)
         if not replicas and state is None:
             return None
         history = self.history(*place)

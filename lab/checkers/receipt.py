@@ -1,13 +1,13 @@
-"""The durability receipt: what was acknowledged, what can be read, what was lost, doubled, reordered.
+"""The durability receipt: what was acknowledged, read, lost, is unread or at risk, was doubled, reordered.
 
-It is computed from the recorded operations alone (invoke / ok / fail / info of sends and polls), sorted out
-by `receipt_history`, where values, offsets and indexes of the version order are explained.
+The words lost, unread, at risk, duplicated and removed are defined in `fates`; `receipt_history` explains values,
+offsets and indexes of the version order, `receipt_fates` who is heard as a witness.
 
 | figure | exact test |
 |---|---|
 | acked | values of `ok` sends (with acks=0: the producer's own word) |
 | read | different values of this run's sends that the reads returned |
-| lost | acked and never read: *lost write* at or below the bound, *unseen* above it |
+| lost, unread, at_risk, removed | `fates`; at_risk is None where nobody knows the disks |
 | duplicated | places of a value beyond its first: other offsets at which it was read or acked |
 | reordered | values read behind a later one of the same producer in the same partition |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
@@ -18,13 +18,13 @@ by `receipt_history`, where values, offsets and indexes of the version order are
 Steps are told apart: `poll_skip` and `nonmonotonic_poll` from one poll to the next, `int_poll_skip` and
 `int_nonmonotonic_poll` inside one poll. A step over a rebalance is none.
 
-The bound of a partition is the largest *first* index of a value that was read. An acked value whose last index
-is not above it must have been read, for something that came later was.
+Of a history without a journal, what readers have passed counts as lost. The bound of a partition is the largest
+*first* index of a value that was read; an acked value whose last index is not above it should have been read.
 
 ```
 acked   p:0@0  p:1@1  p:2@2  p:3@3
-read    p:0@0  p:1@1  q:0@2                  lost write: p:2 (q:0 stands in its place), unseen: p:3
-read    p:0@0  p:1@1  p:1@2                  bound 1, for p:1 is there at 1 already: p:2 and p:3 are unseen
+read    p:0@0  p:1@1  q:0@2                  lost (passed): p:2 (q:0 stands in its place), unread: p:3
+read    p:0@0  p:1@1  p:1@2                  bound 1, for p:1 is there at 1 already: p:2 and p:3 are unread
 ```
 Outside clients are added by `receipt_of` as far as the brokers see them (`receipt_outside`).
 """
@@ -39,26 +39,33 @@ from typing import Any
 import orjson
 
 from broker_core.clients.history import producer_of
-from lab.checkers.receipt_history import History, Partition, Value, index_step
+from broker_core.kernel.names import OPERATOR
+from lab.checkers.fates import Fate
+from lab.checkers.lineage import Lineage, read_lineage
+from lab.checkers.receipt_fates import Evidence, Judge
+from lab.checkers.receipt_history import History, Partition, Step, Value, index_step
 from lab.checkers.receipt_outside import outside
 
 MAX_PLACES = 1000
+COUNTS = ("acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", "removed")
 STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
 
 
 @dataclass(slots=True)
 class Counts:
-    """The five figures; `unseen` is the part of `lost` that may still be read."""
+    """The figures that there are in total and of each producer."""
 
     acked: int = 0
     read: int = 0
     lost: int = 0
+    unread: int = 0
+    at_risk: int | None = 0
     duplicated: int = 0
     reordered: int = 0
-    unseen: int = 0
+    removed: int = 0
 
-    def to_dict(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("acked", "read", "lost", "duplicated", "reordered")}
+    def to_dict(self) -> dict[str, int | None]:
+        return {name: getattr(self, name) for name in COUNTS}
 
 
 @dataclass(slots=True)
@@ -67,8 +74,6 @@ class Receipt:
 
     total: Counts = field(default_factory=Counts)
     producers: dict[str, Counts] = field(default_factory=dict)
-    lost_writes: int = 0
-    unseen: int = 0
     inconsistent: int = 0
     failed_read: int = 0
     unknown: int = 0
@@ -86,30 +91,37 @@ class Receipt:
         found = self.places.setdefault(anomaly, [])
         if len(found) < MAX_PLACES:
             named = {} if value is None else _named(value)
-            found.append({**named, "topic": partition[0], "partition": partition[1], "offset": offset, **more})
+            at = offset if offset >= 0 else None  # acks=0: nobody was told
+            found.append({**named, "topic": partition[0], "partition": partition[1], "offset": at, **more})
 
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.total.to_dict(),
-            "lost_writes": self.lost_writes, "unseen": self.unseen, "inconsistent": self.inconsistent,
-            "failed_read": self.failed_read, "unknown": self.unknown, "unknown_read": self.unknown_read,
+            "inconsistent": self.inconsistent, "failed_read": self.failed_read,
+            "unknown": self.unknown, "unknown_read": self.unknown_read,
             "stale": sum(self.steps.values()), **self.steps, "nonmonotonic_send": self.nonmonotonic_send,
-            "producers": {name: {**of.to_dict(), "unseen": of.unseen} for name, of in sorted(self.producers.items())},
+            "producers": {name: of.to_dict() for name, of in sorted(self.producers.items())},
             "places": self.places,
         }  # fmt: skip
 
 
-def receipt_of(source: Path | str | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def receipt_of(
+    source: Path | str | Iterable[Mapping[str, Any]], copies: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
     """The receipt of a run's directory (also of one that still goes on, as far as it is written), or of operations.
 
     The shape of `Receipt.to_dict`; of a directory with `outside` besides: what the brokers saw of clients that
-    the lab did not start.
+    the lab did not start. `copies`: the disks of a run that goes on (`copies_of`); one that has ended tells of its own.
     """
     if not isinstance(source, (Path, str)):
         return make_receipt(source).to_dict()
     path = Path(source)
-    receipt = make_receipt(_lines(path / "operations.jsonl")).to_dict()
-    return {**receipt, "outside": outside(_lines(path / "journal.jsonl"))}
+    facts = orjson.loads((path / "run.json").read_bytes()) if (path / "run.json").exists() else {}
+    evidence = Evidence.of_facts(read_lineage(path / "journal.jsonl"), facts if copies is None else {"copies": copies})
+    receipt = make_receipt(_lines(path / "operations.jsonl"), evidence).to_dict()
+    seen = outside(_lines(path / "journal.jsonl"), _lines(path / "operations.jsonl"),
+                   copies if copies is not None else facts.get("copies"))
+    return {**receipt, "outside": seen}
 
 
 def _lines(path: Path) -> Iterable[Any]:
@@ -120,72 +132,68 @@ def _lines(path: Path) -> Iterable[Any]:
                 yield orjson.loads(line)
 
 
-def make_receipt(operations: Iterable[Mapping[str, Any]]) -> Receipt:
-    """Judge a history."""
+def make_receipt(operations: Iterable[Mapping[str, Any]], evidence: Evidence | None = None) -> Receipt:
+    """Judge a history; without `evidence` by itself alone."""
+    evidence = evidence or Evidence(Lineage())
     history = History()
     for row in operations:
         history.take(row)
     history.finish()
     receipt = Receipt()
-    for judge in (_count_acked, _count_lost, _count_duplicates, _count_reordered, _count_inconsistent,
-                  _count_failed_reads, _count_steps, _count_falls):
+    count_fates(receipt, Judge(history, evidence))
+    for judge in (count_acked, count_duplicates, count_reordered, count_inconsistent,
+                  count_failed_reads, count_steps, count_falls):
         judge(receipt, history)
-    for name in ("acked", "read", "lost", "duplicated", "reordered", "unseen"):
-        setattr(receipt.total, name, sum(getattr(counts, name) for counts in receipt.producers.values()))
+    sum_up(receipt, evidence)
     return receipt
+
+
+def sum_up(receipt: Receipt, evidence: Evidence) -> None:
+    """All producers together."""
+    for name in COUNTS:
+        setattr(receipt.total, name, sum(getattr(counts, name) for counts in receipt.producers.values()))
+    if evidence.copies is None:
+        for counts in (receipt.total, *receipt.producers.values()):
+            counts.at_risk = None
 
 
 def _named(value: Value) -> dict[str, Any]:
     return {"producer": value[0], "number": value[1]} if value[0] else {"text": value[1]}
 
 
-def _owner(value: Value) -> str:
-    return producer_of(value[0]) if value[0] else "operator"
+def owner(value: Value) -> str:
+    """Who sent it: a producer in any of its lives; by hand, the operator."""
+    return producer_of(value[0]) if value[0] else OPERATOR
 
 
-def _count_acked(receipt: Receipt, history: History) -> None:
+def count_acked(receipt: Receipt, history: History) -> None:
+    """What was acked, read, and is unknown."""
     for value in history.acked:
-        receipt.of(_owner(value)).acked += 1
+        receipt.of(owner(value)).acked += 1
     for value in filter(history.own, history.places):
-        receipt.of(_owner(value)).read += 1
+        receipt.of(owner(value)).read += 1
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
 
 
-def _bounds(history: History) -> dict[Partition, int]:
-    """By partition the largest first offset of a value that was read; offsets and indexes have the same order."""
-    acked: dict[tuple[Partition, Value], int] = {}
-    for partition, log in history.logs.items():
-        for value, offset in log.acks:
-            if value[0] and value in history.places:
-                acked[partition, value] = min(offset, acked.get((partition, value), offset))
-    bounds: dict[Partition, int] = {}
-    for value, places in history.places.items():
-        first: dict[Partition, int] = {}
-        for partition, offset in places:
-            known = first.get(partition, acked.get((partition, value), offset))
-            first[partition] = min(offset, known)
-        for partition, offset in first.items():
-            bounds[partition] = max(offset, bounds.get(partition, -1))
-    return bounds
+def count_fates(receipt: Receipt, judge: Judge) -> None:
+    """What has become of each acknowledged value."""
+    for value, found in judge.judged():
+        counts, where = receipt.of(owner(value)), (found.partition, found.offset)
+        if found.copies is not None:
+            counts.at_risk = (counts.at_risk or 0) + 1
+            receipt.place("at_risk", value, *where, copies=found.copies)
+        if found.fate is Fate.LOST:
+            counts.lost += 1
+            receipt.place("lost", value, *where, test=found.test)
+        elif found.fate is Fate.UNREAD:
+            counts.unread += 1
+        elif found.fate is Fate.REMOVED:
+            counts.removed += 1
+            receipt.place("removed", value, *where)
 
 
-def _count_lost(receipt: Receipt, history: History) -> None:
-    bounds = _bounds(history)
-    for value, (partition, offset) in history.acked.items():
-        if value in history.places:
-            continue
-        receipt.of(_owner(value)).lost += 1
-        below = 0 <= offset <= bounds.get(partition, -1)
-        if below:
-            receipt.lost_writes += 1
-        else:
-            receipt.unseen += 1
-            receipt.of(_owner(value)).unseen += 1
-        receipt.place("lost", value, partition, offset, test="lost-write" if below else "unseen")
-
-
-def _count_duplicates(receipt: Receipt, history: History) -> None:
+def count_duplicates(receipt: Receipt, history: History) -> None:
     """A value's places: where it was read, in the order of reading, then where it was only acked."""
     more: dict[Value, dict[tuple[Partition, int], None]] = {}
     first: dict[Value, tuple[Partition, int]] = {}
@@ -198,12 +206,13 @@ def _count_duplicates(receipt: Receipt, history: History) -> None:
     often = {value: None for value, places in history.places.items() if len(places) > 1 and history.own(value)}
     for value in {**often, **more}:
         found = [*history.places.get(value, (first.get(value),)), *more.get(value, ())][1:]
-        receipt.of(_owner(value)).duplicated += len(found)
+        receipt.of(owner(value)).duplicated += len(found)
         for place in found:
             receipt.place("duplicated", value, *place)
 
 
-def _count_reordered(receipt: Receipt, history: History) -> None:
+def count_reordered(receipt: Receipt, history: History) -> None:
+    """Values behind later ones of their producer."""
     for partition, log in sorted(history.logs.items(), key=lambda one: one[0]):
         latest: dict[str, int] = {}
         seen: dict[Value, None] = {}
@@ -214,20 +223,22 @@ def _count_reordered(receipt: Receipt, history: History) -> None:
                 continue
             seen[value] = None
             if number < latest.get(label, -1):
-                receipt.of(_owner(value)).reordered += 1
+                receipt.of(owner(value)).reordered += 1
                 receipt.place("reordered", value, partition, offset, behind=latest[label])
             else:
                 latest[label] = number
 
 
-def _count_inconsistent(receipt: Receipt, history: History) -> None:
+def count_inconsistent(receipt: Receipt, history: History) -> None:
+    """Offsets with several values."""
     for partition, log in history.logs.items():
         for offset, value in log.clashes():
             receipt.inconsistent += 1
             receipt.place("inconsistent", value, partition, offset)
 
 
-def _count_failed_reads(receipt: Receipt, history: History) -> None:
+def count_failed_reads(receipt: Receipt, history: History) -> None:
+    """Failed writes that were read."""
     for value in history.failed:
         places = history.places.get(value, ())
         receipt.failed_read += bool(places)
@@ -236,21 +247,27 @@ def _count_failed_reads(receipt: Receipt, history: History) -> None:
                 receipt.place("failed_read", value, partition, offset, reader=reader)
 
 
-def _count_steps(receipt: Receipt, history: History) -> None:
+def count_steps(receipt: Receipt, history: History) -> None:
+    """Steps of consumers that are not to the next value."""
     orders: dict[Partition, list[int]] = {}
     for step in history.steps:
         log = history.logs[step.partition]
         order = orders.get(step.partition) or orders.setdefault(step.partition, log.order())
         by = index_step(order, step)
-        if by == 1:
-            continue
-        test = f"{'int-' if step.inside else ''}{'poll-skip' if by > 1 else 'nonmonotonic-poll'}"
-        receipt.steps[test.replace("-", "_")] += 1
-        receipt.place("stale", log.read[step.offset], step.partition, step.offset, reader=step.process,
-                      last_read=step.before, step=by, test=test, t_us=step.t_us)
+        if by != 1:
+            count_step(receipt, step, by, log.read[step.offset])
 
 
-def _count_falls(receipt: Receipt, history: History) -> None:
+def count_step(receipt: Receipt, step: Step, by: int, value: Value) -> None:
+    """A step by another number of indexes than one, to this value."""
+    test = f"{'int-' if step.inside else ''}{'poll-skip' if by > 1 else 'nonmonotonic-poll'}"
+    receipt.steps[test.replace("-", "_")] += 1
+    receipt.place("stale", value, step.partition, step.offset, reader=step.process,
+                  last_read=step.before, step=by, test=test, t_us=step.t_us)
+
+
+def count_falls(receipt: Receipt, history: History) -> None:
+    """Acknowledgements that go down."""
     for fall in history.falls:
         receipt.nonmonotonic_send += 1
         receipt.place("nonmonotonic_send", None, fall.partition, fall.offset, process=fall.process,

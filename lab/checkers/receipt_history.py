@@ -25,6 +25,15 @@ Value = tuple[str, Any]  # (label, number), or ("", text) for a value written by
 Partition = tuple[str, int]
 
 
+class Ack(NamedTuple):
+    """Where an acknowledgement says that a value stands (offset -1: it does not say), when it came and from whom."""
+
+    partition: Partition
+    offset: int
+    seq: int
+    broker: str | None
+
+
 class Step(NamedTuple):
     """From one value that a consumer read to the next one; `inside`: both in one poll."""
 
@@ -53,7 +62,8 @@ class Log:
     acks: list[tuple[Value, int]] = field(default_factory=list)  # as written: copies of texts are not told apart
     read: dict[int, Value] = field(default_factory=dict)  # the first value read at an offset
     texts: dict[int, Value] = field(default_factory=dict)  # the same as written, where it is a text
-    others: dict[int, dict[Value, None]] = field(default_factory=dict)  # further values read there
+    others: dict[int, dict[Value, int]] = field(default_factory=dict)  # further values read there, and when first
+    seqs: dict[int, int] = field(default_factory=dict)  # when an offset was read first
 
     def written(self, offset: int) -> Value | None:
         """The first value read at an offset, as written."""
@@ -85,13 +95,13 @@ class History:
     def __init__(self) -> None:
         self.logs: dict[Partition, Log] = {}
         self.labels: dict[str, None] = {}  # of this run's producers
-        self.acked: dict[Value, tuple[Partition, int]] = {}  # the last offset, -1 when the producer knows none
+        self.acked: dict[Value, Ack] = {}  # at the last offset
         self.failed: dict[Value, None] = {}
         self.unknown: dict[Value, None] = {}
         self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
         self.steps: list[Step] = []  # those that do not go to the next offset
         self.falls: list[Fall] = []
-        self._texts: list[tuple[str, Partition, Any, int]] = []
+        self._texts: list[tuple[str, Any, Ack]] = []
         self._copies: dict[tuple[Partition, Any], int] = {}
         self._written: dict[Value, Value] = {}
         self._ends: dict[tuple[str, Partition], int] = {}
@@ -110,7 +120,7 @@ class History:
         if op == "send":
             self.labels[row.get("label", row["process"])] = None
         if op == "send" and kind != "invoke":
-            self._send(row, kind)
+            self.sent(row, kind)
         elif op == "poll" and kind == "ok":
             self._poll(row)
         elif op == "assign":
@@ -119,9 +129,9 @@ class History:
     def finish(self) -> None:
         """Tell copies of texts apart: acked ones first."""
         copies: dict[tuple[Partition, Any], int] = {}
-        for kind, partition, text, offset in sorted(self._texts, key=lambda one: one[0] != "ok"):
-            copy = copies[partition, text] = copies.get((partition, text), -1) + 1
-            self._settle(kind, _copy(text, copy), partition, offset)
+        for kind, text, ack in sorted(self._texts, key=lambda one: one[0] != "ok"):
+            copy = copies[ack.partition, text] = copies.get((ack.partition, text), -1) + 1
+            self.settle(kind, _copy(text, copy), ack)
 
     def own(self, value: Value) -> bool:
         """Whether this run sent it: a log may hold what was written before, or by outside clients."""
@@ -130,32 +140,36 @@ class History:
         return value in self.acked or value in self.unknown or value in self.failed
 
     # -- sends ------------------------------------------------------------------------------
-    def _send(self, row: Mapping[str, Any], kind: str) -> None:
+    def sent(self, row: Mapping[str, Any], kind: str) -> None:
+        """A batch has its fate."""
         partition = (row["topic"], row["partition"])
         base = row.get("offset", -1) if kind == "ok" else -1
         label = row.get("label", row.get("process", ""))
         offset = base
         for value in _values(row, label):
+            ack = Ack(partition, offset, row.get("seq", 0), row.get("broker"))
             if value[0]:
-                self._settle(kind, value, partition, offset)
+                self.settle(kind, value, ack)
             else:
-                self._texts.append((kind, partition, value[1], offset))
+                self._texts.append((kind, value[1], ack))
             if offset >= 0:
                 self.log(partition).acks.append((value, offset))
                 offset += 1
         if offset > base:
-            self._acknowledged(row, partition, base, offset - 1)
+            self.acknowledged(row, partition, base, offset - 1)
 
-    def _settle(self, kind: str, value: Value, partition: Partition, offset: int) -> None:
+    def settle(self, kind: str, value: Value, ack: Ack) -> None:
+        """The fate of one value."""
         if kind == "ok":
-            if value not in self.acked or self.acked[value][1] <= offset:
-                self.acked[value] = (partition, offset)
+            if value not in self.acked or self.acked[value].offset <= ack.offset:
+                self.acked[value] = ack
         elif kind == "fail":
             self.failed[value] = None
         elif kind == "info":
             self.unknown[value] = None
 
-    def _acknowledged(self, row: Mapping[str, Any], partition: Partition, first: int, last: int) -> None:
+    def acknowledged(self, row: Mapping[str, Any], partition: Partition, first: int, last: int) -> None:
+        """What a producer was told goes up, or falls."""
         producer = row["process"]
         before = self._ends.get((producer, partition), -1)
         if first < before:
@@ -175,9 +189,10 @@ class History:
             positions[partition], inside = first + count - 1, True
             for step in range(count):
                 value = (label, number + step) if label is not None else _text(number)
-                self._read(log, partition, first + step, value)
+                self.note_read(log, partition, first + step, value, row.get("seq", 0))
 
-    def _read(self, log: Log, partition: Partition, offset: int, value: Value) -> None:
+    def note_read(self, log: Log, partition: Partition, offset: int, value: Value, seq: int) -> None:
+        """A value was read at an offset."""
         before = log.written(offset)
         if before == value:
             return
@@ -185,17 +200,23 @@ class History:
             others = log.others.setdefault(offset, {})
             if value in others:
                 return
-            others[value] = None
+            others[value] = seq
         named = value
         if not value[0]:
             copy = self._copies[partition, value[1]] = self._copies.get((partition, value[1]), -1) + 1
             named = _copy(value[1], copy)
             self._written[named] = value
         if before is None:
-            log.read[offset] = named
+            log.read[offset], log.seqs[offset] = named, seq
             if not value[0]:
                 log.texts[offset] = value
         self.places.setdefault(named, []).append((partition, offset))
+
+    def read_at(self, value: Value, partition: Partition, offset: int) -> int:
+        """When (sequence of the journal) a value was first read at one of its places."""
+        log, written = self.logs[partition], self._written.get(value, value)
+        others = log.others.get(offset, {})
+        return others[written] if written in others else log.seqs[offset]
 
     def readers(self, value: Value, partition: Partition, offset: int) -> list[str]:
         """Who read a value at an offset, each once."""
@@ -208,8 +229,8 @@ class History:
 def _holds(run: list[Any], offset: int, label: str, number: Any) -> bool:
     first, of, base, count = run
     if of is None:
-        return not label and first == offset and _text(base)[1] == number
-    return of == label and first <= offset < first + count and base + offset - first == number
+        return not label and first == offset and bool(_text(base)[1] == number)
+    return bool(of == label and first <= offset < first + count and base + offset - first == number)
 
 
 def _values(row: Mapping[str, Any], label: str) -> Iterable[Value]:

@@ -1,8 +1,9 @@
-"""From a description to a world: coordination tree, brokers, the person at the screen, clients.
+"""From a description to a world: coordination tree or controllers, brokers, the person at the screen, clients.
 
 | node | machine |
 |---|---|
 | zookeeper-1 | ZooKeeper server |
+| controller-101, ... | dedicated controllers of a KRaft cluster, which has no coordination tree |
 | broker-N | broker N |
 | operator | admin client and hand-made records |
 | producer-..., ... | the built-in clients of the description |
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_core.clients.admin import admin_factory
+from broker_core.kernel.names import OPERATOR, broker_node, controller_node, zookeeper_node
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.storage_memory import MemoryStorage
@@ -25,13 +27,12 @@ from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
 from broker_core.zookeeper.sessions import SessionLimits
 from lab.clusters import presets
 from lab.clusters.clients import bootstrap
-from lab.clusters.joining import add_broker_node
+from lab.clusters.joining import add_broker_node, add_controller_node, cluster_id
 from lab.clusters.operator import LabOperator
 from lab.clusters.spec import RunSpec
 
 StorageFactory = Callable[[str], Storage]
-ZOOKEEPER = "zookeeper-1"
-OPERATOR = "operator"
+ZOOKEEPER = zookeeper_node(1)
 
 
 def memory(node: str) -> Storage:
@@ -50,9 +51,15 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     protections = Protections(**cluster.protections)
     operator = world.operator = LabOperator(spec, protections, storage_factory)
     operator.past.watch(world)
-    world.add_node(ZOOKEEPER, storage_factory(ZOOKEEPER), partial(make_zookeeper, cluster.preset))
+    disks = {name: storage_factory(name) for name in spec.node_names()}
+    if cluster.is_kraft:
+        identity = cluster_id(disks.values(), spec.seed)
+        for number in cluster.controller_ids():
+            add_controller_node(world, cluster, number, disks[controller_node(number)], identity)
+    else:
+        world.add_node(ZOOKEEPER, disks[ZOOKEEPER], partial(make_zookeeper, cluster.preset))
     for broker in cluster.brokers:
-        add_broker_node(world, cluster, broker, storage_factory(f"broker-{broker.id}"), protections)
+        add_broker_node(world, cluster, broker, disks[broker_node(broker.id)], protections, disks.values())
     world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
     for name in list(world.nodes):
         world.schedule(0, None, world.start_node, (name,))

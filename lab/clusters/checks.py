@@ -9,16 +9,27 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import Problem, Value, problem
+
 Place = tuple[str | int, ...]
 
 
-class SpecError(ValueError):
-    """Something in a description is wrong: `place` says where, `reason` what was expected."""
+class SpecError(Refusal, ValueError):
+    """Something in a description is wrong: `place` says where, the problem what was expected."""
 
-    def __init__(self, place: Place, reason: str) -> None:
-        super().__init__(f"{shown(place)}: {reason}" if place else reason)
-        self.place = place
-        self.reason = reason
+    def __init__(self, place: Place, what: Problem) -> None:
+        super().__init__(what, place)
+
+    @property
+    def where(self) -> str:
+        return shown(self.place)
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}" if self.place else self.reason
+
+    def __reduce__(self) -> tuple[type[SpecError], tuple[Place, Problem]]:
+        return type(self), (self.place, self.problem)
 
 
 def shown(place: Place) -> str:
@@ -36,16 +47,16 @@ def mapping(
     if value is None:
         value = {}
     if not isinstance(value, Mapping):
-        raise SpecError(place, f"expected keys and values, found {kind(value)}")
+        raise SpecError(place, problem("expected_mapping", found=kind(value)))
     names = list(known) if known is not None else None
     for key in value:
         if not isinstance(key, str):
-            raise SpecError((*place, str(key)), f"expected a name as key, found {kind(key)}")
+            raise SpecError((*place, str(key)), problem("expected_name", found=kind(key)))
         if names is not None and key not in names:
-            raise SpecError((*place, key), f"unknown key {key!r}, {expected(key, names)}")
+            raise SpecError((*place, key), problem("unknown_key", key=key, expected=expected(key, names)))
     for key in required:
         if key not in value:
-            raise SpecError(place, f"key {key!r} is missing")
+            raise SpecError(place, problem("missing_key", key=key))
     return dict(value)
 
 
@@ -54,14 +65,14 @@ def items(value: Any, place: Place) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise SpecError(place, f"expected a list, found {kind(value)}")
+        raise SpecError(place, problem("expected_list", found=kind(value)))
     return value
 
 
 def integer(value: Any, place: Place, least: int | None = None, most: int | None = None) -> int:
     """A whole number within limits."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SpecError(place, f"expected a whole number, found {kind(value)}")
+        raise SpecError(place, problem("expected_whole", found=kind(value)))
     limits(value, place, least, most)
     return value
 
@@ -76,7 +87,7 @@ def integers(
 def number(value: Any, place: Place, least: float | None = None, most: float | None = None) -> float:
     """A number within limits."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SpecError(place, f"expected a number, found {kind(value)}")
+        raise SpecError(place, problem("expected_number", found=kind(value)))
     limits(value, place, least, most)
     return value
 
@@ -84,22 +95,22 @@ def number(value: Any, place: Place, least: float | None = None, most: float | N
 def limits(value: float, place: Place, least: float | None, most: float | None) -> None:
     """Raise when the value is outside."""
     if least is not None and value < least:
-        raise SpecError(place, f"{value} is below {least}")
+        raise SpecError(place, problem("below", given=value, least=least))
     if most is not None and value > most:
-        raise SpecError(place, f"{value} is above {most}")
+        raise SpecError(place, problem("above", given=value, most=most))
 
 
 def text(value: Any, place: Place) -> str:
     """A string that is not empty."""
     if not isinstance(value, str) or not value:
-        raise SpecError(place, f"expected a text, found {kind(value)}")
+        raise SpecError(place, problem("expected_text", found=kind(value)))
     return value
 
 
 def truth(value: Any, place: Place) -> bool:
     """true or false."""
     if not isinstance(value, bool):
-        raise SpecError(place, f"expected true or false, found {kind(value)}")
+        raise SpecError(place, problem("expected_truth", found=kind(value)))
     return value
 
 
@@ -108,8 +119,8 @@ def choice(value: Any, place: Place, words: Iterable[str]) -> str:
     names = list(words)
     if value not in names:
         if not names:
-            raise SpecError(place, f"{value!r}: nothing of this kind is described")
-        raise SpecError(place, f"{value!r}: {expected(str(value), names)}")
+            raise SpecError(place, problem("nothing_described", given=plain(value)))
+        raise SpecError(place, problem("not_among", given=plain(value), expected=expected(str(value), names)))
     return str(value)
 
 
@@ -117,7 +128,7 @@ def unique(names: list[str], place: Place, what: str) -> None:
     """No name is there twice."""
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise SpecError((*place, index), f"{what} {name} is there twice")
+            raise SpecError((*place, index), problem("there_twice", kind=what, name=name))
 
 
 def setting(value: Any, place: Place) -> str:
@@ -128,20 +139,28 @@ def setting(value: Any, place: Place) -> str:
         return ",".join(str(item) for item in value)
     if isinstance(value, (str, int, float)):
         return str(value)
-    raise SpecError(place, f"expected a value, found {kind(value)}")
+    raise SpecError(place, problem("expected_value", found=kind(value)))
 
 
-def expected(given: str, names: list[str]) -> str:
-    """`did you mean ...` when one is close, else all of them."""
-    close = get_close_matches(given, names, 1)
-    return f"expected one of {', '.join(names)}" + (f" (did you mean {close[0]}?)" if close else "")
+def expected(given: str, names: list[str]) -> Problem:
+    """All of them, and which was probably meant."""
+    close = [one for one in get_close_matches(given, names, 1) if one != given]
+    return problem("one_of_close", known=names, close=close[0]) if close else problem("one_of", known=names)
 
 
-def kind(value: Any) -> str:
-    """What was found, in words."""
+def kind(value: Any) -> Problem:
+    """What was found."""
     if value is None:
-        return "nothing"
+        return problem("found_nothing")
     if isinstance(value, (Mapping, list)):
-        return "a list" if isinstance(value, list) else "keys and values"
-    names: dict[type, str] = {str: "the text", bool: "the word"}
-    return f"{names.get(type(value), 'the number')} {value!r}"
+        return problem("found_list") if isinstance(value, list) else problem("found_mapping")
+    if isinstance(value, str):
+        return problem("found_text", given=value)
+    return problem("found_truth" if isinstance(value, bool) else "found_number", given=plain(value))
+
+
+def plain(value: Any) -> Value:
+    """A value of YAML as a parameter: in quotes when it is a text; what JSON does not know, a date, is written out."""
+    if isinstance(value, (bool, int, float)) or value is None:
+        return value
+    return repr(value) if isinstance(value, str) else str(value)

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_core.clients.consumer import ConsumerLoad, consumer_factory
 from broker_core.clients.workload import ProducerLoad, producer_factory
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from lab.clusters.spec import ClientSpec, RunSpec
@@ -13,18 +14,18 @@ from lab.clusters.spec import ClientSpec, RunSpec
 
 def bootstrap(spec: RunSpec) -> list[str]:
     """The nodes that clients ask first."""
-    return [f"broker-{broker.id}" for broker in spec.cluster.brokers]
+    return [broker_node(broker.id) for broker in spec.cluster.brokers]
 
 
 def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
     """A node for a built-in client, started."""
     factory: Any
     if client.kind == "producer":
-        load = ProducerLoad(client.topic, client.rate, client.size, client.keys, client.count, client.partition)
-        factory = producer_factory(load, client.settings, bootstrap(spec))
+        sends = ProducerLoad(client.topic, client.rate, client.size, client.keys, client.count, client.partition)
+        factory = producer_factory(sends, client.settings, bootstrap(spec))
     else:
         topics = [topic.strip() for topic in client.topic.split(",")]
-        load = ConsumerLoad(topics, int(client.process_ms * 1000), client.commit)
-        factory = consumer_factory(load, client.settings, bootstrap(spec))
+        reads = ConsumerLoad(topics, int(client.process_ms * 1000), client.commit)
+        factory = consumer_factory(reads, client.settings, bootstrap(spec))
     world.add_node(client.name, MemoryStorage(), factory)
     world.start_node(client.name)

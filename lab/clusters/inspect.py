@@ -25,7 +25,9 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.log.cleaner import parts_of
 from broker_core.log.cleaning import rewritten_to
@@ -38,8 +40,9 @@ from lab.clusters.inspect_trial import trial
 from lab.clusters.inspect_znode import znode
 from lab.clusters.metrics import metrics
 from lab.clusters.metrics_registry import REGISTRY
-from lab.clusters.observe import brokers, partition_state, partitions_of, reassignment
+from lab.clusters.observe import brokers, partitions_of
 from lab.clusters.roles import split
+from lab.truth import truth_of
 
 INDEX_ENTRIES = 200
 
@@ -48,14 +51,14 @@ def inspect(world: World, what: str, name: str) -> dict[str, Any]:
     """The answer for one object; raises CommandError when there is none."""
     kind = KINDS.get(what)
     if kind is None:
-        raise CommandError(f"unknown object {what!r}, expected one of {', '.join(KINDS)}", "of")
+        raise CommandError(problem("unknown_object", given=what, known=list(KINDS)), "of")
     return {"t": world.now_us, "found": kind(world, name)}
 
 
 def _split(name: str) -> tuple[str, int]:
     topic, dash, number = name.rpartition("-")
     if not dash or not number.isdigit():
-        raise CommandError(f"there is no partition {name}", "name")
+        raise CommandError(problem("no_partition", partition=name), "name")
     return split(name) if topic else (name, 0)
 
 
@@ -63,11 +66,12 @@ def _split(name: str) -> tuple[str, int]:
 def partition(world: World, name: str) -> dict[str, Any]:
     """Replicas, the leader's view of the ISR, and who believes what."""
     topic, number = _split(name)
-    truth = partition_state(world, topic, number)
+    truth = truth_of(world).partition_state(topic, number)
     if truth is None:
-        raise CommandError(f"there is no partition {name}", "name")
+        raise CommandError(problem("no_partition", partition=name), "name")
     return {
-        "name": name, "truth": truth, "moving": reassignment(world, topic, number), "lag_time_max_ms": _lag_time(world),
+        "name": name, "truth": truth, "moving": truth_of(world).reassignment(topic, number),
+        "lag_time_max_ms": _lag_time(world),
         "replicas": [_replica(world, topic, number, broker, truth) for broker in truth["replicas"]],
         "beliefs": _beliefs(world, topic, number, truth),
     }  # fmt: skip
@@ -82,12 +86,12 @@ def _lag_time(world: World) -> int | None:
 
 
 def _leader(world: World, topic: str, number: int, truth: dict[str, Any]) -> Any:
-    node = world.nodes.get(f"broker-{truth['leader']}")
+    node = world.nodes.get(broker_node(truth["leader"]))
     return None if node is None else partitions_of(node).get((topic, number))
 
 
 def _replica(world: World, topic: str, number: int, broker: int, truth: dict[str, Any]) -> dict[str, Any]:
-    node = world.nodes.get(f"broker-{broker}")
+    node = world.nodes.get(broker_node(broker))
     own = None if node is None else partitions_of(node).get((topic, number))
     found: dict[str, Any] = {
         "broker": broker, "in_isr": broker in truth["isr"], "leads": broker == truth["leader"],
@@ -97,8 +101,9 @@ def _replica(world: World, topic: str, number: int, broker: int, truth: dict[str
         log = own.log
         found |= {
             "role": own.role, "leader_epoch": own.leader_epoch, "partition_epoch": own.partition_epoch,
-            "leo": log.log_end_offset, "hw": log.high_watermark, "start": log.log_start_offset,
-            "flushed": log.recovery_point, "size": log.size_bytes, "segments": len(log.segments),
+            "leo": log.log_end_offset, "hw": log.high_watermark, "lso": log.last_stable_offset,
+            "start": log.log_start_offset, "flushed": log.recovery_point, "size": log.size_bytes,
+            "segments": len(log.segments),
             "epochs": [[epoch, start] for epoch, start in _epochs(log)],
             "hash": f"{log.content_hash(*_common_part(world, topic, number, truth)):08x}",
         }  # fmt: skip
@@ -116,7 +121,7 @@ def _common_part(world: World, topic: str, number: int, truth: dict[str, Any]) -
 
     What compaction has copied in one of them is left out: each broker cleans in its own time.
     """
-    nodes = [world.nodes.get(f"broker-{broker}") for broker in truth["replicas"]]
+    nodes = [world.nodes.get(broker_node(broker)) for broker in truth["replicas"]]
     found = [partitions_of(node).get((topic, number)) for node in nodes if node is not None]
     logs = [own.log for own in found if own is not None and own.log is not None]
     return min((log.log_end_offset for log in logs), default=0), max((rewritten_to(log) for log in logs), default=0)
@@ -136,14 +141,14 @@ def _caught_up(leader: Any, broker: int) -> dict[str, Any]:
 
 
 def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[dict[str, Any]]:
-    found = [_belief("tree", None, truth, truth)]
+    cluster = truth_of(world)
+    found = [_belief(cluster.who, None, truth, truth)]
     for broker, node in brokers(world):
         machine: Any = node.machine
         if machine is None:
             continue
-        if machine.controller.is_active:
-            remembered = machine.controller.context.leadership.get((topic, number))
-            found.append(_belief("controller", broker, remembered, truth))
+        if cluster.reign(machine) is not None:
+            found.append(_belief("controller", broker, cluster.remembered(machine, topic, number), truth))
         found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth))
         replica = machine.partitions.get((topic, number))
         if replica is not None:
@@ -191,10 +196,10 @@ def files(world: World, name: str) -> dict[str, Any]:
     """`orders-0@2`: segments of the replica on broker 2."""
     where, _, broker = name.rpartition("@")
     topic, number = _split(where)
-    node = world.nodes.get(f"broker-{broker}")
+    node = world.nodes.get(broker_node(int(broker))) if broker.isdecimal() else None
     replica = None if node is None else partitions_of(node).get((topic, number))
     if replica is None or replica.log is None:
-        raise CommandError(f"broker {broker} has no running replica of {where}", "name")
+        raise CommandError(problem("no_running_replica", broker=broker, partition=where), "name")
     log = replica.log
     return {
         "name": where, "broker": int(broker), "directory": log.directory, "size": log.size_bytes,
@@ -216,7 +221,7 @@ def _compaction(node: Node, log: PartitionLog) -> dict[str, Any]:
 
 def _segment(segment: Any, active: bool) -> dict[str, Any]:
     stem = segment.path.rsplit("/", 1)[-1]
-    entries = segment.index.entries()
+    entries, aborted = segment.index.entries(), segment.transaction_index
     return {
         "base": segment.base_offset, "next": segment.next_offset(), "active": active,
         "max_timestamp": segment.max_timestamp,
@@ -224,6 +229,7 @@ def _segment(segment: Any, active: bool) -> dict[str, Any]:
             [f"{stem}.log", segment.log.size, segment.log.flushed],
             [f"{stem}.index", segment.index.file.size, segment.index.file.flushed],
             [f"{stem}.timeindex", segment.time_index.file.size, segment.time_index.file.flushed],
+            *([[f"{stem}.txnindex", aborted.size, aborted.flushed]] if len(aborted) else []),
         ],
         "index": [list(entry) for entry in entries[-INDEX_ENTRIES:]], "entries": len(entries),
         "time_entries": len(segment.time_index),
@@ -235,11 +241,11 @@ def _bytes(world: World, name: str) -> dict[str, Any]:
     where, _, place = name.rpartition("@")
     broker, _, offset = place.partition(":")
     if not broker.isdigit() or not offset.isdigit():
-        raise CommandError(f"{name}: expected TOPIC-PARTITION@BROKER:OFFSET", "name")
+        raise CommandError(problem("expected_bytes_place", given=name), "name")
     try:
         return look_up(world, *_split(where), int(offset), int(broker))
     except NothingThere as error:
-        raise CommandError(str(error), "name") from None
+        raise CommandError(error.problem, "name") from None
 
 
 # -- everything else --------------------------------------------------------------------------
@@ -250,7 +256,7 @@ def group(world: World, name: str) -> dict[str, Any]:
         found = None if machine is None else machine.groups.registry.groups.get(name)
         if found is not None:
             return {**inspect_node.group(machine, broker, found), "positions": _positions(world, name)}
-    raise CommandError(f"there is no group {name}", "name")
+    raise CommandError(problem("no_group", group=name), "name")
 
 
 def _positions(world: World, name: str) -> list[dict[str, Any]]:
@@ -275,7 +281,7 @@ def broker(world: World, name: str) -> dict[str, Any]:
     for number, node in brokers(world):
         if str(number) == name:
             return inspect_node.broker(node, number)
-    raise CommandError(f"there is no broker {name}", "name")
+    raise CommandError(problem("no_broker", broker=name), "name")
 
 
 def _metrics(world: World, name: str) -> dict[str, Any]:

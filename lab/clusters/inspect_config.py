@@ -13,12 +13,13 @@ import orjson
 
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings, names, parse
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
-from broker_core.metadata import znodes
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
-from lab.clusters.observe import brokers, tree
+from lab.clusters.observe import brokers
 from lab.clusters.spec import ClientSpec
+from lab.truth import truth_of
 
 
 def config(world: World, name: str) -> dict[str, Any]:
@@ -31,24 +32,24 @@ def config(world: World, name: str) -> dict[str, Any]:
     if kind == "client":
         return {"name": name, "entries": _of_client(client_of(world, which))}
     if kind != "topic":
-        raise CommandError(f"there is no {kind} {which}", "name")
+        raise CommandError(problem("no_object", kind=kind, name=which), "name")
     found = running(world, None)
     return {"name": name, "entries": [entry(one) for one in describe_topic(overrides(world, which), found)]}
 
 
 def overrides(world: World, topic: str) -> dict[str, str]:
     """What a topic has of its own."""
-    node = tree(world).get(znodes.config_path("topics", topic))
-    if node is None and znodes.topic_path(topic) not in tree(world):
-        raise CommandError(f"there is no topic {topic}", "name")
-    return znodes.decode_config(node.data) if node is not None and node.data else {}
+    found = truth_of(world).topic_configs(topic)
+    if found is None:
+        raise CommandError(problem("no_topic", topic=topic), "name")
+    return found
 
 
 def client_of(world: World, name: str) -> ClientSpec:
     """A built-in client by its name."""
     known: dict[str, ClientSpec] = getattr(world.operator, "clients", {})
     if name not in known or name not in world.nodes:
-        raise CommandError(f"there is no client {name}, expected one of {', '.join(known)}", "name")
+        raise CommandError(problem("no_client", name=name, known=list(known)), "name")
     return known[name]
 
 
@@ -57,7 +58,7 @@ def client_as_of(world: World, name: str, seq: int) -> ClientSpec:
     changes: list[tuple[int, ClientSpec]] = getattr(world.operator, "changes", [])
     known = {client.name: client for at, client in changes if at <= seq}
     if name not in known:
-        raise CommandError(f"there is no client {name}, expected one of {', '.join(known)}", "name")
+        raise CommandError(problem("no_client", name=name, known=list(known)), "name")
     return known[name]
 
 
@@ -97,7 +98,7 @@ def running(world: World, which: str | None) -> BrokerConfig:
         if machine is not None and which in (None, str(number)):
             found: BrokerConfig = machine.config
             return found
-    raise CommandError("no broker runs" if which is None else f"broker {which} does not run", "name")
+    raise CommandError(problem("none_runs") if which is None else problem("broker_down", broker=which), "name")
 
 
 def entry(one: ConfigEntry) -> dict[str, Any]:

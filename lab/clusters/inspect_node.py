@@ -9,6 +9,7 @@ from broker_core.groups.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import ConfigSource
 from lab.clusters.inspect_config import entry
+from lab.truth import truth_of
 
 CONNECTIONS = 100
 
@@ -30,7 +31,7 @@ def broker(node: Node, number: int) -> dict[str, Any]:
             for _, one in sorted(machine.partitions.items())
         ],
         "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
-        "epoch": machine.broker_epoch(), "controller": machine.controller.is_active,
+        "epoch": machine.broker_epoch(), "controller": truth_of(node.world).reign(machine) is not None,
         "cache_version": machine.cache.version, "sent": _sent(node),
     }  # fmt: skip
 

@@ -13,10 +13,11 @@ from typing import Any, cast
 import orjson
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigError
 from broker_core.metadata.configs_topics import check_topic_overrides
-from broker_core.metadata.znodes import DEFAULT_ENTITY
+from broker_core.metadata.config_entities import DEFAULT_ENTITY
 from lab.clusters import checks, inspect_config
 from lab.clusters.checks import SpecError
 from lab.clusters.operator import LabOperator
@@ -33,7 +34,8 @@ def trial(world: World, name: str) -> dict[str, Any]:
         seq = checks.integer(given.pop("seq", world.seq), ("seq",), 0)
         command = check_command(given)
         if command["do"] not in CHANGES:
-            raise CommandError(f"{command['do']}: expected one of {', '.join(CHANGES)}", "do")
+            expected = problem("one_of", known=CHANGES)
+            raise CommandError(problem("not_among", given=command["do"], expected=expected), "do")
         if command["do"] == "set_client":
             changed_client(inspect_config.client_as_of(world, command["name"], seq), command["set"], ("set",))
         elif "topic" in command:
@@ -41,11 +43,13 @@ def trial(world: World, name: str) -> dict[str, Any]:
         else:
             _broker(world, command["broker"], command["set"], seq)
     except orjson.JSONDecodeError as error:
-        raise CommandError(f"not JSON: {error}", "name") from None
+        raise CommandError(problem("not_json", why=str(error)), "name") from None
     except SpecError as error:
-        raise CommandError(error.reason, checks.shown(error.place)) from None
+        raise CommandError(error.problem, error.where) from None
     except ConfigError as error:
-        raise CommandError(str(error), f"set.{error.name}" if error.name in command["set"] else "set") from None
+        fixed = error.what["code"] == "not_dynamic"
+        what = problem("read_only_setting", name=error.name) if fixed else error.problem
+        raise CommandError(what, f"set.{error.name}" if error.name in command["set"] else "set") from None
     return {"command": command}
 
 
@@ -53,7 +57,7 @@ def _topic(world: World, topic: str, given: dict[str, str | None], seq: int) -> 
     """With the settings that the topic had already: some of them must fit one another."""
     operator = cast(LabOperator, world.operator)
     if not operator.past.has_topic(topic, seq):
-        raise CommandError(f"there is no topic {topic}", "topic")
+        raise CommandError(problem("no_topic", topic=topic), "topic")
     kept = _altered(operator.past.overrides("topics", topic, seq), given)
     broker = operator.spec.cluster.brokers[0].id  # any of them may answer
     check_topic_overrides(kept, _config(operator, broker, seq, operator.past.overrides("brokers", str(broker), seq)))
@@ -64,7 +68,7 @@ def _broker(world: World, broker: int, given: dict[str, str | None], seq: int) -
     operator = cast(LabOperator, world.operator)
     known = [one.id for one in operator.spec.cluster.brokers]
     if broker not in known:
-        raise CommandError(f"there is no broker {broker}, expected one of {', '.join(map(str, known))}", "broker")
+        raise CommandError(problem("no_broker_of", broker=broker, expected=problem("one_of", known=known)), "broker")
     _config(operator, broker, seq, _altered(operator.past.overrides("brokers", str(broker), seq), given))
 
 

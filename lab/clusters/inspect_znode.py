@@ -10,9 +10,11 @@ import json
 from typing import Any
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.zookeeper.server import ZooKeeperServer
 from broker_core.zookeeper.tree import Znode
+from lab.truth.zookeeper import server_of
 
 
 def znode(world: World, name: str) -> dict[str, Any]:
@@ -21,16 +23,16 @@ def znode(world: World, name: str) -> dict[str, Any]:
     node = server.tree.nodes.get(name)
     watches = {"data": _watchers(server.watches.data, name), "children": _watchers(server.watches.child, name)}
     if node is None and not any(watches.values()):
-        raise CommandError(f"there is no znode {name}", "name")
+        raise CommandError(problem("no_znode", path=name), "name")
     found: dict[str, Any] = {"path": name, "there": node is not None, "watches": watches}
     return found if node is None else found | _stands(server, node)
 
 
 def _server(world: World) -> ZooKeeperServer:
-    for node in world.nodes.values():
-        if isinstance(node.machine, ZooKeeperServer):
-            return node.machine
-    raise CommandError("no coordination server runs", "of")
+    found = server_of(world)
+    if found is None:
+        raise CommandError(problem("no_coordination"), "of")
+    return found
 
 
 def _stands(server: ZooKeeperServer, node: Znode) -> dict[str, Any]:

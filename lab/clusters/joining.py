@@ -15,23 +15,37 @@ the same directory finds them in `joined.json`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import orjson
 
-from broker_core.broker.broker import BrokerFactory
+from broker_core.broker.broker import BrokerFactory, log_dirs
 from broker_core.broker.stages import StageCosts
+from broker_core.cluster.kraft.cluster import KRaftJoin
+from broker_core.cluster.kraft.controller_node import ControllerFactory
+from broker_core.cluster.port import Join
+from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.kernel import events
+from broker_core.kernel.errors import StorageError
+from broker_core.kernel.names import broker_node, controller_node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
+from broker_core.log.checkpoints import CorruptCheckpoint, read_meta_properties
+from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
+from broker_core.metadata.configs_types import KRAFT
 from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import MAX_BROKERS, BrokerSpec, ClusterSpec, broker_from_dict, check_broker
+from lab.clusters.brokers import BrokerSpec, ClusterSpec
+from lab.clusters.spec import MAX_BROKERS, broker_from_dict, check_broker
 
 JOINED = "joined.json"
 HIGHEST_PORT = 65_535
@@ -43,32 +57,62 @@ def new_broker(command: Mapping[str, Any], cluster: ClusterSpec, place: Place = 
     given = {key: command[key] for key in ("rack", "settings") if key in command}
     broker = broker_from_dict({"id": command.get("broker", max(ids) + 1), **given}, place)
     if broker.id in ids:
-        taken = ", ".join(map(str, sorted(ids)))
-        raise SpecError((*place, "broker"), f"broker id {broker.id} is taken: the cluster has {taken}")
+        raise SpecError((*place, "broker"), problem("id_taken", broker=broker.id, known=sorted(ids)))
     if len(ids) >= MAX_BROKERS:
-        raise SpecError(place, f"the cluster has {MAX_BROKERS} brokers already, which is the most")
+        raise SpecError(place, problem("most_brokers", n=MAX_BROKERS))
     grown = replace(cluster, brokers=[*cluster.brokers, broker])
     if grown.listener_port(broker) > HIGHEST_PORT:
-        raise SpecError(place, f"there is no port {grown.listener_port(broker)} for the new broker")
+        raise SpecError(place, problem("no_port", port=grown.listener_port(broker)))
     try:
         check_broker(grown, broker, place, place)
     except SpecError as error:
         at = (*place, "broker") if error.place == (*place, "id") else error.place
-        raise SpecError(at, error.reason) from None
+        raise SpecError(at, error.problem) from None
     return broker
 
 
-def add_broker_node(world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Storage, by: Protections) -> None:
-    """The process of a broker of the cluster; it does not run yet. `by`: how its replicas protect themselves."""
+def add_broker_node(
+    world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Storage, by: Protections, others: Iterable[Storage]
+) -> None:
+    """The process of a broker of the cluster; it does not run yet. `by`: how its replicas protect themselves;
+    `others`: disks of all others, which name the cluster."""
     costs = StageCosts(**cluster.stage_costs)
-    factory = BrokerFactory(broker.id, cluster.broker_settings(broker), protections=by, costs=costs)
-    world.add_node(f"broker-{broker.id}", disks, factory)
+    join: Join = ZooKeeperCluster
+    if cluster.is_kraft:
+        join = KRaftJoin(cluster_id(others, world.seed))
+    factory = BrokerFactory(join, broker.id, cluster.broker_settings(broker), protections=by, costs=costs)
+    world.add_node(broker_node(broker.id), disks, factory)
+
+
+def add_controller_node(world: World, cluster: ClusterSpec, number: int, disks: Storage, identity: str) -> None:
+    """The process of a dedicated controller; it does not run yet. `identity`: of its cluster."""
+    settings = cluster.controller_settings(number)
+    factory = ControllerFactory(settings, identity, tuple(log_dirs(BrokerConfig(settings, KRAFT))))
+    world.add_node(controller_node(number), disks, factory)
+
+
+def cluster_id(disks: Iterable[Storage], seed: int) -> str:
+    """What stands on the first disk that has been in use, else one that is fixed by the seed."""
+    for storage in disks:
+        for directory in storage.list(""):
+            found = _cluster_id_on(storage, directory)
+            if found is not None:
+                return found
+    drawn = Random(f"{seed}/cluster id").getrandbits(128)
+    return base64.urlsafe_b64encode(uuid.UUID(int=drawn, version=4).bytes).rstrip(b"=").decode()
+
+
+def _cluster_id_on(storage: Storage, directory: str) -> str | None:
+    try:
+        return read_meta_properties(storage, directory).get("cluster.id")
+    except (StorageError, CorruptCheckpoint):
+        return None
 
 
 def tell_of(world: World, cluster: ClusterSpec, broker: BrokerSpec) -> None:
     """What viewers need to show it, before its process says anything."""
     settings = cluster.broker_settings(broker)
-    world.nodes[f"broker-{broker.id}"].emit(
+    world.nodes[broker_node(broker.id)].emit(
         events.BROKER_ADDED, broker=broker.id, rack=settings.get("broker.rack"),
         replica_selector=settings.get("replica.selector.class") == RACK_AWARE_SELECTOR,
     )  # fmt: skip
@@ -85,7 +129,7 @@ def read_joined(directory: Path, cluster: ClusterSpec) -> None:
     except FileNotFoundError:
         return
     except ValueError:
-        raise SpecError((JOINED,), "is damaged") from None
+        raise SpecError((), problem("damaged", path=JOINED)) from None
     for index, one in enumerate(checks.items(found, (JOINED,))):
         broker = broker_from_dict(one, (JOINED, index))
         if broker.id not in [known.id for known in cluster.brokers]:

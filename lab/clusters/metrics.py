@@ -26,6 +26,7 @@ from broker_core.replication.partition import Partition
 from broker_core.wire import api_name
 from lab.clusters.metrics_registry import REGISTRY, Metric
 from lab.clusters.observe import brokers
+from lab.truth import truth_of
 
 __all__ = ["REGISTRY", "Metric", "described", "difference", "metrics"]
 
@@ -82,9 +83,10 @@ def of_broker(world: World, machine: Any) -> Found:
     """All metrics of one broker."""
     partitions: list[Partition] = list(machine.partitions.values())
     yield from _replicas(partitions, machine.log_manager)
+    yield from _producers(partitions, machine)
     yield from _cleaner(machine.cleaning.cleaner)
     yield from _meters(machine.replicas.meters)
-    yield from _controller(machine)
+    yield from _controller(world, machine)
     yield from _requests(machine)
     yield from _logs(partitions)
     yield from _lag(partitions, machine.replicas)
@@ -102,6 +104,14 @@ def _replicas(partitions: list[Partition], logs: Any) -> Found:
     yield kind + "AtMinIsrPartitionCount", sum(isr == least for isr, _, least in sizes)
     yield kind + "OfflineReplicaCount", sum(1 for one in partitions if one.role == "offline")
     yield "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", len(logs.offline_dirs)
+
+
+def _producers(partitions: list[Partition], machine: Any) -> Found:
+    now_ms, longest_ms = machine.node.wall_ms(), machine.config["transaction.max.timeout.ms"]
+    late = sum(one.is_leader and one.log.producers.late_transaction(now_ms, longest_ms) for one in partitions)
+    kind = "kafka.server:type=ReplicaManager,name="
+    yield kind + "PartitionsWithLateTransactionsCount", late
+    yield kind + "ProducerIdCount", sum(len(one.log.producers.entries) for one in partitions)
 
 
 def _cleaner(cleaner: LogCleaner) -> Found:
@@ -128,25 +138,17 @@ def _meters(meters: Any) -> Found:
     yield kind + "FailedIsrUpdatesPerSec", meters.failed_isr_updates
 
 
-def _controller(machine: Any) -> Found:
-    controller = machine.controller
-    context, active = controller.context, controller.is_active
-    offline = imbalance = topics = partitions = 0
-    if active:
-        offline = len(context.with_offline_leader())
-        topics, partitions = len(context.assignments), len(context.partitions())
-        for partition, state in context.leadership.items():
-            replicas = context.replicas(partition)
-            imbalance += bool(replicas) and state.leader != replicas[0] and partition[0] not in context.deleting
+def _controller(world: World, machine: Any) -> Found:
+    figures = truth_of(world).controller_figures(machine)
     kind = "kafka.controller:type=KafkaController,name="
-    yield kind + "ActiveControllerCount", int(active)
-    yield kind + "OfflinePartitionsCount", offline
-    yield kind + "PreferredReplicaImbalanceCount", imbalance
-    yield kind + "GlobalTopicCount", topics
-    yield kind + "GlobalPartitionCount", partitions
+    yield kind + "ActiveControllerCount", int(figures.active)
+    yield kind + "OfflinePartitionsCount", figures.offline_partitions
+    yield kind + "PreferredReplicaImbalanceCount", figures.preferred_imbalance
+    yield kind + "GlobalTopicCount", figures.topics
+    yield kind + "GlobalPartitionCount", figures.partitions
     kind = "kafka.controller:type=ControllerStats,name="
-    yield kind + "LeaderElectionRateAndTimeMs", controller.broker_changes
-    yield kind + "UncleanLeaderElectionsPerSec", controller.core.partitions.unclean_elections
+    yield kind + "LeaderElectionRateAndTimeMs", figures.leader_elections
+    yield kind + "UncleanLeaderElectionsPerSec", figures.unclean_leader_elections
 
 
 def _requests(machine: Any) -> Found:

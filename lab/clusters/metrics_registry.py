@@ -56,6 +56,12 @@ _metric(_REPLICAS + "UnderMinIsrPartitionCount", GAUGE, "partitions",
 _metric(_REPLICAS + "AtMinIsrPartitionCount", GAUGE, "partitions",
         "Partitions led here whose ISR is exactly min.insync.replicas: one more loss blocks acks=all.",
         "리더가 여기 있고 ISR이 min.insync.replicas와 같은 파티션 수. 하나 더 잃으면 acks=all이 막힙니다.")  # fmt: skip
+_metric(_REPLICAS + "PartitionsWithLateTransactionsCount", GAUGE, "partitions",
+        "Partitions led here with a transaction that is open for longer than any may be: it hangs (KIP-664).",
+        "리더가 여기 있고, 허용된 시간보다 오래 열려 있는(멈춘) 트랜잭션이 있는 파티션 수(KIP-664).", 0)  # fmt: skip
+_metric(_REPLICAS + "ProducerIdCount", GAUGE, "producers",
+        "Producer ids that the replicas here remember, counted in each partition.",
+        "이 브로커의 복제본이 기억하는 프로듀서 ID 수(파티션마다 셈).")  # fmt: skip
 _metric(_REPLICAS + "OfflineReplicaCount", GAUGE, "replicas",
         "Replicas here that are stopped, or whose disk has failed.",
         "이 브로커에서 중지되었거나 디스크가 고장 난 복제본 수.", 0)  # fmt: skip

@@ -1,111 +1,32 @@
 """The state of a lab as viewers get it first; from then on the browser keeps it up to date by events.
 
-Leaders, ISRs and registrations are what stands in the coordination tree (the truth of the cluster, not
-what a single broker believes); log ends and high watermarks are those of each broker's own replica, of a broker that
-does not run those on its disks.
+Leaders, ISRs and registrations are the truth of the cluster (`lab.truth`), not what a single broker believes; log
+ends and high watermarks are those of each broker's own replica, of a broker that does not run those on its disks.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
+from broker_core.kernel.names import OPERATOR, broker_node, broker_of, is_broker, is_keeper
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
-from broker_core.metadata import znodes
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
-from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.replication.partition import FAILED
 from lab.clusters import presets
-from lab.clusters.spec import BrokerSpec, RunSpec
+from lab.clusters.brokers import BrokerSpec
+from lab.clusters.spec import RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
 from lab.faults.disks import rules
-
-HIDDEN = ("/zookeeper",)
-
-
-# -- the coordination tree ------------------------------------------------------------------
-def tree(world: World) -> dict[str, Any]:
-    """Path -> znode, of the first coordination server that runs."""
-    for node in world.nodes.values():
-        if isinstance(node.machine, ZooKeeperServer):
-            return node.machine.tree.nodes
-    return {}
-
-
-def sessions(world: World) -> dict[int, str]:
-    """Session id -> the node that owns it."""
-    for node in world.nodes.values():
-        if isinstance(node.machine, ZooKeeperServer):
-            return {number: session.client for number, session in node.machine.tree.sessions.items()}
-    return {}
-
-
-def controller_id(world: World) -> int | None:
-    """Broker id of the controller."""
-    found = tree(world).get(znodes.CONTROLLER)
-    return None if found is None else znodes.decode_controller(found.data)
-
-
-def controller_epoch(world: World) -> int:
-    """Epoch of the last controller election, 0 before the first."""
-    found = tree(world).get(znodes.CONTROLLER_EPOCH)
-    return int(found.data) if found is not None and found.data else 0
-
-
-def partition_state(world: World, topic: str, partition: int) -> dict[str, Any] | None:
-    """Leader (-1: none), leader epoch, ISR and replicas; None when there is no such partition."""
-    nodes = tree(world)
-    info = nodes.get(znodes.topic_path(topic))
-    if info is None or not info.data:
-        return None
-    assigned = znodes.TopicInfo.decode(info.data).partitions.get(partition)
-    return None if assigned is None else _state(nodes, topic, partition, assigned.replicas)
-
-
-def reassignment(world: World, topic: str, partition: int) -> dict[str, list[int]] | None:
-    """Replicas that a move adds and removes; None when none is under way (KIP-455)."""
-    info = tree(world).get(znodes.topic_path(topic))
-    assigned = znodes.TopicInfo.decode(info.data).partitions.get(partition) if info is not None and info.data else None
-    if assigned is None or not assigned.being_reassigned:
-        return None
-    return {"adding": list(assigned.adding), "removing": list(assigned.removing)}
-
-
-def _state(nodes: dict[str, Any], topic: str, partition: int, replicas: list[int]) -> dict[str, Any]:
-    found = nodes.get(znodes.state_path(topic, partition))
-    if found is None or not found.data:
-        return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
-    state = znodes.decode_state(found.data, found.version)
-    return {"leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr), "replicas": replicas}
-
-
-def topics(world: World) -> dict[str, dict[int, dict[str, Any]]]:
-    """Topic -> partition -> state, sorted by name and number."""
-    nodes = tree(world)
-    found: dict[str, dict[int, dict[str, Any]]] = {}
-    parent = nodes.get(znodes.TOPICS)
-    for topic in sorted(parent.children if parent is not None else ()):
-        info = nodes.get(znodes.topic_path(topic))
-        if info is not None and info.data:
-            assigned = znodes.TopicInfo.decode(info.data).partitions
-            found[topic] = {
-                number: _state(nodes, topic, number, assigned[number].replicas) for number in sorted(assigned)
-            }
-    return found
-
-
-def registered(world: World) -> list[int]:
-    """Brokers that have a session and their znode, sorted."""
-    parent = tree(world).get(znodes.BROKER_IDS)
-    return sorted(int(name) for name in parent.children) if parent is not None else []
+from lab.truth import truth_of
 
 
 # -- brokers --------------------------------------------------------------------------------
 def brokers(world: World) -> list[tuple[int, Node]]:
     """(id, node) of all brokers, running or not."""
-    return [(int(name[7:]), node) for name, node in world.nodes.items() if name.startswith("broker-")]
+    return [(broker_of(name), node) for name, node in world.nodes.items() if is_broker(name)]
 
 
 def partitions_of(node: Node) -> dict[tuple[str, int], Any]:
@@ -151,16 +72,17 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         "groups": _groups(world),
         "clients": _clients(world),
         "connections": _connections(world),
-        "znodes": _znodes(world),
+        **truth_of(world).snapshot(),
         "links": _links(world),
     }
 
 
 def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
-    settings = presets.BROKER[spec.cluster.preset] | spec.cluster.settings
+    truth = truth_of(world)
+    settings = presets.broker(spec.cluster.preset, spec.cluster.controller) | spec.cluster.settings
     return {
-        "name": spec.cluster.name, "controller_mode": spec.cluster.controller, "controller": controller_id(world),
-        "controller_epoch": controller_epoch(world),
+        "name": spec.cluster.name, "controller_mode": spec.cluster.controller,
+        "controller": truth.controller_id(), "controller_epoch": truth.controller_epoch(),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
         "protections": protections_off(world),
     }  # fmt: skip
@@ -173,7 +95,7 @@ def protections_off(world: World) -> dict[str, bool]:
 
 
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:
-    known = registered(world)
+    known = truth_of(world).registered()
     described = {broker.id: broker for broker in spec.cluster.brokers}
     addresses = {name: {"host": host, "port": port} for name, (host, port) in spec.addresses().items()}
     nowhere = {"host": spec.cluster.host, "port": 0}
@@ -196,7 +118,7 @@ def _nearness(spec: RunSpec, broker: BrokerSpec | None) -> dict[str, Any]:
 
 def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    there = topics(world)
+    there = truth_of(world).topics()
     configs = {topic: _configs(world, topic) for topic in there}
     logs = _logs(world) | _stopped(world, spec, configs)
     for topic, partitions in there.items():
@@ -214,8 +136,7 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
 
 
 def _configs(world: World, topic: str) -> dict[str, str]:
-    config = tree(world).get(znodes.config_path("topics", topic))
-    return znodes.decode_config(config.data) if config is not None and config.data else {}
+    return truth_of(world).topic_configs(topic) or {}
 
 
 def _logs(world: World) -> dict[tuple[str, int, str], Any]:
@@ -238,12 +159,23 @@ def _stopped(world: World, spec: RunSpec, configs: dict[str, dict[str, str]]) ->
     return found
 
 
+def logs(world: World, spec: RunSpec) -> dict[tuple[str, int, str], Any]:
+    """(topic, partition, broker) -> the log of its replica: of a broker that runs its own, of another one what lies on
+    its disks. Replicas in a directory that has failed have none."""
+    found = {
+        (topic, partition, str(broker)): replica.log for broker, node in brokers(world)
+        for (topic, partition), replica in partitions_of(node).items()
+        if replica.log is not None and replica.role != FAILED
+    }
+    return {**found, **_stopped(world, spec, {topic: _configs(world, topic) for topic in truth_of(world).topics()})}
+
+
 def observe_stopped(world: World, spec: RunSpec, name: str) -> dict[str, list[int]]:
     """`orders-0` -> [leo, hw, start] of a stopped broker's logs, as its disks hold them."""
-    logs = _stopped(world, spec, {topic: _configs(world, topic) for topic in topics(world)})
+    found = _stopped(world, spec, {topic: _configs(world, topic) for topic in truth_of(world).topics()})
     return {
         f"{topic}-{number}": [log.leo, log.hw, log.start]
-        for (topic, number, broker), log in logs.items() if f"broker-{broker}" == name
+        for (topic, number, broker), log in found.items() if broker_node(int(broker)) == name
     }  # fmt: skip
 
 
@@ -270,7 +202,7 @@ def _groups(world: World) -> dict[str, Any]:
 def _clients(world: World) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, node in world.nodes.items():
-        if name.startswith(("broker-", "zookeeper-")) or name == "operator":
+        if is_broker(name) or is_keeper(name) or name == OPERATOR:
             continue
         machine: Any = node.machine
         if machine is not None:
@@ -287,27 +219,10 @@ def _connections(world: World) -> dict[str, Any]:
         machine: Any = world.nodes[name].machine
         connection = machine.connections.get(number) if machine is not None else None
         found[str(number)] = {
-            "id": number, "broker": int(name[7:]), "client_id": getattr(connection, "client_id", None),
+            "id": number, "broker": broker_of(name), "client_id": getattr(connection, "client_id", None),
             "software": getattr(connection, "software", ""), "peer": getattr(connection, "peer", ""),
         }  # fmt: skip
     return found
-
-
-def _znodes(world: World) -> dict[str, Any]:
-    owners = sessions(world)
-    return {
-        path: {"version": node.version, "ephemeral": owners.get(node.owner) if node.owner else None,
-               "data": _text(node.data)}
-        for path, node in sorted(tree(world).items())
-        if path != "/" and not path.startswith(HIDDEN)
-    }  # fmt: skip
-
-
-def _text(data: bytes) -> Any:
-    try:
-        return json.loads(data) if data else None
-    except ValueError:
-        return data.decode(errors="replace")
 
 
 def _links(world: World) -> list[dict[str, Any]]:

@@ -14,7 +14,9 @@ from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.names import OPERATOR, broker_node, is_broker
 from broker_core.kernel.node import STOPPED
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
 from broker_core.replication.protections import Protections
@@ -27,8 +29,6 @@ from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
 from lab.clusters.vocabulary import TARGETS, check_command
 from lab.faults.commands import FaultCommands
-
-OPERATOR = "operator"
 
 
 class LabOperator(FaultCommands):
@@ -50,10 +50,10 @@ class LabOperator(FaultCommands):
             result: dict[str, Any] = do(world, checked) or {}
             return result
         except SpecError as error:
-            raise CommandError(error.reason, checks.shown(error.place)) from None
+            raise CommandError(error.problem, checks.shown(error.place)) from None
         except CommandError as error:  # a process that is not in the state for it: the key that named it
             named = next((key for key in TARGETS if key in command), "")
-            raise CommandError(error.reason, error.place or named) from None
+            raise CommandError(error.problem, error.place or named) from None
 
     # -- processes --------------------------------------------------------------------------
     def _node(self, world: World, command: dict[str, Any]) -> str:
@@ -63,11 +63,11 @@ class LabOperator(FaultCommands):
             return followers_of(world, command["follower_of"])[0]
         if "controller" in command:
             return controller(world)
-        name = str(command["node"]) if "node" in command else f"broker-{command['broker']}"
+        name = str(command["node"]) if "node" in command else broker_node(command["broker"])
         if name not in world.nodes:
             key = "node" if "node" in command else "broker"
-            known = [one for one in world.nodes if key == "node" or one.startswith("broker-")]
-            raise CommandError(f"there is no {name}, expected one of {', '.join(known)}", key)
+            known = [one for one in world.nodes if key == "node" or is_broker(one)]
+            raise CommandError(problem("no_node", node=name, known=known), key)
         return name
 
     def _do_kill(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -108,8 +108,9 @@ class LabOperator(FaultCommands):
         cluster = self.spec.cluster
         broker = new_broker(command, cluster)
         cluster.brokers.append(broker)
-        name = f"broker-{broker.id}"
-        add_broker_node(world, cluster, broker, self.disks(name), self.protections)
+        name = broker_node(broker.id)
+        others = [node.storage for node in world.nodes.values()]
+        add_broker_node(world, cluster, broker, self.disks(name), self.protections, others)
         tell_of(world, cluster, broker)
         world.start_node(name)
         return {"node": name, "broker": broker.id}
@@ -118,7 +119,7 @@ class LabOperator(FaultCommands):
     def _admin(self, world: World) -> AdminMachine:
         machine = world.nodes[OPERATOR].machine
         if not isinstance(machine, AdminMachine):
-            raise CommandError("the operator's process does not run")
+            raise CommandError(problem("no_operator"))
         return machine
 
     def _do_create_topic(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
@@ -184,14 +185,14 @@ class LabOperator(FaultCommands):
             given = {key: value for key, value in command.items() if key != "do"}
             self.clients[name] = client_from_dict(given, (), self.spec.cluster.preset)
         elif name not in self.clients:
-            raise CommandError(f"there is no client {name}: expected kind and topic", "name")
+            raise CommandError(problem("no_client_to_start", name=name), "name")
         node = world.nodes.get(name)
         if node is None:
             add_client(world, self.spec, self.clients[name])
         elif node.state == STOPPED:
             world.start_node(name)
         else:
-            raise CommandError(f"{name} is {node.state} already", "name")
+            raise CommandError(problem("already", node=name, state=node.state), "name")
         self._note(world, self.clients[name])
         return {}
 
@@ -206,7 +207,7 @@ class LabOperator(FaultCommands):
     def _client(self, world: World, name: str) -> ClientSpec:
         client = self.clients.get(name)
         if client is None or name not in world.nodes:
-            raise CommandError(f"there is no client {name}, expected one of {', '.join(self.clients)}", "name")
+            raise CommandError(problem("no_client", name=name, known=list(self.clients)), "name")
         return client
 
     def _do_set_client(self, world: World, command: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,13 @@ BROKER: dict[str, dict[str, str]] = {
     "fast": {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "5"},
 }
 
+KRAFT: dict[str, dict[str, str]] = {
+    "default": {},
+    "teaching": {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"},
+    "fast": {},
+}
+"""What stands there for the session with the coordination tree."""
+
 ZOOKEEPER_TICK_MS = {"default": 2000, "teaching": 500, "fast": 2000}
 
 PRODUCER: dict[str, dict[str, str]] = {
@@ -38,3 +45,11 @@ CONSUMER: dict[str, dict[str, str]] = {
 }
 
 NAMES = tuple(BROKER)
+
+
+def broker(preset: str, controller: str) -> dict[str, str]:
+    """Settings of the brokers (and controllers) of one generation."""
+    if controller != "kraft":
+        return BROKER[preset]
+    own = {name: value for name, value in BROKER[preset].items() if not name.startswith("zookeeper.")}
+    return {**own, **KRAFT[preset]}

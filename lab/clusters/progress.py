@@ -8,7 +8,7 @@ from broker_core.kernel.world import World
 from lab.clusters.inspect_node import pipeline
 from lab.clusters.observe import brokers
 
-FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate")
+FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions")
 
 
 def observe_progress(world: World) -> dict[str, Any]:

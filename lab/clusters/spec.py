@@ -21,17 +21,16 @@ from typing import Any
 from broker_core.broker.addresses import advertised_address
 from broker_core.broker.stages import StageCosts
 from broker_core.clients.settings import (
-    ERAS,
-    ClientSettings,
-    ConsumerSettings,
-    ProducerSettings,
-    SettingsError,
-    parse,
-)
+    ERAS, ClientSettings, ConsumerSettings, ProducerSettings, SettingsError, parse,
+)  # fmt: skip
 from broker_core.kernel.events import LEVEL_NAMES
-from broker_core.metadata.configs import BrokerConfig, ConfigError, topic_setting
+from broker_core.kernel.names import broker_node, controller_node, place_of, zookeeper_node
+from broker_core.kernel.problems import problem
+from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigError, era_of, topic_setting
+from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from broker_core.replication.protections import Protections
 from lab.clusters import presets
+from lab.clusters.brokers import BrokerSpec, ClusterSpec
 from lab.clusters.checks import (
     Place,
     SpecError,
@@ -51,49 +50,11 @@ from lab.clusters.checks import (
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
 CONTROLLERS = ("zookeeper", "kraft")
+MOST_CONTROLLERS = 5
 PROTECTIONS = tuple(one.name for one in fields(Protections))
 STAGES = tuple(one.name for one in fields(StageCosts))
 MOST_STAGE_US = 1_000_000
-
-
-@dataclass(slots=True)
-class BrokerSpec:
-    """One broker: its id, its rack and settings of its own."""
-
-    id: int
-    rack: str | None = None
-    settings: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ClusterSpec:
-    """Brokers and what they have in common. A world adds those that join it to `brokers`."""
-
-    name: str = "lab"
-    brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
-    controller: str = "zookeeper"
-    preset: str = "default"
-    settings: dict[str, str] = field(default_factory=dict)
-    protections: dict[str, bool] = field(default_factory=dict)
-    link_delay_ms: float = 0.0
-    stage_costs: dict[str, int] = field(default_factory=dict)
-    host: str = "127.0.0.1"
-    port: int = 9092
-
-    def listener_port(self, broker: BrokerSpec) -> int:
-        """The cluster's port and the ones behind it, in order of the brokers; 0: any that is free."""
-        return self.port + self.brokers.index(broker) if self.port else 0
-
-    def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
-        """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
-        given = {**presets.BROKER[self.preset], **self.settings, **broker.settings}
-        given["broker.id"] = str(broker.id)
-        if broker.rack is not None:
-            given["broker.rack"] = broker.rack
-        given.setdefault("log.dirs", "data")
-        given.setdefault("zookeeper.connect", "zookeeper-1:2181")
-        given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.listener_port(broker)}")
-        return given
+KRAFT_ONLY = frozenset(name for name, one in TOPIC_SETTINGS.items() if one.era == KRAFT)
 
 
 @dataclass(slots=True)
@@ -148,30 +109,39 @@ class RunSpec:
         plain = asdict(self)
         if not self.cluster.stage_costs:
             del plain["cluster"]["stage_costs"]
+        if not self.cluster.controllers:
+            del plain["cluster"]["controllers"]
         return plain
 
-    def tree_names(self) -> list[str]:
-        """Nodes of the coordination tree."""
-        return ["zookeeper-1"]
+    def keeper_names(self) -> list[str]:
+        """Nodes that keep what the cluster has decided and do nothing else: coordination tree, or controllers."""
+        if self.cluster.is_kraft:
+            return [controller_node(number) for number in self.cluster.controller_ids()]
+        return [zookeeper_node(1)]
 
     def broker_names(self) -> list[str]:
-        return [f"broker-{broker.id}" for broker in self.cluster.brokers]
+        return [broker_node(broker.id) for broker in self.cluster.brokers]
 
     def node_names(self) -> list[str]:
         """Nodes that have disks worth keeping."""
-        return [*self.tree_names(), *self.broker_names()]
+        return [*self.keeper_names(), *self.broker_names()]
 
     def ports(self) -> dict[str, int]:
         """Broker's node -> port of its listener."""
-        cluster = self.cluster
-        return {f"broker-{broker.id}": cluster.listener_port(broker) for broker in cluster.brokers}
+        return {broker_node(one.id): self.cluster.listener_port(one) for one in self.cluster.brokers}
+
+    def controller_ports(self) -> dict[str, int]:
+        """Place of a controller listener -> its port for tools outside."""
+        nodes = self.cluster.voters() if self.cluster.is_kraft else {}
+        ports = self.cluster.controller_ports()
+        return {place_of(nodes[number], "CONTROLLER"): port for number, port in ports.items()}
 
     def addresses(self) -> dict[str, tuple[str, int]]:
         """Broker's node -> where its clients are told to find it."""
         cluster = self.cluster
         return {
-            f"broker-{broker.id}": advertised_address({"advertised.listeners": None, **cluster.broker_settings(broker)})
-            for broker in cluster.brokers
+            broker_node(one.id): advertised_address({"advertised.listeners": None, **cluster.broker_settings(one)})
+            for one in cluster.brokers
         }
 
     def max_frame(self) -> int:
@@ -196,7 +166,7 @@ def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
     if "life" in data:
         run.life = integer(data["life"], (*place, "life"), 1)
     for index, one in enumerate(items(data.get("topics"), (*place, "topics"))):
-        run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster.brokers))
+        run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster))
     for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):
         run.clients.append(client_from_dict(one, (*place, "clients", index), run.cluster.preset))
     unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
@@ -212,8 +182,10 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.name = text(data["name"], (*place, "name"))
     if "controller" in data:
         cluster.controller = choice(data["controller"], (*place, "controller"), CONTROLLERS)
-    if cluster.controller == "kraft":
-        raise SpecError((*place, "controller"), "kraft is not there yet, expected zookeeper")
+    if "controllers" in data:
+        cluster.controllers = integer(data["controllers"], (*place, "controllers"), 0, MOST_CONTROLLERS)
+    if cluster.controllers and not cluster.is_kraft:
+        raise SpecError((*place, "controllers"), problem("controllers_of_kraft"))
     if "preset" in data:
         cluster.preset = choice(data["preset"], (*place, "preset"), presets.NAMES)
     cluster.settings = _settings(data.get("settings"), (*place, "settings"))
@@ -228,6 +200,9 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.port = integer(data["port"], (*place, "port"), 0, 65_535)
     if "brokers" in data:
         cluster.brokers = _brokers(data["brokers"], (*place, "brokers"))
+    taken = [broker.id for broker in cluster.brokers if broker.id in cluster.controller_ids()]
+    if taken:
+        raise SpecError((*place, "brokers"), problem("id_taken", broker=taken[0], known=cluster.controller_ids()))
     _check_settings(cluster, place)
     return cluster
 
@@ -241,7 +216,7 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
         plain = isinstance(one, int) and not isinstance(one, bool)
         brokers.append(broker_from_dict({"id": one} if plain else one, (*place, index)))
     if not 1 <= len(brokers) <= MAX_BROKERS:
-        raise SpecError(place, f"expected 1 to {MAX_BROKERS} brokers, found {len(brokers)}")
+        raise SpecError(place, problem("expected_brokers", most=MAX_BROKERS, n=len(brokers)))
     unique([str(broker.id) for broker in brokers], place, "broker id")
     return brokers
 
@@ -266,7 +241,8 @@ def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Pl
     """Its settings, those of the `cluster` at `place` among them; `own` is the place of the broker itself."""
     _set_elsewhere(broker.settings, (*own, "settings"))
     try:
-        advertised_address(BrokerConfig(cluster.broker_settings(broker)))
+        settings = cluster.broker_settings(broker)
+        advertised_address(BrokerConfig(settings, era_of(settings)))
     except ConfigError as error:
         name = getattr(error, "name", "")
         at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
@@ -274,19 +250,20 @@ def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Pl
             at = (*own, "settings", name)
         elif name == "broker.id":
             at = (*own, "id")
-        raise SpecError(at, str(error)) from None
+        raise SpecError(at, error.problem) from None
 
 
 def _set_elsewhere(settings: dict[str, str], place: Place) -> None:
     for name in ("broker.id", "node.id"):
         if name in settings:
-            raise SpecError((*place, name), f"{name} is not set here: a broker is named by its `id`")
+            raise SpecError((*place, name), problem("id_names_broker", name=name))
     if "listeners" in settings:
-        raise SpecError((*place, "listeners"), "listeners is not set here: the cluster's host and port say where")
+        raise SpecError((*place, "listeners"), problem("listeners_elsewhere"))
 
 
-def topic_from_dict(value: Any, place: Place, brokers: list[BrokerSpec]) -> TopicSpec:
+def topic_from_dict(value: Any, place: Place, cluster: ClusterSpec) -> TopicSpec:
     """{name, partitions, replication_factor, configs}, or {name, assignment}: a list of brokers a partition."""
+    brokers = cluster.brokers
     if isinstance(value, str):
         value = {"name": value}
     data = mapping(value, place, [one.name for one in fields(TopicSpec)], ["name"])
@@ -298,7 +275,7 @@ def topic_from_dict(value: Any, place: Place, brokers: list[BrokerSpec]) -> Topi
     if data.get("assignment"):
         topic.assignment = _assignment(data["assignment"], (*place, "assignment"), brokers)
         topic.partitions, topic.replication_factor = len(topic.assignment), len(topic.assignment[0])
-    topic.configs = topic_configs(data.get("configs"), (*place, "configs"))
+    topic.configs = topic_configs(data.get("configs"), (*place, "configs"), KRAFT if cluster.is_kraft else ZOOKEEPER)
     return topic
 
 
@@ -311,18 +288,19 @@ def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[lis
             choice(str(broker), (*place, index, column), known)
         unique([str(broker) for broker in row], (*place, index), "broker")
         if not row or len(row) != len(rows[0]):
-            raise SpecError((*place, index), f"expected {max(1, len(rows[0]))} replicas, found {len(row)}")
+            raise SpecError((*place, index), problem("expected_replicas", expected=max(1, len(rows[0])), n=len(row)))
     return rows
 
 
-def topic_configs(value: Any, place: Place) -> dict[str, str]:
-    """Topic settings by Kafka's names."""
+def topic_configs(value: Any, place: Place, era: str | None = None) -> dict[str, str]:
+    """Topic settings by Kafka's names, as its generation has them; None: any, the brokers judge."""
     configs = _settings(value, place)
     for name, content in configs.items():
         try:
-            topic_setting(name).parse(content)
+            given = era or (KRAFT if name in KRAFT_ONLY else ZOOKEEPER)
+            topic_setting(name, given).parse(content, given)
         except ConfigError as error:
-            raise SpecError((*place, name), str(error)) from None
+            raise SpecError((*place, name), error.problem) from None
     return configs
 
 
@@ -335,7 +313,7 @@ def client_from_dict(value: Any, place: Place, preset: str = "default") -> Clien
         text(data["topic"], (*place, "topic")),
     )
     if client.kind == "producer" and not client.name.startswith("producer"):
-        raise SpecError((*place, "name"), f"{client.name!r}: the name of a producer begins with 'producer'")
+        raise SpecError((*place, "name"), problem("name_of_producer", name=client.name))
     era = choice(data.get("era", "3.x"), (*place, "era"), ERAS)
     given = presets.PRODUCER[preset] if client.kind == "producer" else presets.CONSUMER[preset]
     own = _settings(data.get("settings"), (*place, "settings"))
@@ -381,7 +359,7 @@ def _load(name: str, value: str, place: Place) -> float:
     except ValueError:
         found = math.nan
     if not found >= 0:
-        raise SpecError(place, f"expected a number from 0 on, found {value!r}")
+        raise SpecError(place, problem("expected_from_zero", given=value))
     limits(found, place, 0, MOST[name])
     return found
 
@@ -393,7 +371,7 @@ def check_client_settings(client: ClientSpec, place: Place, given: Mapping[str, 
         parse(settings, client.settings)
     except SettingsError as error:
         name = next((one for one in error.names if one in given), *error.names[:1])
-        raise SpecError((*place, name), str(error)) from None
+        raise SpecError((*place, name), error.problem) from None
 
 
 def _settings(value: Any, place: Place) -> dict[str, str]:

@@ -36,12 +36,14 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class DiskLog:
-    """A partition's log on the disks of a stopped broker. `headers`: of the last batches, oldest first."""
+    """A partition's log on the disks of a stopped broker. `headers`: of the last batches, oldest first; `epochs`:
+    [(leader epoch, first offset)]."""
 
     start: int
     leo: int
     hw: int
     headers: list[BatchHeader] = field(default_factory=list)
+    epochs: list[tuple[int, int]] = field(default_factory=list)
 
 
 _known: WeakKeyDictionary[Node, tuple[int, dict[Place, DiskLog]]] = WeakKeyDictionary()
@@ -76,7 +78,16 @@ def _directory(storage: Storage, log_dir: str, compacted: Container[str]) -> Ite
             checked_from = None if clean else points.get(place, 0)
             log = _log(storage, f"{log_dir}/{name}", starts.get(place, 0), checked_from, place[0] in compacted)
             log.hw = max(log.start, min(marks.get(place, 0), log.leo))
+            epochs = _epochs(storage, f"{log_dir}/{name}/{checkpoints.LEADER_EPOCHS}")
+            log.epochs = [one for one in epochs if one[1] < log.leo]
             yield place, log
+
+
+def _epochs(storage: Storage, path: str) -> list[tuple[int, int]]:
+    try:
+        return checkpoints.read_epochs(storage, path)
+    except (checkpoints.CorruptCheckpoint, StorageError, ValueError):
+        return []
 
 
 def _offsets(storage: Storage, path: str) -> dict[Place, int]:
@@ -94,7 +105,8 @@ def _log(storage: Storage, directory: str, start: int, checked_from: int | None,
     """
     names = [name for name in storage.list(directory) if name.endswith(LOG) and name[: -len(LOG)].isdigit()]
     bases = [int(name[: -len(LOG)]) for name in names]
-    end, headers = start, []
+    end = start
+    headers: list[BatchHeader] = []
     last = len(bases) - 1
     for index, base in enumerate(bases):
         checked = checked_from is not None and (index == last or bases[index + 1] > checked_from)

@@ -60,7 +60,7 @@ def _near_end(segment: LogSegment) -> int:
     if size <= SMALL_BYTES or not entries:
         return 0 if size <= SMALL_BYTES else size
     noted = index.peek(index.size - entries * ENTRY_SIZE, entries * ENTRY_SIZE)
-    places = [place for _, place in ENTRY.iter_unpack(noted)]
+    places: list[int] = [place for _, place in ENTRY.iter_unpack(noted)]
     return next((place for place in places if size - place <= SMALL_BYTES), places[-1])
 
 

@@ -47,6 +47,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.problems import problem
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
@@ -104,7 +105,7 @@ def _topic_partition(value: Any, place: Place) -> str:
     """`orders-0`."""
     name, dash, number = str(value).rpartition("-")
     if not dash or not name or not number.isdigit():
-        raise SpecError(place, f"{value!r}: expected TOPIC-PARTITION, as in orders-0")
+        raise SpecError(place, problem("expected_partition", given=str(value)))
     return str(value)
 
 
@@ -126,7 +127,7 @@ def _replicas(value: Any, place: Place) -> list[int]:
     """Brokers, the preferred leader first."""
     found = [checks.integer(one, (*place, index), 0) for index, one in enumerate(checks.items(value, place))]
     if not found:
-        raise SpecError(place, "expected at least one broker")
+        raise SpecError(place, problem("no_brokers_given"))
     checks.unique([str(one) for one in found], place, "broker")
     return found
 
@@ -135,7 +136,7 @@ def _pair(value: Any, place: Place) -> list[Any]:
     """Two ends of a link."""
     ends = checks.items(value, place)
     if len(ends) != 2:
-        raise SpecError(place, f"expected two ends, as in [broker-1, broker-2], found {len(ends)}")
+        raise SpecError(place, problem("two_ends", n=len(ends)))
     for index, end in enumerate(ends):
         if isinstance(end, str) and end.startswith(("leader_of:", "followers_of:")):
             _topic_partition(end.split(":", 1)[1], (*place, index))
@@ -148,7 +149,7 @@ def _settings(value: Any, place: Place) -> dict[str, str | None]:
     """Name -> value, or null to take it back."""
     given = checks.mapping(value, place)
     if not given:
-        raise SpecError(place, "expected at least one setting")
+        raise SpecError(place, problem("no_settings_given"))
     return {name: None if one is None else checks.setting(one, (*place, name)) for name, one in given.items()}
 
 
@@ -161,7 +162,7 @@ def _switches(value: Any, place: Place) -> dict[str, bool]:
     """Protection -> whether it is in place."""
     given = checks.mapping(value, place, PROTECTIONS)
     if not given:
-        raise SpecError(place, "expected at least one protection")
+        raise SpecError(place, problem("no_switches_given"))
     return {name: checks.truth(on, (*place, name)) for name, on in given.items()}
 
 
@@ -175,7 +176,7 @@ def _acks(value: Any, place: Place) -> str:
 
 def _value(value: Any, place: Place) -> Any:
     if not isinstance(value, (str, int, float)):
-        raise SpecError(place, f"expected a text, found {checks.kind(value)}")
+        raise SpecError(place, problem("expected_text", found=checks.kind(value)))
     return value
 
 
@@ -264,13 +265,14 @@ def check_command(value: Any, place: Place = ()) -> dict[str, Any]:
     given = checks.mapping(value, place, None, ("do",))
     name = given["do"]
     if name not in KINDS:
-        raise SpecError((*place, "do"), f"unknown command {name!r}, {checks.expected(str(name), list(KINDS))}")
+        known = checks.expected(str(name), list(KINDS))
+        raise SpecError((*place, "do"), problem("unknown_command", given=str(name), expected=known))
     kind = KINDS[name]
     together = kind.together if any(key in given for key in kind.together) else ()
     checks.mapping(given, place, ["do", *kind.keys], (*kind.required, *together))
     found = [key for key in kind.one_of if key in given]
     if kind.one_of and len(found) != 1:
-        raise SpecError(place, f"{name}: expected exactly one of {', '.join(kind.one_of)}, found {len(found)}")
+        raise SpecError(place, problem("one_key_of", name=name, known=kind.one_of, n=len(found)))
     if name == "start_client" and len(given) > 2:
         client_from_dict({key: one for key, one in given.items() if key != "do"}, place)
         return given

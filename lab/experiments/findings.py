@@ -6,7 +6,7 @@ clients to the end; those that the journal summed up count too, unless their par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from broker_core.kernel.problems import Problem, Value, problem
 from broker_core.kernel.world import World
 from lab.checkers.group_work import Reader, group_work
 from lab.checkers.receipt import Receipt
@@ -30,11 +31,12 @@ from lab.scenarios.expectations import (
     subject_of,
 )
 from lab.scenarios.grammar import Scenario
-from lab.scenarios.lesson import matches
+from lab.scenarios.moments import matches
+from lab.scenarios.predictions import Prediction
 from lab.scenarios.times import duration_us
 
 Row = list[Any]
-_DURATION_US: int = next(one.default for one in fields(Scenario) if one.name == "duration_us")
+_DURATION_US = next(one.default for one in fields(Scenario) if one.name == "duration_us")
 
 
 @dataclass(slots=True)
@@ -103,25 +105,48 @@ class Findings:
         found = self.violations
         return sum(found.values()) if rest == "violations" else found.get(rest, 0)
 
-    def unmet(self, wanted: dict[str, Comparison]) -> list[str]:
+    def unmet(self, wanted: dict[str, Comparison]) -> list[Problem]:
         """`receipt.lost: expected >= 1, found 0` for each expectation that is not met."""
         found = [(key, one, self.value(key)) for key, one in wanted.items()]
-        return [f"{key}: expected {one}, found {value}" for key, one, value in found if not one.holds(value)]
+        return [problem("unmet", key=key, wanted=str(one), found=plain(value))
+                for key, one, value in found if not one.holds(value)]  # fmt: skip
 
     def right_choice(self, scenario: Scenario) -> int | None:
         """Which answer to the prediction this run makes right; None when it is not exactly one."""
         predict = scenario.lesson.predict
-        if predict is None:
+        if predict is None or predict.figure is not None:
             return None
         right = [index for index, choice in enumerate(predict.choices) if not self.unmet(choice.right)]
         return right[0] if len(right) == 1 else None
+
+    def answer(self, scenario: Scenario) -> int | None:
+        """The number, or the broker, that a prediction in full asks for; None when it asks for a choice."""
+        predict = scenario.lesson.predict
+        if predict is None or predict.figure is None:
+            return None
+        found = self.value(predict.figure.key)
+        return found if isinstance(found, int) else None
+
+
+def _answered(prediction: Prediction) -> list[str]:
+    """The figures that decide what the answer to a prediction is."""
+    if prediction.figure is not None:
+        return [prediction.figure.key]
+    return [key for choice in prediction.choices for key in choice.right]
+
+
+def plain(value: Any) -> Value:
+    """A figure as a parameter."""
+    if value is None:
+        return problem("found_nothing")
+    return value if isinstance(value, (bool, int, float)) else str(value)
 
 
 def keys(scenario: Scenario) -> list[str]:
     """All figures that a scenario asks for."""
     wanted = list(scenario.expect)
     if scenario.lesson.predict is not None:
-        wanted += [key for choice in scenario.lesson.predict.choices for key in choice.right]
+        wanted += _answered(scenario.lesson.predict)
     return wanted
 
 
@@ -138,20 +163,21 @@ def read_rows(path: Path, from_us: int = 0) -> list[Row]:
 
 
 def _summed_up_before(row: Row, from_us: int) -> bool:
-    return row[3] == "summed_up" and (row[5]["second"] + 1) * 1_000_000 <= from_us
+    return bool(row[3] == "summed_up" and (row[5]["second"] + 1) * 1_000_000 <= from_us)
 
 
-def load_end_us(facts: dict[str, Any]) -> int | None:
+def load_end_us(facts: Mapping[str, Any]) -> int | None:
     """When the load of a run ended, by its run.json: the scenario's duration or its last step; None without them."""
     began, document = facts.get("began_us"), facts.get("scenario")
     if not began or not isinstance(document, dict):
         return None
     given = document.get("duration")
     length = _DURATION_US if given is None else duration_us(given, ("duration",))
-    return max([began + length, *(step["t_us"] for step in facts.get("steps") or ())])
+    ends: list[int] = [began + length, *(step["t_us"] for step in facts.get("steps") or ())]
+    return max(ends)
 
 
-def longest_gaps_us(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+def longest_gaps_us(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
     """Partition -> longest time under load without an acknowledgement, from the first send to the end of the load."""
     last: dict[str, int] = {}
     gaps: dict[str, int] = {}
@@ -166,7 +192,7 @@ def longest_gaps_us(operations: Iterable[dict[str, Any]], from_us: int, until_us
     return {name: max(gaps.get(name, 0), until_us - begin) for name, begin in last.items()}
 
 
-def delays_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+def delays_ms(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
     """Client -> median time from the making of a record to its acknowledgement, or the poll that gave it to a reader,
     whole milliseconds. Records that were made before `from_us` are left out: there was no reader yet."""
     made: dict[tuple[str, int], int] = {}
@@ -206,6 +232,6 @@ def groups_work(
     return group_work(operations, crashes, readers, until_us) if readers else {}
 
 
-def longest_gaps_ms(operations: Iterable[dict[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
+def longest_gaps_ms(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
     """The same in whole milliseconds."""
     return {name: gap // 1000 for name, gap in longest_gaps_us(operations, from_us, until_us).items()}

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from broker_core.kernel.errors import what_of
+from broker_core.kernel.problems import problem
 from lab.clusters.checks import SpecError
 from lab.experiments.directory import DirectoryError, read_facts
 from lab.scenarios import grammar, variants
@@ -23,11 +25,11 @@ def fork_of(path: Path) -> Scenario:
     facts = read_facts(path)
     document = facts.get("scenario")
     if document is None:
-        raise DirectoryError(f"run {path.name} is not one of a scenario")
+        raise DirectoryError(problem("not_of_scenario", run=path.name))
     try:
         scenario = grammar.from_dict(document, facts.get("name") or "scenario")
         return grammar.variant_of(scenario, variants.FORK)
     except SpecError as error:
         if "fork" not in document:
-            raise DirectoryError(f"the scenario of run {path.name} has no fork") from None
-        raise DirectoryError(f"{path.name}: {error}") from None
+            raise DirectoryError(problem("no_fork", run=path.name)) from None
+        raise DirectoryError(problem("wrong_in", place=path.name, what=what_of(error))) from None

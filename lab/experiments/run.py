@@ -22,27 +22,36 @@ from typing import Any
 
 from broker_core.clients.consumer import ConsumerMachine
 from broker_core.kernel import events
+from broker_core.kernel.errors import Refusal
 from broker_core.kernel.inputs import Command
+from broker_core.kernel.names import OPERATOR, broker_node
 from broker_core.kernel.node import STOPPED
+from broker_core.kernel.problems import Problem, problem, told
 from broker_core.kernel.world import World
 from lab.checkers.invariants import InvariantMonitor
+from lab.checkers.copies import copies_of
+from lab.checkers.lineage import read_lineage
 from lab.checkers.receipt import Receipt, make_receipt
+from lab.checkers.receipt_fates import Evidence
 from lab.clusters import observe
-from lab.clusters.build import OPERATOR, StorageFactory, build_world, memory
-from lab.experiments.directory import JOURNAL, RunDirectory
-from lab.experiments.findings import Findings, Row, delays_ms, groups_work, kinds, longest_gaps_ms, read_rows
+from lab.clusters.build import StorageFactory, build_world, memory
+from lab.experiments.directory import JOURNAL, RunDirectory, write_disks
+from lab.experiments.findings import Findings, Row, delays_ms, groups_work, kinds, longest_gaps_ms, plain, read_rows
 from lab.scenarios import grammar
 from lab.scenarios.expectations import DELAYS
 from lab.scenarios.grammar import Scenario, Step
+from lab.scenarios.stops import stops_of
+from lab.truth import truth_of
 
 GRID_US = 1_000
 FORM_US = 120_000_000
 CHECKER = "checker"
+SCENARIO = "scenario"
 UNDER_WAY = ("deliver_next", "drop_next")
 """They act on the message that is first on its way. In another execution there may be none, which is only noted."""
 
 
-class RunError(Exception):
+class RunError(Refusal):
     """The run could not be carried out: the cluster did not form, what a step waits for did not come true."""
 
 
@@ -55,22 +64,25 @@ class RunResult:
     passed: bool
     receipt: Receipt
     directory: Path
-    unmet: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    unmet: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
     virtual_s: float = 0.0
     wall_s: float = 0.0
     variant: str = ""
     prediction: int | None = None
+    answer: int | None = None
     moment: dict[str, int] | None = None
+    stops: list[dict[str, Any]] = field(default_factory=list)
     violations: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The line that `run --json` prints."""
         return {
             "scenario": self.scenario, "seed": self.seed, "passed": self.passed,
-            "receipt": self.receipt.total.to_dict(), "dir": str(self.directory), "unmet": self.unmet,
-            "notes": self.notes, "variant": self.variant, "prediction": self.prediction, "moment": self.moment,
-            "violations": self.violations,
+            "receipt": self.receipt.total.to_dict(), "dir": str(self.directory),
+            "unmet": [told(one) for one in self.unmet], "notes": [told(one) for one in self.notes],
+            "variant": self.variant, "prediction": self.prediction, "answer": self.answer,
+            "moment": self.moment, "stops": self.stops, "violations": self.violations,
         }  # fmt: skip
 
 
@@ -94,22 +106,25 @@ def run_scenario(
 
 
 class Execution:
-    """One run under way."""
+    """One run under way; `steps_by`: who decides what is done to the world."""
+
+    steps_by = SCENARIO
 
     def __init__(self, scenario: Scenario, files: RunDirectory, live: bool, storage_factory: StorageFactory) -> None:
-        self.scenario = scenario
-        self.spec = copy.deepcopy(scenario.spec)  # the world adds the brokers that join it
+        self.scenario, self.drawn = grammar.drawn(scenario)
+        self.spec = copy.deepcopy(self.scenario.spec)  # the world adds the brokers that join it
         self.files = files
         self.live = live
         self.world: World = build_world(self.spec, storage_factory)
         self.monitor = InvariantMonitor(self.world)
-        self.notes: list[str] = []
+        self.notes: list[Problem] = []
         self.began_us = 0
         self.loaded_us = 0
         self.findings = Findings()
         self.asked = kinds(scenario)
         self.steps: list[dict[str, int]] = []
-        self.unmet: list[str] = []
+        self.unmet: list[Problem] = []
+        self.read_back = False
         self._wall_start = time.monotonic()
 
     def run(self) -> RunResult:
@@ -119,6 +134,8 @@ class Execution:
         files.describe(
             kind="live" if self.live else "simulated", scenario=self.scenario.document, name=self.scenario.name,
             variant=self.scenario.variant, seed=self.spec.seed, spec=self.spec.to_dict(), start=None,
+            steps_by=self.steps_by,
+            **({"drawn": self.drawn} if self.drawn else {}),
         )  # fmt: skip
         try:
             self._form()
@@ -134,23 +151,27 @@ class Execution:
         files, world, found = self.files, self.world, self.findings
         self.monitor.finish()
         found.violations = dict(self.monitor.counts)
-        receipt = found.receipt = make_receipt(world.operations.rows)
+        told = {"read_back": self.read_back, "copies": copies_of(world, self.spec, checksums=True)}
+        evidence = Evidence.of_facts(read_lineage(files.path / JOURNAL), told)
+        receipt = found.receipt = make_receipt(world.operations.rows, evidence)
         found.rows = read_rows(files.path / JOURNAL, self.began_us)
         self.notes += refused_by_brokers(found.rows)
         if "group" in self.asked:
             found.groups = groups_work(world.operations.rows, found.rows, self.scenario, self.loaded_us)
         unmet = self.judge()
-        prediction, moment = found.right_choice(self.scenario), self._moment()
-        files.write_disks(world)
+        prediction, answer, moment = found.right_choice(self.scenario), found.answer(self.scenario), self._moment()
+        lesson = self.scenario.lesson
+        stops = stops_of(lesson.stops, lesson.moment, found.rows, self.steps, self.loaded_us)
+        write_disks(world, files.path)
         files.describe(
-            receipt=receipt.to_dict(), invariants=self.monitor.to_dict(), unmet=unmet, passed=not unmet,
-            notes=self.notes, began_us=self.began_us,
-            steps=self.steps, prediction=prediction, moment=moment,
+            **told, receipt=receipt.to_dict(), invariants=self.monitor.to_dict(), unmet=unmet, passed=not unmet,
+            notes=self.notes, began_us=self.began_us, groups=found.groups,
+            steps=self.steps, prediction=prediction, answer=answer, moment=moment, stops=stops,
         )  # fmt: skip
         return RunResult(
             self.scenario.name, self.spec.seed, not unmet, receipt, files.path, unmet, self.notes,
-            world.now_us / 1e6, time.monotonic() - self._wall_start, self.scenario.variant, prediction, moment,
-            self.monitor.red(),
+            world.now_us / 1e6, time.monotonic() - self._wall_start, self.scenario.variant, prediction,
+            answer, moment, stops, self.monitor.red(),
         )  # fmt: skip
 
     def _moment(self) -> dict[str, int] | None:
@@ -176,7 +197,7 @@ class Execution:
         self.world.run_due()
         result = item.result or {}
         if not result.get("ok"):
-            note = f"{_phrase(command)} was refused: {result.get('error')}"
+            note = problem("command_refused", command=_phrase(command), what=result["problem"])
             if must:
                 raise RunError(note)
             self.notes.append(note)
@@ -197,7 +218,7 @@ class Execution:
     # -- phases -----------------------------------------------------------------------------
     def _form(self) -> None:
         if not self._wait(self._formed, FORM_US):
-            raise RunError("the cluster did not form: no controller, or brokers that are not registered")
+            raise RunError(problem("not_formed"))
         for topic in self.spec.topics:
             command: dict[str, Any] = {
                 "do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
@@ -208,7 +229,7 @@ class Execution:
                     command[key] = getattr(topic, key)
             self._inject(command)
         if not self._wait(self._all_led, FORM_US):
-            raise RunError(f"topics were not created: {self._admin_errors()}")
+            raise RunError(problem("no_topics", what=self._admin_errors()))
         for client in self.spec.clients:
             if client.start:
                 self._inject({"do": "start_client", "name": client.name})
@@ -216,23 +237,22 @@ class Execution:
 
     def _formed(self) -> bool:
         wanted = [broker.id for broker in self.spec.cluster.brokers]
-        return observe.controller_id(self.world) is not None and observe.registered(self.world) == sorted(wanted)
+        return truth_of(self.world).controller_id() is not None and truth_of(self.world).registered() == sorted(wanted)
 
     def _all_led(self) -> bool:
         """Every partition that should be there has a leader that serves it."""
-        there = observe.topics(self.world)
+        there = truth_of(self.world).topics()
         if any(len(there.get(topic.name, {})) < topic.partitions for topic in self.spec.topics):
             return False
         return all(self._is_led(topic, number, state) for topic in there for number, state in there[topic].items())
 
     def _is_led(self, topic: str, number: int, state: dict[str, Any]) -> bool:
-        node = self.world.nodes.get(f"broker-{state['leader']}")
+        node = self.world.nodes.get(broker_node(state["leader"]))
         return node is not None and (topic, number) in observe.partitions_of(node)
 
-    def _admin_errors(self) -> str:
+    def _admin_errors(self) -> list[Problem]:
         machine: Any = self.world.nodes[OPERATOR].machine
-        errors = [f"{one['error']} {one['message']}".strip() for one in machine.results.values() if one["error"]]
-        return "; ".join(errors) or "no answer"
+        return [one["problem"] for one in machine.results.values() if one.get("problem")] or [problem("no_answer")]
 
     def _load(self) -> None:
         before = self.began_us
@@ -242,7 +262,8 @@ class Execution:
             if step.check is None:
                 self._step(step.command, index)
             elif not step.check.holds(self.world, None):
-                self.unmet.append(f"steps[{index}]: expected {step.check}, found {step.check.value(self.world)}")
+                found = plain(step.check.value(self.world))
+                self.unmet.append(at_step(index, problem("unmet_check", wanted=str(step.check), found=found)))
             before = self.world.now_us
         self._run_until(max(self.world.now_us, self.began_us + self.scenario.duration_us))
         self.loaded_us = self.world.now_us
@@ -258,7 +279,7 @@ class Execution:
         self._inject(command, must=False)
         for note in self.notes[noted:]:
             self.notes.remove(note)
-            (self.notes if command["do"] in UNDER_WAY else self.unmet).append(f"steps[{index}]: {note}")
+            (self.notes if command["do"] in UNDER_WAY else self.unmet).append(at_step(index, note))
 
     def _wait_for(self, step: Step, index: int, before_us: int) -> None:
         if step.at_us is not None:
@@ -268,8 +289,8 @@ class Execution:
         elif step.when is not None:
             value = step.when.value(self.world)
             if not self._wait(step.when.holds, step.within_us, self.world, value):
-                within_s = step.within_us / 1e6
-                raise RunError(f"steps[{index}]: {step.when} did not come true within {within_s:g} s of virtual time")
+                missed = problem("not_true", condition=str(step.when), s=step.within_us / 1e6)
+                raise RunError(at_step(index, missed))
 
     def _settle(self) -> None:
         """Safety is over, liveness begins: everything is healed, and must come to rest."""
@@ -283,11 +304,11 @@ class Execution:
                 self._inject({"do": "restart", "node": name})
             self._wait(self._may_be_settled, until - world.now_us)
         if not self._clients_ended():
-            self.notes.append(f"still running after {limit / 1e6:g} s: {', '.join(self._running_clients())}")
+            self.notes.append(problem("still_running", s=limit / 1e6, names=self._running_clients()))
         if not self._all_led():
-            self.notes.append("partitions without a leader at the end: what is in them cannot be read")
+            self.notes.append(problem("leaderless"))
         elif not self._at_rest():
-            self.notes.append(f"not every replica came back into the ISR within {limit / 1e6:g} s")
+            self.notes.append(problem("not_in_isr", s=limit / 1e6))
         self.findings.look(world, self.scenario, settled=True)
 
     def _stopped_brokers(self) -> list[str]:
@@ -308,7 +329,7 @@ class Execution:
         """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
         if not self._formed():
             return False
-        for topic, partitions in observe.topics(self.world).items():
+        for topic, partitions in truth_of(self.world).topics().items():
             for number, state in partitions.items():
                 marks = observe.log_marks(self.world, topic, number)
                 ends = [marks[broker]["leo"] for broker in state["replicas"] if broker in marks]
@@ -319,30 +340,36 @@ class Execution:
         return True
 
     def _read_back(self) -> None:
-        names = [topic for topic in observe.topics(self.world) if not topic.startswith("__")]
+        names = [topic for topic in truth_of(self.world).topics() if not topic.startswith("__")]
         if not names:
             return
         settings = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "check.crcs": "false"}
         self._inject(
             {"do": "start_client", "name": CHECKER, "kind": "consumer", "topic": ",".join(names), "settings": settings}
         )
-        if not self._wait(self._checker_done, self.scenario.settle_us):
-            self.notes.append("not everything could be read back")
+        self.read_back = self._wait(self._checker_done, self.scenario.settle_us)
+        if not self.read_back:
+            self.notes.append(problem("not_read_back"))
 
     def _checker_done(self) -> bool:
         machine = self.world.nodes[CHECKER].machine
         return isinstance(machine, ConsumerMachine) and machine.at_end()
 
     # -- verdict ----------------------------------------------------------------------------
-    def judge(self) -> list[str]:
-        """Expectations that are not met, as text."""
+    def judge(self) -> list[Problem]:
+        """Expectations that are not met."""
         return [*self.unmet, *self.findings.unmet(self.scenario.expect)]
 
 
-def refused_by_brokers(rows: list[Row]) -> list[str]:
+def at_step(index: int, what: Problem) -> Problem:
+    """What is wrong with a step of the scenario."""
+    return problem("at_step", step=index, what=what)
+
+
+def refused_by_brokers(rows: list[Row]) -> list[Problem]:
     """Commands that were taken and sent, but answered with an error: what came of a step shows only later."""
     refused = [row[5] for row in rows if row[2] == OPERATOR and row[3] == events.COMMAND_REFUSED.name]
-    return [f"{_phrase(one['command'])} was refused: {one['reason']}" for one in refused]
+    return [problem("command_refused", command=_phrase(one["command"]), what=one["problem"]) for one in refused]
 
 
 def _phrase(command: dict[str, Any]) -> str:

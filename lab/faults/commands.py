@@ -12,13 +12,15 @@ from typing import Any
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.in_flight import UnderWay, deliver_next, drop_next
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import PAUSED, STOPPED
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.wire.apis import ApiKey, api_name
-from broker_core.zookeeper.server import ZooKeeperServer
 from lab.clusters import observe
 from lab.clusters.roles import followers_of, leader_of
 from lab.faults import disks
+from lab.truth import truth_of
 
 APIS = {api_name(key): int(key) for key in ApiKey}
 
@@ -34,12 +36,12 @@ class FaultCommands:
         ends = [self._ends(world, end, index) for index, end in enumerate(command["between"])]
         pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
         if not pairs:
-            raise CommandError("there is no such link: both ends are the same node", "between")
+            raise CommandError(problem("same_ends"), "between")
         return pairs if command.get("one_way") else [*pairs, *[(b, a) for a, b in pairs]]
 
     def _ends(self, world: World, end: Any, index: int) -> list[str]:
         if isinstance(end, int):
-            end = f"broker-{end}"
+            end = broker_node(end)
         place = f"between[{index}]"
         try:
             if end.startswith("leader_of:"):
@@ -47,9 +49,9 @@ class FaultCommands:
             if end.startswith("followers_of:"):
                 return followers_of(world, end.split(":", 1)[1])
         except CommandError as error:
-            raise CommandError(error.reason, place) from None
+            raise CommandError(error.problem, place) from None
         if end not in world.nodes:
-            raise CommandError(f"there is no {end}, expected one of {', '.join(world.nodes)}", place)
+            raise CommandError(problem("no_node", node=end, known=list(world.nodes)), place)
         return [end]
 
     def _change(self, world: World, command: dict[str, Any], **values: Any) -> None:
@@ -95,7 +97,7 @@ class FaultCommands:
     ) -> dict[str, Any]:
         (source, dest), *more = self._links(world, {**command, "one_way": True})
         if more:
-            raise CommandError("expected one link, found several", "between")
+            raise CommandError(problem("several_links"), "between")
         now_us = world.now_us
         found = act(world, source, dest)
         return {"from": source, "to": dest, "kind": type(found.message).__name__, "early_us": found.at_us - now_us}
@@ -114,7 +116,7 @@ class FaultCommands:
         """Cut all links between two halves of the brokers; everybody else reaches both."""
         names = [node.name for _, node in observe.brokers(world)]
         if len(names) < 2:
-            raise CommandError("there is one broker only")
+            raise CommandError(problem("one_broker_only"))
         stream = next(node for _, node in observe.brokers(world)).random("halves")
         stream.shuffle(names)
         here, there = sorted(names[: len(names) // 2]), sorted(names[len(names) // 2 :])
@@ -163,12 +165,10 @@ class FaultCommands:
 
     def _do_expire_session(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
-        for node in world.nodes.values():
-            found = [number for number, owner in observe.sessions(world).items() if owner == name]
-            if isinstance(node.machine, ZooKeeperServer) and found:
-                node.machine.expire_session(found[-1])
-                return {"node": name, "session": f"{found[-1]:#x}"}
-        raise CommandError(f"{name} has no session")
+        session = truth_of(world).expire_session(name)
+        if session is None:
+            raise CommandError(problem("no_session", node=name))
+        return {"node": name, "session": session}
 
     # -- the end ----------------------------------------------------------------------------
     def _do_stop_all_faults(self, world: World, command: dict[str, Any]) -> None:

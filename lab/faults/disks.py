@@ -7,6 +7,7 @@ from typing import Any
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, StorageError
 from broker_core.kernel.node import STOPPED, Node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import File
 from broker_core.kernel.storage_faults import DiskFault, DiskFaults, flip
 from broker_core.log.scan import find_batch
@@ -66,7 +67,8 @@ def flip_bit(node: Node, topic: str, partition: int, offset: int, field: str) ->
     """Turn over one bit of the batch that holds `offset`: in its records, or in a field that its CRC does not cover."""
     found = _batch(node, topic, partition, offset)
     if found is None:
-        raise CommandError(f"{node.name} has no record {offset} of {topic}-{partition}", "offset")
+        where = f"{topic}-{partition}"
+        raise CommandError(problem("no_record", node=node.name, offset=offset, partition=where), "offset")
     file, position, size = found
     at = position + BATCH_FIELDS[field] if field != "records" else position + (HEADER_SIZE + size) // 2
     flip(file, at)
@@ -81,7 +83,7 @@ def lose_index(node: Node, topic: str, partition: int, offset: int | None, torn:
     Returns the files.
     """
     if node.state != STOPPED:
-        raise CommandError(f"{node.name} runs, and has its indexes in memory: stop it first")
+        raise CommandError(problem("indexes_in_memory", node=node.name))
     storage = node.storage
     found: list[str] = []
     for parent in storage.list(""):
@@ -95,7 +97,7 @@ def lose_index(node: Node, topic: str, partition: int, offset: int | None, torn:
         paths = [path for path in paths if storage.open(path).size]
     if not paths:
         key = "partition" if offset is None else "offset"
-        raise CommandError(f"{node.name} has no such index of {topic}-{partition}", key)
+        raise CommandError(problem("no_index", node=node.name, partition=f"{topic}-{partition}"), key)
     for path in paths:
         if torn:
             storage.open(path).truncate(storage.open(path).size - 1)
@@ -116,7 +118,8 @@ def _batch(node: Node, topic: str, partition: int, offset: int) -> tuple[File, i
         try:
             found = find_batch(file, offset, 0, file.size)
         except StorageError as error:
-            raise CommandError(str(error), "offset") from None
+            said = problem("disk_said", operation=error.operation, path=error.path, why=error.reason)
+            raise CommandError(said, "offset") from None
         if found is not None and found[1].base_offset <= offset:
             return file, found[0], found[1].size
     return None

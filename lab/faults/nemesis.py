@@ -19,9 +19,11 @@ import heapq
 from random import Random
 from typing import Any
 
+from broker_core.kernel.names import broker_node, broker_of, zookeeper_node
 from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
 from broker_core.kernel.world import World
 from lab.clusters import observe
+from lab.truth import truth_of
 
 S = 1_000_000
 Command = dict[str, Any]
@@ -31,19 +33,39 @@ KINDS: dict[str, float] = {
     "disk_full": 1, "disk_write_error": 1, "disk_read_error": 1, "lost_fsync": 1, "tree_kill": 1, "tree_pause": 1,
     "client_kill": 1, "produce": 1, "slow_disk": 1, "swizzle": 1,
 }  # fmt: skip
+OF_ZOOKEEPER = ("expire_session",)
+OF_KRAFT: dict[str, float] = {"tree_isolate": 1, "tree_restart": 1}
 LOSES = ("power_loss", "wipe")
+FORGETS = ("wipe", "lost_fsync")
+"""What a voter may not forget: a majority has promised to keep it, and this one may be needed for a majority (KIP-853).
+"""
+STORIES = ("zombie", "laggard")
+"""Told at the beginning of the load, when nothing else is broken: what random faults come to once in a hundred runs."""
+
+
+def kinds_of(is_kraft: bool) -> dict[str, float]:
+    """The faults of a generation; `tree_` ones hit whoever keeps what the cluster has decided."""
+    if not is_kraft:
+        return KINDS
+    return {name: weight for name, weight in {**KINDS, **OF_KRAFT}.items() if name not in OF_ZOOKEEPER}
 
 
 class Nemesis:
     """`next_us` says when it acts next, `act` gives the commands of that moment, `done` tells it what came of each."""
 
-    def __init__(self, world: World, rng: Random, kinds: list[str], losing: bool) -> None:
+    def __init__(self, world: World, rng: Random, kinds: list[str], losing: bool, story: str = "") -> None:
         self.world = world
         self.rng = rng
         self.kinds = kinds
+        self.weights = {**KINDS, **OF_KRAFT}
         self.losing = losing
+        self.story = story
+        self._scripted: list[Command] = []
+        """Commands of the story: it plans their ends itself."""
         self.mean_us = rng.uniform(0.3, 3) * S
         self.bare: str | None = None
+        self._cut: list[str] = []
+        """The voter that was just isolated, by no swizzle."""
         self._planned: list[tuple[int, int, Command]] = []
         self._count = 0
         self._attack_us = 0
@@ -67,7 +89,10 @@ class Nemesis:
                 commands.append(command)
         if self._attack_us <= now_us:
             self._attack_us = now_us + self._wait_us()
-            kind = self.rng.choices(self.kinds, [KINDS[name] for name in self.kinds])[0]
+            if self.story:
+                self._attack_us += self._tell()
+                return commands
+            kind = self.rng.choices(self.kinds, [self.weights[name] for name in self.kinds])[0]
             if kind == "swizzle":
                 self._swizzle()
                 return commands
@@ -76,11 +101,45 @@ class Nemesis:
                 commands.append(attack)
         return commands
 
+    def _tell(self) -> int:
+        """Plan the story; until when (microseconds from now) nothing else is broken."""
+        names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
+        controller = f"broker-{truth_of(self.world).controller_id()}"
+        others = [name for name in names if name != controller]
+        story, self.story = self.story, ""
+        if controller not in names or len(others) < 2:
+            return 0
+        one, other = self.rng.sample(others, 2)
+        return self._zombie(controller, one, other) if story == "zombie" else self._laggard(one, other)
+
+    def _zombie(self, controller: str, one: str, other: str) -> int:
+        """What a controller has told a broker about a death comes when another controller has told it more."""
+        late = int(self.rng.uniform(7, 9) * S)
+        link: Command = {"between": [controller, one], "one_way": True}
+        self._script(0, {"do": "delay_link", **link, "delay_ms": late // 1000})
+        self._script(S // 2, {"do": "kill", "node": other})
+        self._script(int(self.rng.uniform(4.2, 5.2) * S), {"do": "pause", "node": controller})
+        self._script(late + S, {"do": "resume", "node": controller})
+        self._script(late + S, {"do": "restart", "node": other})
+        self._script(late + 2 * S, {"do": "heal_link", **link})
+        return late + 3 * S
+
+    def _laggard(self, one: str, other: str) -> int:
+        """Two brokers that cannot reach each other, while both reach everybody else."""
+        apart = int(self.rng.uniform(8, 12) * S)
+        self._script(0, {"do": "partition_link", "between": [one, other]})
+        self._script(apart, {"do": "heal_link", "between": [one, other]})
+        return apart
+
+    def _script(self, delay_us: int, command: Command) -> None:
+        self._scripted.append(command)
+        self._plan(delay_us, command)
+
     def _swizzle(self) -> None:
         """Plan to cut off some brokers one by one, and to let them back in another order (FoundationDB's swizzle)."""
         rng = self.rng
         names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
-        if not names or not self._may_break("isolate", int(names[0][7:])):
+        if not names or not self._may_break("isolate", broker_of(names[0])):
             return
         chosen = rng.sample(names, rng.randint(1, len(names)))
         times = sorted(int(rng.uniform(0.01, 4) * S) for _ in range(2 * len(chosen)))
@@ -95,10 +154,13 @@ class Nemesis:
     def done(self, command: Command, ok: bool) -> None:
         """Plan the end of what was begun."""
         do = command["do"]
+        if command in self._scripted:
+            self._scripted.remove(command)
+            return
         if not ok:
             return
         if do in LOSES:
-            self.bare = f"broker-{command['broker']}"
+            self.bare = broker_node(command["broker"])
         for delay_us, end in self._ends(command):
             self._plan(delay_us, end)
 
@@ -122,7 +184,8 @@ class Nemesis:
         if do.endswith("_link") and do != "heal_link":
             between: Command = {key: command[key] for key in ("between", "one_way") if key in command}
             return [(later, {"do": "heal_link", **between})]
-        if do == "random_halves" or (do == "isolate" and "broker" in command):  # a swizzle has planned its own end
+        of_its_own = do == "isolate" and ("broker" in command or command["node"] in self._cut)
+        if do == "random_halves" or of_its_own:  # a swizzle has planned its own end
             return [(later, {"do": "stop_all_faults"})]
         if do == "slow_disk":
             return [(later, {"do": "repair_disk", **who})]
@@ -135,22 +198,26 @@ class Nemesis:
     # -- attacks ----------------------------------------------------------------------------
     def _attack(self, kind: str) -> Command | None:
         """A command of this kind, or None when it must not be now."""
-        rng = self.rng
+        rng, command = self.rng, Command()
         names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
-        broker = int(rng.choice(names)[7:]) if names else 0
+        broker = broker_of(rng.choice(names)) if names else 0
         if not names or not self._may_break(kind, broker):
             return None
         if kind.endswith("_link"):
             return self._link(kind, broker, names)
         if kind.startswith("tree_"):
-            return {"do": kind[5:], "node": "zookeeper-1"}
+            command = {"do": kind[5:], "node": self._keeper()}
+            self._cut = [command["node"]] if kind == "tree_isolate" else []
+            return command
         if kind == "client_kill":
             return {"do": "kill", "node": rng.choice(["producer-plain", "consumer-1", "consumer-2"])}
         if kind == "produce":
             return {"do": "produce", "topic": "orders", "value": f"by hand {self._count} {self.world.now_us}"}
         if kind == "random_halves":
             return {"do": kind} if len(names) > 1 else None
-        command: Command = {"do": kind, "broker": broker}
+        command = {"do": kind, "broker": broker}
+        if kind in FORGETS and broker_node(broker) in truth_of(self.world).keepers():
+            return None
         if kind == "clock_skew":
             command["ms"] = rng.choice([-3_600_000, -1000, 1000, 3_600_000])
         elif kind == "power_loss":
@@ -163,16 +230,22 @@ class Nemesis:
             self._disk(command, broker)
         return command
 
+    def _keeper(self) -> str:
+        """The coordination server, or one of the voters."""
+        names = truth_of(self.world).keepers() or [zookeeper_node(1)]
+        return names[0] if len(names) == 1 else self.rng.choice(names)
+
     def _disk(self, command: Command, broker: int) -> None:
-        machine: Any = self.world.nodes[f"broker-{broker}"].machine
+        machine: Any = self.world.nodes[broker_node(broker)].machine
         command["directory"] = self.rng.choice(machine.log_manager.log_dirs)
         command["on_call"] = self.rng.choice([1, 1, 10, 100])
 
     def _link(self, kind: str, broker: int, names: list[str]) -> Command:
         rng = self.rng
-        others = [name for name in names if name != f"broker-{broker}"]
-        other = rng.choice([*others, *others, "zookeeper-1", "producer-safe", "consumer-1"])
-        command: Command = {"do": kind, "between": [f"broker-{broker}", other], "one_way": rng.random() < 0.3}
+        others = [name for name in names if name != broker_node(broker)]
+        keepers = [name for name in truth_of(self.world).keepers() if name != broker_node(broker)]
+        other = rng.choice([*others, *others, *keepers, "producer-safe", "consumer-1"])
+        command: Command = {"do": kind, "between": [broker_node(broker), other], "one_way": rng.random() < 0.3}
         if kind == "delay_link":
             command |= {"delay_ms": rng.choice([1, 20, 100, 1000]), "jitter_ms": rng.choice([0, 10, 100])}
         elif kind == "drop_link":
@@ -195,7 +268,7 @@ class Nemesis:
         """Whether the broker that lost its data has left all ISRs (another one may start any time)."""
         if self.losing or self.bare is None or self.world.nodes[self.bare].state != STOPPED:
             return True
-        if command is not None and command.get("broker") != int(self.bare[7:]):
+        if command is not None and command.get("broker") != broker_of(self.bare):
             return True
         return not self._in_an_isr(self.bare)
 
@@ -210,22 +283,22 @@ class Nemesis:
 
     def _states(self, name: str) -> list[tuple[str, int, dict[str, Any]]]:
         """Partitions with a replica there."""
-        broker = int(name[7:])
+        broker = broker_of(name)
         return [
-            (topic, number, state) for topic, partitions in observe.topics(self.world).items()
+            (topic, number, state) for topic, partitions in truth_of(self.world).topics().items()
             for number, state in partitions.items() if broker in state["replicas"]
         ]  # fmt: skip
 
     def _has_copies(self, broker: int) -> bool:
         return all(len([one for one in state["isr"] if one != broker]) > 0
-                   for _, _, state in self._states(f"broker-{broker}"))  # fmt: skip
+                   for _, _, state in self._states(broker_node(broker)))  # fmt: skip
 
     def _in_an_isr(self, name: str) -> bool:
-        return any(int(name[7:]) in state["isr"] for _, _, state in self._states(name))
+        return any(broker_of(name) in state["isr"] for _, _, state in self._states(name))
 
     def _has_everything(self, name: str) -> bool:
         """In every ISR, with all that the leader has committed."""
-        broker = int(name[7:])
+        broker = broker_of(name)
         if self.world.nodes[name].state != RUNNING:
             return False
         for topic, number, state in self._states(name):

@@ -26,11 +26,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.observe import controller_epoch, controller_id, log_marks, partition_state, registered
+from lab.clusters.observe import log_marks
 from lab.clusters.roles import split
+from lab.truth import truth_of
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -64,7 +66,7 @@ def comparison(value: Any, place: Place) -> Comparison:
             try:
                 number = float(text[len(sign) :])
             except ValueError:
-                raise SpecError(place, f"{text!r}: expected a number behind {sign}") from None
+                raise SpecError(place, problem("expected_number_behind", given=text, sign=sign)) from None
             return Comparison(sign, int(number) if number.is_integer() else number)
     return Comparison("==", text)
 
@@ -97,7 +99,7 @@ def condition(value: Any, place: Place) -> Condition:
     given = checks.mapping(value, place, [*SUBJECTS, "is"], ("is",))
     subjects = [name for name in SUBJECTS if name in given]
     if len(subjects) != 1:
-        raise SpecError(place, f"expected exactly one of {', '.join(SUBJECTS)}, found {len(subjects)}")
+        raise SpecError(place, problem("one_subject", known=list(SUBJECTS), n=len(subjects)))
     subject = subjects[0]
     target = checks.text(str(given[subject]), (*place, subject))
     check_target(subject, target, (*place, subject))
@@ -109,9 +111,9 @@ def condition(value: Any, place: Place) -> Condition:
 def check_target(subject: str, target: str, place: Place) -> None:
     """Partitions are named TOPIC-PARTITION, brokers by their number."""
     if subject in OF_PARTITION and not split_ok(target):
-        raise SpecError(place, f"{target!r}: expected TOPIC-PARTITION, as in orders-0")
+        raise SpecError(place, problem("expected_partition", given=target))
     if subject == "registered" and not target.isdigit():
-        raise SpecError(place, f"{target!r}: expected the number of a broker")
+        raise SpecError(place, problem("expected_broker", given=target))
 
 
 def split_ok(target: str) -> bool:
@@ -121,23 +123,23 @@ def split_ok(target: str) -> bool:
 
 
 def _leader(world: World, target: str) -> Any:
-    state = partition_state(world, *split(target))
+    state = truth_of(world).partition_state(*split(target))
     return None if state is None else state["leader"]
 
 
 def _isr(world: World, target: str) -> Any:
-    state = partition_state(world, *split(target))
+    state = truth_of(world).partition_state(*split(target))
     return None if state is None else len(state["isr"])
 
 
 def _leader_epoch(world: World, target: str) -> Any:
-    state = partition_state(world, *split(target))
+    state = truth_of(world).partition_state(*split(target))
     return None if state is None else state["leader_epoch"]
 
 
 def _mark(world: World, target: str, mark: str) -> Any:
     """A figure of the leader's replica."""
-    state = partition_state(world, *split(target))
+    state = truth_of(world).partition_state(*split(target))
     marks = {} if state is None else log_marks(world, *split(target))
     return None if state is None or state["leader"] not in marks else marks[state["leader"]][mark]
 
@@ -151,16 +153,16 @@ def _leo(world: World, target: str) -> Any:
 
 
 def _controller(world: World, target: str) -> Any:
-    found = controller_id(world)
+    found = truth_of(world).controller_id()
     return NOBODY if found is None else found
 
 
 def _controller_epoch(world: World, target: str) -> Any:
-    return controller_epoch(world)
+    return truth_of(world).controller_epoch()
 
 
 def _registered(world: World, target: str) -> Any:
-    return int(int(target) in registered(world))
+    return int(int(target) in truth_of(world).registered())
 
 
 def _count(world: World, target: str, name: str) -> Any:

@@ -23,9 +23,11 @@ import re
 from typing import Any
 
 from broker_core.kernel.events import REGISTRY
+from broker_core.kernel.names import OPERATOR
+from broker_core.kernel.problems import problem
 from lab.checkers.group_work import FIGURES
 from lab.checkers.invariants import described
-from lab.checkers.receipt import Receipt
+from lab.checkers.receipt import COUNTS, Receipt
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import RunSpec
@@ -33,7 +35,7 @@ from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target,
 from lab.scenarios.times import duration_us
 
 RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstance(figure, int))
-PRODUCER = ("acked", "read", "lost", "duplicated", "reordered", "unseen")
+PRODUCER = COUNTS
 SETTLED = "settled."
 OF_PARAMETERS = ("sum", "most")
 DELAYS = {"ack_delay": "producer", "read_delay": "consumer"}
@@ -66,7 +68,7 @@ def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison
         _check_group(rest, key, place, spec)
     elif kind == "unavailability":
         if not split_ok(rest):
-            raise SpecError(place, f"{key!r}: expected unavailability.TOPIC-PARTITION")
+            raise SpecError(place, problem("expected_unavailability", given=key))
         return _in_ms(value, place)
     elif kind == "invariants":
         checks.choice(rest, place, ["violations", *described()])
@@ -79,9 +81,10 @@ def subject_of(key: str, place: Place = ()) -> tuple[str, str]:
     """`settled.isr_of.orders-0` -> (isr_of, orders-0); `controller_epoch` -> (controller_epoch, any)."""
     subject, _, target = key.removeprefix(SETTLED).partition(".")
     if subject not in SUBJECTS:
-        raise SpecError(place, f"unknown expectation {key!r}, {checks.expected(subject, list(KINDS))}")
+        expected = checks.expected(subject, list(KINDS))
+        raise SpecError(place, problem("unknown_expectation", given=key, expected=expected))
     if not target and subject not in OF_ALL:
-        raise SpecError(place, f"{key!r}: expected {subject}.<which>")
+        raise SpecError(place, problem("expected_which", given=key, key=subject))
     check_target(subject, target, place)
     return subject, target or "any"
 
@@ -95,14 +98,14 @@ def event_filter(text: str, place: Place = ()) -> tuple[str, dict[str, str]]:
     """`leader_elected[reason=unclean]` -> (leader_elected, {reason: unclean})."""
     match = _EVENT.match(text)
     if match is None:
-        raise SpecError(place, f"{text!r}: expected an event, as in leader_elected[reason=unclean]")
+        raise SpecError(place, problem("expected_event", given=text))
     code = checks.choice(match[1], place, list(REGISTRY))
     wanted: dict[str, str] = {}
     for pair in (match[2] or "").split(","):
         if pair:
             name, equals, value = pair.partition("=")
             if not equals:
-                raise SpecError(place, f"{pair!r}: expected PARAMETER=VALUE")
+                raise SpecError(place, problem("expected_pair", given=pair))
             wanted[checks.choice(name.strip(), place, ["node", *REGISTRY[code].params])] = value.strip()
     return code, wanted
 
@@ -121,16 +124,16 @@ def _check_receipt(rest: str, key: str, place: Place, spec: RunSpec) -> None:
         checks.choice(parts[0], place, RECEIPT)
     elif len(parts) == 3 and parts[0] == "producers":
         started = [client.name for client in spec.clients if client.kind == "producer"]
-        checks.choice(parts[1], place, [*started, "operator"])
+        checks.choice(parts[1], place, [*started, OPERATOR])
         checks.choice(parts[2], place, PRODUCER)
     else:
-        raise SpecError(place, f"{key!r}: expected receipt.<figure> or receipt.producers.NAME.<figure>")
+        raise SpecError(place, problem("expected_figure", given=key))
 
 
 def _check_group(rest: str, key: str, place: Place, spec: RunSpec) -> None:
     group, dot, figure = rest.rpartition(".")
     if not dot:
-        raise SpecError(place, f"{key!r}: expected group.NAME.<figure>")
+        raise SpecError(place, problem("expected_group_figure", given=key))
     known = [client.settings["group.id"] for client in spec.clients if client.settings.get("group.id")]
     checks.choice(group, place, list(dict.fromkeys(known)))
     checks.choice(figure, place, FIGURES)

@@ -17,7 +17,8 @@ steps:
 duration: 20s
 expect: {receipt.lost: ">= 1"}
 variants: {safe: {title: {en: ..., ko: ...}, expect: {receipt.lost: 0}}}
-predict: ...   moment: ...   fork: ...   see: ...   why: ...         # `lesson`
+predict: ...   moment: ...   stops: ...   fork: ...   see: ...   why: ...         # `lesson`
+generations: [zookeeper, kraft]       # in which it holds: `generations`
 ```
 `clusters: [...]` may stand for `cluster`. Errors name file, line and key, and say what was expected.
 
@@ -27,22 +28,29 @@ predict: ...   moment: ...   fork: ...   see: ...   why: ...         # `lesson`
 | steps, conditions, commands | `steps`, `conditions`, `lab.clusters.vocabulary` |
 | expect | `expectations` |
 | variants | `variants` |
-| predict, moment, fork, see, why | `lesson` |
+| generations | `generations` |
+| predict | `predictions` |
+| moment, stops | `moments`, `stops` |
+| fork, see, why | `lesson` |
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from broker_core.kernel.errors import what_of
+from broker_core.kernel.problems import problem
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
-from lab.clusters.spec import RunSpec, run_from_dict
-from lab.scenarios import variants
+from lab.clusters.spec import CONTROLLERS, RunSpec, run_from_dict
+from lab.scenarios import generations, spread, variants
 from lab.scenarios.conditions import Comparison
 from lab.scenarios.expectations import RECEIPT, expectations
-from lab.scenarios.lesson import LESSON_KEYS, Lesson, read_lesson, texts
+from lab.scenarios.lesson import LESSON_KEYS, Lesson, read_lesson
+from lab.scenarios.predictions import texts
 from lab.scenarios.reading import ScenarioError, line_of, read
 from lab.scenarios.steps import Step, check_names, read_steps
 from lab.scenarios.subjects import SUBJECTS
@@ -54,7 +62,7 @@ HOME = Path(__file__).parent
 SPEC_KEYS = ("cluster", "seed", "record_level", "epoch_ms", "topics", "clients")
 KEYS = (
     "scenario", "title", "text", "teaches", "subject", "clusters", *SPEC_KEYS, "steps", "duration", "settle", "expect",
-    "variants", "variant", *LESSON_KEYS,
+    "variants", "variant", generations.KEY, *LESSON_KEYS,
 )  # fmt: skip
 
 
@@ -76,6 +84,12 @@ class Scenario:
     lesson: Lesson = field(default_factory=Lesson)
     variant: str = ""
     variants: dict[str, dict[str, str]] = field(default_factory=dict)
+    generations: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def generation(self) -> str:
+        """That of its controllers."""
+        return self.spec.cluster.controller
 
 
 # -- files ----------------------------------------------------------------------------------
@@ -92,34 +106,40 @@ def find(name_or_path: str) -> Path:
     own = HOME / f"{name_or_path}.yaml"
     if own.is_file() and own.parent == HOME:
         return own
-    raise ScenarioError(name_or_path, 0, "", f"no such file or scenario, {checks.expected(name_or_path, names())}")
+    raise ScenarioError(name_or_path, 0, "", problem("no_file", expected=checks.expected(name_or_path, names())))
 
 
-def load(name_or_path: str, variant: str | None = None) -> Scenario:
-    """Read and check, all variants too; raises ScenarioError."""
+def load(name_or_path: str, variant: str | None = None, cluster: Mapping[str, Any] | None = None) -> Scenario:
+    """Read and check, all variants too; raises ScenarioError. `cluster`: keys that take the place of the file's."""
     path = find(name_or_path)
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(path.name, 1, "", str(error)) from None
-    return parse(source, path.name, variant)
+        raise ScenarioError(path.name, 1, "", what_of(error)) from None
+    return parse(source, path.name, variant, cluster)
 
 
-def parse(source: str, file: str, variant: str | None = None) -> Scenario:
+def parse(
+    source: str, file: str, variant: str | None = None, cluster: Mapping[str, Any] | None = None
+) -> Scenario:
     """Check the text of a scenario; raises ScenarioError."""
     tree, document = read(source, file)
     try:
-        scenario = from_dict(document, Path(file).stem)
+        scenario = from_dict(with_cluster(document, cluster), Path(file).stem)
         return variant_of(scenario, variant) if variant else scenario
     except SpecError as error:
-        raise ScenarioError(file, line_of(tree, error.place), checks.shown(error.place), error.reason) from None
+        raise ScenarioError(file, line_of(tree, error.place), error.where, error.problem) from None
 
 
 # -- the document ---------------------------------------------------------------------------
 def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
-    """Check a plain document and each of its variants; raises SpecError. REST and the screen come in here."""
+    """Check a plain document, each of its variants, and all that in each generation; raises SpecError. REST and the
+    screen come in here."""
     data = checks.mapping(document, (), KEYS)
     scenario = _read(data, default_name)
+    for name in scenario.generations:
+        if name != scenario.generation:
+            _check_generation(data, name, default_name)
     variants.check_shape(data, KEYS)
     for name, one in checks.mapping(data.get("variants"), ("variants",)).items():
         scenario.variants[name] = texts((one or {}).get("title"), ("variants", name, "title"))
@@ -131,21 +151,56 @@ def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
     return scenario
 
 
+def _check_generation(data: dict[str, Any], generation: str, default_name: str) -> None:
+    try:
+        from_dict(generations.applied(data, generation, KEYS), default_name)
+    except SpecError as error:
+        raise SpecError(generations.place_in(data, generation, error.place), error.problem) from None
+
+
+def with_cluster(document: Any, changes: Mapping[str, Any] | None) -> Any:
+    """The document with other keys of its cluster: `{"controller": "kraft"}` for today's generation of Kafka, with all
+    that the document says of it. Raises SpecError where it does not hold there."""
+    if not changes:
+        return document
+    one = {key: value for key, value in _one_cluster(checks.mapping(document, ())).items() if key != "clusters"}
+    checks.mapping(one.get("cluster"), ("cluster",))
+    if "controller" in changes:
+        generation = checks.choice(changes["controller"], ("cluster", "controller"), CONTROLLERS)
+        one = generations.applied(one, generation, KEYS)
+    return {**one, "cluster": {**(one.get("cluster") or {}), **changes}}
+
+
 def variant_of(scenario: Scenario, variant: str) -> Scenario:
     """The same scenario with another setting, or another course (`fork`, `VARIANT/fork`); places of errors are
     those of the file."""
-    document = variants.applied(scenario.document, variant)
+    document = generations.alone(variants.applied(scenario.document, variant))
     try:
         found = _read(document, scenario.name)
     except SpecError as error:
-        raise SpecError(variants.place_in(scenario.document, variant, error.place), error.reason) from None
-    found.variants = scenario.variants
+        raise SpecError(variants.place_in(scenario.document, variant, error.place), error.problem) from None
+    found.variants, found.generations = scenario.variants, scenario.generations
     return found
 
 
-def _read(data: dict[str, Any], default_name: str) -> Scenario:
-    spec = run_from_dict({key: one for key, one in _one_cluster(data).items() if key in SPEC_KEYS})
-    scenario = Scenario(default_name, data, spec)
+def drawn(scenario: Scenario) -> tuple[Scenario, dict[str, Any]]:
+    """The scenario with the values that its seed gives to what has a spread, and these values by their places; the
+    document keeps the spreads."""
+    document, values = spread.drawn(scenario.document, scenario.spec.seed)
+    if not values:
+        return scenario, values
+    found = _read(document, scenario.name)
+    found.document, found.variants, found.spec.seed = scenario.document, scenario.variants, scenario.spec.seed
+    return found, values
+
+
+def _read(document: dict[str, Any], default_name: str) -> Scenario:
+    data = spread.middle(document)
+    for edge in spread.edges(document):
+        _spec_of(edge)
+        read_steps(edge.get("steps"), ("steps",))
+    spec = _spec_of(data)
+    scenario = Scenario(default_name, document, spec)
     if "scenario" in data:
         scenario.name = checks.text(data["scenario"], ("scenario",))
     if "variant" in data:
@@ -164,7 +219,12 @@ def _read(data: dict[str, Any], default_name: str) -> Scenario:
     scenario.expect = expectations(data.get("expect"), ("expect",), spec)
     check_names(scenario.steps, spec, ("steps",))
     scenario.lesson = read_lesson(data, spec, scenario.steps)
+    scenario.generations = generations.told(generations.declared(_one_cluster(data), KEYS))
     return scenario
+
+
+def _spec_of(data: dict[str, Any]) -> RunSpec:
+    return run_from_dict({key: one for key, one in _one_cluster(data).items() if key in SPEC_KEYS})
 
 
 def _one_cluster(data: dict[str, Any]) -> dict[str, Any]:
@@ -172,8 +232,8 @@ def _one_cluster(data: dict[str, Any]) -> dict[str, Any]:
     if "clusters" not in data:
         return data
     if "cluster" in data:
-        raise SpecError(("clusters",), "expected one of cluster, clusters, found both")
+        raise SpecError(("clusters",), problem("cluster_and_clusters"))
     given = checks.items(data["clusters"], ("clusters",))
     if len(given) != 1:
-        raise SpecError(("clusters",), f"expected one cluster, found {len(given)}: a world holds one")
+        raise SpecError(("clusters",), problem("one_cluster", n=len(given)))
     return {**data, "cluster": given[0]}

@@ -15,19 +15,22 @@ import json
 import zlib
 from typing import Any
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import Problem, problem
+
 VERSION = "b1"
 LONGEST = 64 * 1024
 LARGEST = 1_000_000
 
 
-class LinkError(ValueError):
-    """A text that is not a packed scenario; the message says why, `code` in one word.
+class LinkError(Refusal, ValueError):
+    """A text that is not a packed scenario; `code` says why in one word, for who shows it in a sentence of his own.
 
     shape: not whole · version: of another version · checksum: changed · bytes: cannot be unpacked · large
     """
 
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, code: str, what: Problem) -> None:
+        super().__init__(what)
         self.code = code
 
 
@@ -37,7 +40,7 @@ def pack(document: dict[str, Any]) -> str:
     packed = base64.urlsafe_b64encode(zlib.compress(plain, 9)).rstrip(b"=").decode()
     text = f"{VERSION}.{_sum(plain)}.{packed}"
     if len(text) > LONGEST or len(plain) > LARGEST:
-        raise LinkError("large", f"the scenario is too large for a link: {len(text)} characters, at most {LONGEST}")
+        raise LinkError("large", problem("link_too_large", n=len(text), most=LONGEST))
     return text
 
 
@@ -45,41 +48,41 @@ def unpack(text: str) -> dict[str, Any]:
     """The document behind a packed text. Raises LinkError."""
     text = text.strip()
     if len(text) > LONGEST:
-        raise LinkError("large", f"{len(text)} characters, expected at most {LONGEST}")
+        raise LinkError("large", problem("too_long", n=len(text), most=LONGEST))
     parts = text.split(".")
     if len(parts) != 3:
-        raise LinkError("shape", "expected three parts, VERSION.CHECKSUM.DATA: the link is cut off or is none")
+        raise LinkError("shape", problem("link_parts"))
     version, checksum, data = parts
     if version != VERSION:
-        raise LinkError("version", f"version {version[:10]!r}, expected {VERSION!r}")
+        raise LinkError("version", problem("link_version", given=version[:10], expected=VERSION))
     plain = _inflated(data)
     if _sum(plain) != checksum:
-        raise LinkError("checksum", "the checksum does not fit: the link is damaged")
+        raise LinkError("checksum", problem("link_checksum"))
     try:
         document = json.loads(plain)
     except (ValueError, RecursionError):
-        raise LinkError("bytes", "expected a scenario, found something else") from None
+        raise LinkError("bytes", problem("link_no_scenario")) from None
     if not isinstance(document, dict):
-        raise LinkError("bytes", "expected a scenario, found something else")
+        raise LinkError("bytes", problem("link_no_scenario"))
     return document
 
 
 def _inflated(data: str) -> bytes:
     if len(data) % 4 == 1:  # no number of bytes is written in so many characters
-        raise LinkError("shape", "the data ends too early: the link is cut off")
+        raise LinkError("shape", problem("link_ends_early"))
     try:
         compressed = base64.b64decode(data + "=" * (-len(data) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise LinkError("bytes", "the data is not base64url: the link is damaged") from None
+        raise LinkError("bytes", problem("link_letters")) from None
     machine = zlib.decompressobj()
     try:
         plain = machine.decompress(compressed, LARGEST)
     except zlib.error:
-        raise LinkError("bytes", "the data cannot be unpacked: the link is damaged or cut off") from None
+        raise LinkError("bytes", problem("link_packed")) from None
     if machine.unconsumed_tail:
-        raise LinkError("large", f"more than {LARGEST} bytes are packed in it")
+        raise LinkError("large", problem("link_large", most=LARGEST))
     if not machine.eof:
-        raise LinkError("shape", "the data ends too early: the link is cut off")
+        raise LinkError("shape", problem("link_ends_early"))
     return plain
 
 

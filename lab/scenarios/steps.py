@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from broker_core.kernel.problems import problem
 from broker_core.metadata.topic_names import is_internal
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.joining import new_broker
-from lab.clusters.spec import ClusterSpec, RunSpec, changed_client, client_from_dict
+from lab.clusters.brokers import ClusterSpec
+from lab.clusters.spec import RunSpec, changed_client, client_from_dict
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
 from lab.scenarios.times import duration_us
@@ -56,7 +58,7 @@ def _step(value: Any, place: Place, follow: bool) -> Step:
     step = _what(given, place)
     found = [key for key in ("at", "after", "when") if key in given]
     if len(found) != 1 and not (follow and not found):
-        raise SpecError(place, f"expected exactly one of at, after, when, found {len(found)}")
+        raise SpecError(place, problem("one_subject", known=["at", "after", "when"], n=len(found)))
     if "at" in given:
         step.at_us = duration_us(given["at"], (*place, "at"))
     elif "when" in given:
@@ -74,10 +76,10 @@ def _what(given: dict[str, Any], place: Place) -> Step:
         checks.mapping(given, place, [*STEP_KEYS, "check"])
         step = Step({}, check=condition(given["check"], (*place, "check")))
         if step.check is not None and step.check.compared is None:
-            raise SpecError((*place, "check", "is"), "'changed' has nothing to compare with here, expected a value")
+            raise SpecError((*place, "check", "is"), problem("no_comparison"))
         return step
     if "do" not in given:
-        raise SpecError(place, "key 'do' is missing")
+        raise SpecError(place, problem("missing_key", key="do"))
     return Step(check_command({key: one for key, one in given.items() if key not in STEP_KEYS}, place))
 
 
@@ -85,7 +87,7 @@ def _check_broker(given: int, cluster: ClusterSpec, place: Place) -> None:
     brokers = [broker.id for broker in cluster.brokers]
     if given not in brokers:
         expected = checks.expected(str(given), [str(one) for one in brokers])
-        raise SpecError(place, f"there is no broker {given}, {expected}")
+        raise SpecError(place, problem("no_broker_of", broker=given, expected=expected))
 
 
 def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence[Step] = ()) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lab.clusters.checks import Place, SpecError
+from broker_core.kernel.problems import problem
+from lab.clusters.checks import Place, SpecError, plain
 
 _TIME = re.compile(r"^(\d+(?:\.\d+)?)\s*(us|ms|s|m|)$")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "": 1_000_000, "m": 60_000_000}
@@ -15,7 +16,7 @@ def duration_us(value: Any, place: Place) -> int:
     """Microseconds; raises SpecError."""
     match = _TIME.match(str(value)) if not isinstance(value, bool) else None
     if match is None:
-        raise SpecError(place, f"{value!r}: expected a time, as in 500ms, 5s or 2m")
+        raise SpecError(place, problem("expected_time", given=plain(value)))
     return int(float(match[1]) * _UNITS[match[2]])
 
 

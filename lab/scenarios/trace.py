@@ -25,12 +25,13 @@ ROWS = tuple(f"{part}{number}" for part, count in COUNTS.items() for number in r
 def trace(scenarios: Iterable[Scenario] | None = None) -> dict[str, Any]:
     """The whole table, of the lab's own scenarios or of those given."""
     rows: dict[str, dict[str, list[str]]] = {row: {"scenarios": [], "settings": [], "events": []} for row in ROWS}
-    lessons: dict[str, dict[str, list[str]]] = {}
+    lessons: dict[str, dict[str, Any]] = {}
     used: dict[str, list[str]] = {}
     events: dict[str, list[str]] = {}
     for scenario in scenarios if scenarios is not None else map(grammar.load, grammar.names()):
-        lesson = {
+        lesson: dict[str, Any] = {
             "subject": scenario.subject, "title": scenario.title, "rows": scenario.teaches,
+            "generations": list(scenario.generations),
             "settings": list(dict.fromkeys(settings(scenario.document))),
             "events": list(dict.fromkeys(_events(scenario))),
         }  # fmt: skip
@@ -76,3 +77,4 @@ def _events(scenario: Scenario) -> Iterator[str]:
                 yield event_filter(key.removeprefix("events."))[0]
         if one.lesson.moment is not None:
             yield one.lesson.moment.event
+        yield from (stop.moment.event for stop in one.lesson.stops)

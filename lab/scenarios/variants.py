@@ -27,11 +27,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.kernel.problems import problem
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 
 FORK = "fork"
-NOT_IN_VARIANTS = ("variants", "variant", "scenario", "subject")
+NOT_IN_VARIANTS = ("variants", "variant", "scenario", "subject", "generations")
 TIMING = ("at", "after", "when", "within")
 
 
@@ -39,6 +40,19 @@ def names(document: dict[str, Any]) -> list[str]:
     """Variants that a document can be run in, `fork` among them."""
     own = list(checks.mapping(document.get("variants"), ("variants",)))
     return [*own, FORK] if "fork" in document else own
+
+
+def courses(document: dict[str, Any]) -> list[str | None]:
+    """Everything that a document can be run as: itself (None), its variants, and the fork of each.
+
+    A variant that has only a title names what the document says anyway.
+    """
+    found: list[str | None] = [None]
+    found += [name for name, one in (document.get("variants") or {}).items() if set(one) > {"title"}]
+    for one in list(found):
+        if FORK in (applied(document, one) if one else document):
+            found.append(f"{one}/{FORK}" if one else FORK)
+    return found
 
 
 def applied(document: dict[str, Any], variant: str) -> dict[str, Any]:
@@ -85,7 +99,7 @@ def forked(document: dict[str, Any]) -> dict[str, Any]:
     for step in own:
         if not any(key in step for key in TIMING):
             step["after"] = 0
-    gone = ("fork", "moment", "predict")
+    gone = ("fork", "moment", "predict", "stops")
     rest = {key: value for key, value in document.items() if key not in gone}
     see = {"see": fork["see"]} if fork.get("see") else {}
     return {**rest, "steps": [*steps[:before], *own], "expect": fork.get("expect") or {}, **see}
@@ -141,6 +155,6 @@ def check_shape(document: dict[str, Any], keys: tuple[str, ...]) -> None:
     """Variants are mappings with a title and keys of a scenario."""
     for name, one in checks.mapping(document.get("variants"), ("variants",)).items():
         if name == FORK and "fork" in document:
-            raise SpecError(("variants", name), "this name is taken by the key fork, expected another one")
+            raise SpecError(("variants", name), problem("name_fork_taken"))
         known = [key for key in keys if key not in NOT_IN_VARIANTS]
         checks.mapping(one, ("variants", name), known)

@@ -6,11 +6,14 @@
  */
 import { api } from "../net/api.js";
 import { Past } from "../time/past.js";
+import { followAddresses } from "./address.js";
 import { Forks } from "./forks.js";
 import { Lessons } from "./lessons.js";
+import { Packs } from "./packs.js";
 import { Receipts } from "./receipts.js";
 import { Spark } from "./spark/spark.js";
 import { Tour } from "./tour.js";
+import { Watch } from "./watch.js";
 
 const LIST_EVERY_MS = 4000;
 
@@ -27,6 +30,8 @@ export class Desk {
     this.past.onchange = () => app.set({});
     this.forks = new Forks(app, this);
     this.lessons = new Lessons(app, this);
+    this.packs = new Packs(app, this);
+    this.watch = new Watch(app, this);
     this.receipts = new Receipts(app, this);
     this.spark = new Spark(app, this);
     this.tour = new Tour(app, this);
@@ -58,6 +63,7 @@ export class Desk {
       this.greeted = true;
       this.connected();
       this.lessons.visit(location.hash);
+      followAddresses(this.app);
       const wanted = /^#run=([\w.-]+)$/.exec(location.hash)?.[1];
       if (wanted && wanted !== this.run) await this.openRun(wanted);
     }
@@ -135,6 +141,7 @@ export class Desk {
     history.replaceState(null, "", live ? location.pathname : `#run=${run}`);
     this.past.quietly();
     this.list();
+    if (!live) this.receipts.load(); // what became of its records is drawn on them
     this.arriving?.();
     this.app.set({});
   }
@@ -180,11 +187,18 @@ export class Desk {
   async goToSeq(seq, code = null) {
     await this.past.toSeq(seq);
     const { history, clock } = this.app;
-    let position = history.positionOf(seq);
-    while (code !== null && position !== null && history.at(position)?.seq === seq && history.at(position).code !== code) position += 1;
-    if (position !== null && history.at(position)?.seq !== seq) position = history.positionOf(seq);
+    const position = this.positionOf(seq, code);
     clock.go(position === null ? history.positionBehind(seq) : position + 1);
     this.app.light(position);
+  }
+
+  /** The position of event `seq` (of this code, where several have the same number); null when it is not loaded. */
+  positionOf(seq, code = null) {
+    const { history } = this.app;
+    const first = history.positionOf(seq);
+    let position = first;
+    while (code !== null && position !== null && history.at(position)?.seq === seq && history.at(position).code !== code) position += 1;
+    return position !== null && history.at(position)?.seq !== seq ? first : position;
   }
 
   /** An item of the story that was told before its event was loaded. */

@@ -1,13 +1,17 @@
 /**
  * Scenarios: choose a setting, predict, run, look at the moment, try the other course, compare.
  *
- *     list -> one (its text, its variants, a prediction) -> running (a job of the server's) -> done (receipt, verdict)
- *                                                                 -> the fork of that run (a job, too) -> compared
+ *     list -> one (its text, its variants, a prediction) -> running (a job of the server's) -> watched (`Watch`)
+ *                                  -> receipt, verdict -> the fork of that run (a job, too) -> compared
  *
  * A run is executed by a process of its own; when it has ended it is opened as a branch, so that it can
  * be walked through and forked. Its other course is executed in the same way, and opened where the two part.
  */
+import { told } from "../i18n/format.js";
+import { sentence } from "../i18n/problems.js";
+import { prediction } from "../model/watching.js";
 import { api } from "../net/api.js";
+import { Results } from "./results.js";
 
 const ASK_EVERY_MS = 250;
 const LARGEST = 1_000_000;
@@ -20,12 +24,16 @@ export class Lessons {
     this.subjects = [];
     this.one = null; // {name, title, text, document, yaml, own}
     this.variant = ""; // the setting that it is run with
-    this.chosen = null; // index of the prediction
+    this.generation = ""; // of Kafka, where it was chosen: "zookeeper", "kraft"; else that of the file
+    this.chosen = null; // the prediction: index of a choice, or the number, or the broker (-1: nobody)
     this.job = null;
-    this.done = {}; // "name/variant" -> {facts, recorded, run, chosen, other: {facts, recorded, run}}
+    this.done = {}; // "name/generation/variant" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
+    this.results = new Results(); // of this and earlier visits
+    this.last = null; // the lesson that was seen last
+    this.wanted = ""; // what is searched for
     this.error = null;
     this.refused = null; // why a link or a file is no scenario
-    for (const name of ["load", "pick", "back", "choose", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "compare", "exportYaml", "copyLink", "shareRun", "readFile"]) this[name] = this[name].bind(this);
+    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
   }
 
   async load() {
@@ -55,6 +63,7 @@ export class Lessons {
 
   #take(one) {
     this.one = one;
+    this.generation = "";
     this.choose(one.variant || this.variants[0]?.name || "");
   }
 
@@ -71,17 +80,49 @@ export class Lessons {
     this.app.set({});
   }
 
+  /** In another generation of Kafka text, settings and question may be others; an answer is not asked for twice. */
+  async chooseGeneration(controller) {
+    const { one, variant } = this;
+    try {
+      const found = await (one.own ? api("/scenarios/validate", { ...one.own, controller }) : api(`/scenarios/${one.name}?controller=${controller}`));
+      if (this.one !== one) return;
+      this.one = { ...one, ...found, generations: one.generations };
+      this.generation = controller;
+      this.choose(this.variants.some(({ name }) => name === variant) ? variant : this.variants[0]?.name ?? "");
+    } catch (error) {
+      this.error = error.message;
+      this.app.set({});
+    }
+  }
+
   get #key() {
-    return `${this.one.name}/${this.variant}`;
+    return `${this.one.name}/${this.one.generation}/${this.variant}`;
   }
 
   get result() {
     return this.one ? this.done[this.#key] ?? null : null;
   }
 
-  /** Whether any of a scenario's settings was run in this page. */
-  wasRun(name) {
-    return Object.keys(this.done).some((key) => key.startsWith(`${name}/`));
+  /** A run was seen to its end: its verdict may be shown, and the lesson is done. */
+  judged(ended) {
+    ended.seen = true;
+    const name = ended.facts.scenario?.scenario;
+    if (!this.all?.some((one) => one.name === name)) return;
+    this.last = name;
+    this.results.take(name, prediction(ended)?.grade);
+  }
+
+  /** Narrow the list to what has these words. */
+  search(wanted) {
+    this.wanted = wanted;
+    this.app.set({});
+  }
+
+  /** Results of all visits. */
+  forget() {
+    this.results.forget();
+    this.last = null;
+    this.app.set({});
   }
 
   get running() {
@@ -100,14 +141,17 @@ export class Lessons {
 
   /** Run it as a job, then open what it has left. */
   async run() {
-    const { one, chosen, variant } = this;
+    const { one, chosen, variant, generation } = this;
     const key = this.#key;
-    const options = variant ? { variant } : {};
+    const options = { ...(variant && { variant }), ...(generation && { controller: generation }) };
     const asked = one.own ? ["/scenarios/run", { ...one.own, ...options }] : [`/scenarios/${one.name}/run`, options];
     const found = await this.#work(...asked);
     if (found) {
-      this.done[key] = { ...found, run: null, chosen, other: null };
-      await this.openRun();
+      this.done[key] = { ...found, run: null, chosen, other: null, seen: !found.facts.stops?.length };
+      if (this.done[key].seen) {
+        this.judged(this.done[key]);
+        await this.openRun();
+      } else await this.watchRun();
     }
     this.app.set({});
   }
@@ -125,7 +169,7 @@ export class Lessons {
         this.app.set({});
       }
       if (this.job.state === "done") found = { recorded: this.job.run, facts: await api(`/runs/${this.job.run}`) };
-      else this.error = this.job.error?.title ?? this.app.words.t(`job.${this.job.state}`);
+      else this.error = this.job.error?.problem ? sentence(told(this.job.error.problem, this.app.words.words)) : this.app.words.t(`job.${this.job.state}`);
     } catch (error) {
       this.error = error.message;
     }
@@ -167,6 +211,22 @@ export class Lessons {
 
   openRun() {
     return this.#open(this.result);
+  }
+
+  /** Play a run, the lesson's own or its other course (from where it parts), from stop to stop. */
+  async watchRun(ended = this.result) {
+    if (!(await this.#open(ended))) return;
+    this.#chooseTopic(ended.facts.scenario);
+    await this.desk.watch.begin(ended, ended.facts.forked_at_us);
+  }
+
+  /** What came out, without watching. */
+  async showVerdict() {
+    const { result } = this;
+    this.judged(result);
+    if (this.desk.watch.active) this.desk.watch.leave();
+    await this.openRun();
+    this.app.set({});
   }
 
   #chooseTopic(document) {
@@ -246,7 +306,7 @@ export class Lessons {
   async #shared(link, button) {
     this.link = `${location.origin}/#scenario=${link}`;
     this.app.set({});
-    await this.app.copy(this.link, button, "export.link").catch(() => {}); // without a clipboard it can be taken from the field
+    await this.app.copy(this.link, button, "export.link"); // without a clipboard it can be taken from the field
   }
 
   // -- a link, a file -------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /** The durability receipt of the run that is looked at, as far as it is known by now. */
 import { firstLost, lossOf } from "../model/causes.js";
+import { brokerOf } from "../model/names.js";
 import { api } from "../net/api.js";
 
 const FRESH_MS = 12_000;
@@ -72,6 +73,7 @@ export class Receipts {
   async goTo({ topic, partition, offset }) {
     const { history, clock } = this.app;
     this.app.choose(topic, partition);
+    if (offset === null) return;
     const holds = ({ code, params }) => code === "log_appended" && params.topic === topic && String(params.partition) === String(partition) && params.base_offset <= offset && offset <= params.last_offset;
     const find = () => {
       for (let position = history.begin; position < history.end; position += 1) if (holds(history.at(position))) return position;
@@ -84,5 +86,24 @@ export class Receipts {
       clock.go(found + 1);
       this.app.light(found, offset);
     }
+  }
+
+  /** A range of records on the stage: lost ones at the election that did without them, others once the last was written. */
+  async showStretch({ kind, topic, partition, offset, last }) {
+    const { app, desk } = this;
+    const gone = kind === "lost" || kind === "inconsistent"; // the same records from two sides
+    const links = () => (gone ? lossOf(app.history, { topic, partition, offset }) : []);
+    if (gone) await desk.past.reach(() => links().length > 0);
+    const found = links();
+    const elected = found.find(({ event }) => event.code === "leader_elected");
+    const written = found.find(({ event }) => event.code === "log_appended");
+    if (!elected) await this.goTo({ topic, partition, offset: last });
+    else {
+      app.choose(topic, partition);
+      app.clock.go(elected.position + 1);
+      app.light(elected.position);
+    }
+    const broker = brokerOf(written?.event.node) ?? app.chosenPartition?.leader;
+    app.openRecord(`${topic}-${partition}`, last, broker);
   }
 }

@@ -1,6 +1,6 @@
 /** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
 import { running } from "../model/clients.js";
-import { weakestAcks } from "../model/coach.js";
+import { livingInSync, weakestAcks } from "../model/coach.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -70,8 +70,9 @@ export class Tour {
 
   _kill({ state }) {
     const target = this.steps.aim(state);
-    if (!target) return null;
-    const { leader } = state.topics[target.topic].partitions[target.number];
+    const partition = target && state.topics[target.topic].partitions[target.number];
+    if (!partition || livingInSync(state, partition).length < 2) return null;
+    const { leader } = partition;
     return { key: "tour.kill", params: { leader, partition: this.steps.targetName }, act: () => this.app.command({ do: "kill", broker: leader }) };
   }
 

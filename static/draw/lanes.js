@@ -1,13 +1,19 @@
 /** Paints a sketch: lanes, arrows, marks; remembers where things are, for clicks. */
 import { brokerOf } from "../model/names.js";
+import { EVERYDAY } from "./folds.js";
 
 const LEFT = 126;
 const RIGHT = 14;
 const TOP = 16;
 const BOTTOM = 22;
+const KINDS = 2; // of a band's messages that are named
+const LINE = 15;
 const VEIL = 0.62; // over what is still to come
+const SMALL = 11.5; // of all labels but the lanes' names
+const SLOT = 15;
 const CROWD = 160; // arrows, from which on the everyday ones are only shaded
-const EVERYDAY = new Set(["Fetch", "Produce", "Heartbeat", "Metadata", "OffsetCommit", "ApiVersions", ""]);
+/** Places of slots on `width` pixels in the order of events: each some 15 pixels. */
+export const slotsOn = (width) => Math.max(24, Math.min(96, Math.round((width - LEFT - RIGHT) / SLOT)));
 
 export class Lanes {
   constructor(canvas) {
@@ -35,9 +41,10 @@ export class Lanes {
     context.beginPath();
     context.rect(LEFT - 6, 0, width - LEFT + 6, height);
     context.clip();
+    const taken = this.#bands(sketch, frame);
     const labels = [...this.#arrows(sketch, frame), ...this.#marks(sketch, frame)];
     this.#veil(sketch, frame);
-    this.#labels(labels, frame);
+    this.#labels(labels, frame, taken);
     context.restore();
     this.#cursor(sketch, frame);
     this.#thinned(sketch, frame);
@@ -46,7 +53,7 @@ export class Lanes {
   /** Up to where there were more messages than are drawn. */
   #thinned({ thinned: share }, { x, palette, thinned }) {
     const { context } = this;
-    context.font = palette.font(11);
+    context.font = palette.font(SMALL);
     const left = x(share) - context.measureText(thinned).width - 6;
     if (share > 0 && left > LEFT) this.#label(thinned, left, 11, palette, palette.soft);
   }
@@ -74,7 +81,7 @@ export class Lanes {
     context.stroke();
     context.setLineDash([]);
     const text = `${later} ▸`;
-    context.font = palette.font(11);
+    context.font = palette.font(SMALL);
     if (known > cursor && x(known) - at > context.measureText(text).width + 8) this.#label(text, at + 5, 11, palette, palette.accent);
   }
 
@@ -89,7 +96,7 @@ export class Lanes {
 
   #ticks({ ticks }, { x, height, palette }) {
     const { context } = this;
-    context.font = palette.font(11);
+    context.font = palette.font(SMALL);
     context.textAlign = "center";
     context.fillStyle = palette.soft;
     context.strokeStyle = palette.line;
@@ -135,6 +142,53 @@ export class Lanes {
     }
   }
 
+  /** Everyday messages as one stretch: between whom, how many of which kind, how long. Answers where its labels stand. */
+  #bands({ bands }, { x, y, height, palette }) {
+    const { context } = this;
+    const taken = [];
+    for (const band of bands) {
+      const [left, right] = [x(band.x1), x(band.x2)];
+      this.hits.push({ x: (left + right) / 2, y: height / 2, position: band.end - 1, x1: left, y1: height / 2, x2: right, y2: height / 2 });
+      if (!band.pairs.length) continue;
+      const top = y(Math.min(...band.pairs.map(({ a }) => a))) - 7;
+      const bottom = y(Math.max(...band.pairs.map(({ b }) => b))) + 7;
+      context.globalAlpha = 0.3;
+      context.fillStyle = palette.line;
+      context.beginPath();
+      context.roundRect(left, top, right - left, bottom - top, 5);
+      context.fill();
+      context.strokeStyle = palette.soft;
+      context.globalAlpha = 0.55;
+      band.pairs.forEach(({ a, b, n }, index) => {
+        const at = left + ((index + 1) * (right - left)) / (band.pairs.length + 1);
+        context.lineWidth = 0.8 + Math.log2(1 + n) * 0.22;
+        context.beginPath();
+        context.moveTo(at, y(a));
+        context.lineTo(at, y(b));
+        context.stroke();
+      });
+      context.globalAlpha = 1;
+      taken.push(...this.#bandText(band, (left + right) / 2, top, bottom, height, palette));
+    }
+    return taken;
+  }
+
+  #bandText({ kinds, took }, middle, top, bottom, height, palette) {
+    const { context } = this;
+    context.font = palette.font(SMALL);
+    context.textAlign = "center";
+    context.lineJoin = "round";
+    const lines = kinds.slice(0, KINDS).map(([api, n]) => `${api} ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`);
+    const first = (top + bottom) / 2 - ((lines.length - 1) * LINE) / 2 + 4;
+    lines.forEach((text, index) => this.#label(text, middle, first + index * LINE, palette, palette.ink));
+    if (took > 0) this.#label(took >= 1e6 ? `${(took / 1e6).toFixed(1)} s` : `${Math.max(1, Math.round(took / 1e3))} ms`, middle, height - 5, palette, palette.soft);
+    context.textAlign = "left";
+    return lines.map((text, index) => {
+      const half = context.measureText(text).width / 2 + 4;
+      return { left: middle - half, right: middle + half, base: first + index * LINE };
+    });
+  }
+
   #arrows({ arrows, lanes }, frame) {
     const { context } = this;
     const { x, y, palette, selected } = frame;
@@ -144,7 +198,7 @@ export class Lanes {
     for (const arrow of arrows) {
       const [ax, ay, bx, by] = [x(arrow.x1), y(arrow.a), x(arrow.x2), y(arrow.b)];
       const chosen = arrow.position === selected;
-      const shaded = crowded && !chosen && !arrow.failed && EVERYDAY.has(arrow.label);
+      const shaded = crowded && !chosen && !arrow.failed && (arrow.label === "" || EVERYDAY.has(arrow.label));
       const slot = `${Math.round(ax / (shaded ? 5 : 3))}:${arrow.a}:${arrow.b}:${shaded || arrow.answer}`;
       this.hits.push({ x: (ax + bx) / 2, y: (ay + by) / 2, position: arrow.position, x1: ax, y1: ay, x2: bx, y2: by });
       if (used.has(slot) && !chosen) continue;
@@ -178,12 +232,11 @@ export class Lanes {
     context.fill();
   }
 
-  /** Labels that do not cover one another: those of marks first, then in their order. Each is [text, x, y, of a mark?, ahead?]. */
-  #labels(labels, { palette, width: edge }) {
+  /** Labels that cover neither one another nor what is `taken`: those of marks first, then in their order. Each is [text, x, y, of a mark?, ahead?]. */
+  #labels(labels, { palette, width: edge }, taken) {
     const { context } = this;
-    context.font = palette.font(11);
+    context.font = palette.font(SMALL);
     context.lineJoin = "round";
-    const taken = [];
     for (const [text, wanted, base, , ahead] of labels.sort((a, b) => Boolean(b[3]) - Boolean(a[3]))) {
       const width = context.measureText(text).width;
       const left = Math.min(wanted, edge - width - 2);

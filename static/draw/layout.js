@@ -3,12 +3,20 @@
  *
  *     clients | brokers (one column, two from five on) | groups
  *             | coordination tree, below              |
+ *
+ * On a phone clients stand above the brokers and groups below them; ways go round the left and the right edge.
  */
 import { byNumber, kindOf } from "../model/names.js";
+import { membersOf } from "../model/readers.js";
 
-const GAP = 12;
-const STRIP = 40;
-const SIDE = { least: 34, most: 58, gap: 6, wanted: 26 }; // height of a client's box, and between two of them
+const GAP = 8;
+const STRIP = 28;
+const SIDE = { least: 34, most: 58, gap: 6, wanted: 26, wide: 84 }; // height of a client's box, and between two of them
+const STACKED = 480; // a stage of less width is stacked
+const ROOMY = 1000; // a stage wider than that has room to spare
+const WIDEST = 760; // of a broker there
+const EDGE = 16; // room for ways beside the brokers of a stacked stage
+const CARD = { head: 44, line: 16, most: 7 }; // a group's card
 
 /** The left side: built-in producers, the viewer's own writes, outside clients. */
 function senders(state) {
@@ -22,8 +30,8 @@ function senders(state) {
 
 /** The right side: groups, and built-in consumers that are in no group. */
 function readers(state) {
-  const found = Object.entries(state.groups).map(([name, group]) => ({ name, kind: "group", group }));
-  const grouped = new Set();
+  const found = Object.entries(state.groups).map(([name, group]) => ({ name, kind: "group", group, lines: membersOf(state, name).length }));
+  const grouped = new Set(found.flatMap(({ name }) => membersOf(state, name).map(({ id }) => id)));
   for (const { group } of found) for (const member of group.members) grouped.add(member.client_id);
   for (const [name, client] of Object.entries(state.clients)) {
     if (client.kind === "consumer" && !grouped.has(name) && !grouped.has(client.settings?.client_id)) found.push({ name, kind: "consumer", client });
@@ -40,20 +48,37 @@ function folded(items, name, height, kept = 0) {
   return [...items.slice(0, shown), { name, kind: "folded", rest: items.slice(shown, end) }, ...items.slice(end)];
 }
 
+/** How high a box would like to be: a group's card has a line for each member. */
+const wantedHeight = (item) => (item.kind === "group" ? CARD.head + CARD.line * Math.max(1, Math.min(CARD.most, item.lines)) : SIDE.most);
+
 /** One below the other; many are lower and closer, and none covers another. */
 function column(items, x, w, height) {
-  const n = Math.max(1, items.length);
-  const h = Math.min(SIDE.most, Math.floor((height + SIDE.gap) / n) - SIDE.gap);
-  const step = n === 1 ? 0 : Math.min(h + SIDE.wanted, (height - h) / (n - 1));
-  const top = height / 2 - ((items.length - 1) * step) / 2 - h / 2;
-  return items.map((item, index) => ({ ...item, x, y: Math.round(top + index * step), w, h }));
+  const n = items.length;
+  const even = Math.floor((height + SIDE.gap) / Math.max(1, n)) - SIDE.gap;
+  const wanted = items.map(wantedHeight);
+  const sum = wanted.reduce((all, one) => all + one, 0);
+  const heights = sum + (n - 1) * SIDE.gap <= height ? wanted : wanted.map((one) => Math.min(one, even));
+  const free = height - heights.reduce((all, one) => all + one, 0);
+  const gap = n > 1 ? Math.min(SIDE.wanted, free / (n - 1)) : 0;
+  let y = (free - gap * (n - 1)) / 2;
+  return items.map((item, index) => {
+    const box = { ...item, x, y: Math.round(y), w, h: heights[index] };
+    y += heights[index] + gap;
+    return box;
+  });
 }
 
-function brokerBoxes(state, x, width, height) {
+/** One beside the other, all of one width. */
+function line(items, x, y, width, h) {
+  const w = Math.floor((width - (items.length - 1) * SIDE.gap) / Math.max(1, items.length));
+  return items.map((item, index) => ({ ...item, x: x + index * (w + SIDE.gap), y, w: Math.min(w, 2 * SIDE.wide), h }));
+}
+
+function brokerBoxes(state, x, width, height, most = 2) {
   const ids = Object.keys(state.brokers).sort(byNumber);
-  const columns = ids.length > 4 ? 2 : 1;
+  const columns = ids.length > 4 ? most : 1;
   const lines = Math.max(1, Math.ceil(ids.length / columns));
-  const gap = columns === 1 ? GAP + 6 : GAP;
+  const gap = columns === 1 ? GAP + 3 : GAP;
   const w = Math.floor((width - (columns - 1) * 34) / columns);
   const h = Math.min(190, Math.floor((height - (lines - 1) * gap) / lines));
   const top = Math.floor((height - lines * h - (lines - 1) * gap) / 2);
@@ -63,16 +88,37 @@ function brokerBoxes(state, x, width, height) {
   }));
 }
 
+/** Clients, brokers, groups and the tree one below the other. */
+function stacked(state, width, height) {
+  const wide = Math.max(SIDE.wide, width - 2 * EDGE);
+  const most = Math.max(1, Math.floor(wide / SIDE.wide));
+  const room = most * (SIDE.least + SIDE.gap); // of the same number one below the other
+  const left = line(folded(senders(state), "more-senders", room, 1), EDGE, 0, wide, SIDE.most);
+  const right = folded(readers(state), "more-readers", room);
+  const cards = right.length ? Math.max(...right.map((item) => (item.kind === "folded" ? SIDE.most : wantedHeight(item)))) : 0;
+  const top = SIDE.most + SIDE.wanted;
+  const bottom = height - STRIP - GAP - (cards ? cards + SIDE.wanted / 2 : 0);
+  const brokers = brokerBoxes(state, EDGE, wide, Math.max(SIDE.most, bottom - top), 1).map((box) => ({ ...box, y: box.y + top }));
+  return {
+    width, height, stacked: true, left, brokers,
+    right: line(right, EDGE, height - STRIP - GAP - cards, wide, cards),
+    tree: { x: EDGE - 8, y: height - STRIP - 2, w: wide + 16, h: STRIP },
+  };
+}
+
 /** All boxes for a stage of `width` x `height` pixels. */
 export function layout(state, width, height) {
-  const side = Math.max(74, Math.min(120, Math.round(width * 0.15)));
+  if (width < STACKED) return stacked(state, width, height);
+  const side = Math.max(80, Math.min(120, Math.round(width * 0.14)));
   const right = readers(state);
-  const margin = width < 600 ? 4 : 14;
-  const way = Math.max(36, Math.min(104, Math.round(width * 0.12)));
+  const least = width < 600 ? 4 : 14;
+  const way = Math.max(36, Math.min(96, Math.round(width * 0.08)));
+  const rightSide = right.length ? side + way : way;
+  const w = Math.min(width > ROOMY ? WIDEST : 620, width - 2 * least - side - way - rightSide);
+  // On a wide stage both sides come closer: what belongs together stands together.
+  const margin = width > ROOMY ? Math.max(least, Math.floor((width - w - side - way - rightSide) / 2)) : least;
   const x = margin + side + way;
-  const rightSide = right.length ? side + way + margin : way;
-  const space = width - x - rightSide;
-  const w = Math.min(540, space);
+  const space = width - x - rightSide - (right.length ? margin : 0);
   const shift = Math.floor((space - w) / 2);
   const body = height - STRIP - GAP - 6;
   const spare = Math.round(way * 0.7);
@@ -91,7 +137,7 @@ export function boxOf(scene, node, state) {
   if (kind === "broker") return scene.brokers.find((box) => `broker-${box.id}` === node) ?? null;
   if (kind === "server") return scene.tree;
   const holds = (wanted) => (box) => box.name === wanted || box.rest?.some(({ name }) => name === wanted);
-  const own = [...scene.left, ...scene.right].find(holds(node)) ?? scene.right.find(holds(state.clients[node]?.settings?.["group.id"] ?? null));
+  const own = [...scene.left, ...scene.right].find(holds(node)) ?? scene.right.find(holds(state.clients[node]?.group ?? state.clients[node]?.settings?.["group.id"] ?? null));
   if (own) return own;
   if (/^\d+$/.test(String(node))) return scene.left.find((box) => box.kind === "outside") ?? scene.left[0];
   const client = state.clients[node];
@@ -101,6 +147,18 @@ export function boxOf(scene, node, state) {
 
 const middle = (box) => ({ x: box.x + box.w / 2, y: box.y + box.h / 2 });
 
+/** Between a client above or below and a broker, along the nearer edge of a stacked stage. */
+function roundTheEdge(scene, from, to, answer) {
+  const client = from.column === undefined ? from : to;
+  const broker = client === from ? to : from;
+  const above = client.y < broker.y;
+  const off = answer ? 5 : 0;
+  const one = { x: above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2), y: above ? client.y + client.h : client.y };
+  const other = { x: above ? broker.x : broker.x + broker.w, y: middle(broker).y + off };
+  const control = { x: above ? 2 - off : scene.width - 2 + off, y: one.y };
+  return client === from ? [one, control, other] : [other, control, one];
+}
+
 /**
  * The way from one box to another: [start, control, end] of a quadratic curve.
  * Between brokers of one column requests go round the left side, answers round the right.
@@ -108,6 +166,7 @@ const middle = (box) => ({ x: box.x + box.w / 2, y: box.y + box.h / 2 });
 export function way(scene, from, to, answer) {
   const a = middle(from);
   const b = middle(to);
+  if (scene.stacked && from !== scene.tree && to !== scene.tree && (from.column === undefined) !== (to.column === undefined)) return roundTheEdge(scene, from, to, answer);
   const sameColumn = from.column !== undefined && from.column === to.column;
   if (sameColumn || from === scene.tree || to === scene.tree) {
     const left = !answer && from !== scene.tree && to !== scene.tree;

@@ -1,19 +1,21 @@
 /**
  * History -> lanes, arrows, marks. Pure; `lanes.js` paints it.
  *
- * Time axis: x is virtual time in a window that ends at the viewed moment. Order axis: x counts
- * events, so that what happens in one instant (links without delay!) can be told apart.
+ * Order axis: x counts events, so that what happens in one instant (links without delay!) can be told apart; what
+ * happens all the time is folded into bands (folds.js), so the window reaches as far back as there is room for what
+ * changed the state. Time axis: x is virtual time in a window that ends at the viewed moment.
  *
  * Rewound (`rewound`), the last quarter of the window is what is known to come: it stands behind the cursor, and its
  * arrows and marks are `ahead`. Near the live edge there is less of it, at the edge nothing.
  *
  * `still` (reduced motion): what is drawn keeps its place. The window ends at the next quarter of its span and the
- * moment moves in it; the order begins where it began until it is full.
+ * moment moves in it.
  *
  *     arrow   request_sent -> request_received of the same correlation at the receiver, and answers
  *     mark    x death, > start, diamond election, down/up triangle ISR, bar high watermark, ...
  */
 import { byNumber, kindIn } from "../model/names.js";
+import { BAND, Folds, kindsOf } from "./folds.js";
 
 const LOOK_BACK = 3000; // events whose messages are drawn; of those before only marks, up to
 const MARKS_BACK = 24_000;
@@ -29,7 +31,7 @@ const MARKS = {
 };
 
 /** The nodes that have a lane, in order: clients, brokers, the coordination tree. */
-export function laneNames(state, events) {
+export function laneNames(state, events, bands = []) {
   const names = new Set(Object.keys(state.clients).filter((name) => state.clients[name].state === "running"));
   const brokers = Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`);
   let outside = false;
@@ -40,6 +42,7 @@ export function laneNames(state, events) {
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
   }
+  for (const { ways } of bands) for (const way of ways.keys()) outside ||= way.startsWith("outside>");
   return [...[...names].sort().reverse().slice(0, 3), ...(outside ? ["outside"] : []), ...brokers.slice(0, 7), ...servers];
 }
 
@@ -85,32 +88,54 @@ const shown = ({ code }) => code in MARKS || code === "request_sent" || code ===
 /** The end of a window that moves in quarters of its span. */
 export const windowEnd = (time, span) => (Math.floor((4 * time) / span) + 1) * (span / 4);
 
-/** The newest entries that there is room for; those from the position `start` on while they fit. */
-function orderOf(entries, start, room) {
-  const kept = start === null ? [] : entries.filter(({ position }) => position >= start);
-  if (kept.length && kept.length <= room && entries[0].position <= start) return kept;
-  return entries.slice(start === null ? -room : Math.round(-room * 0.75));
+/** The folds of a history, for whoever draws it again and again. */
+export const makeFolds = () => new Folds(shown, ({ code }) => code in MARKS);
+
+const slotWidth = (slot) => (slot.ways ? BAND : 1);
+const wide = (slots) => slots.reduce((sum, slot) => sum + slotWidth(slot), 0);
+
+/** Slots from left to right: entries with their places, bands with theirs; `cursor` and `known` in the same measure. */
+function inOrder(history, folds, { position, room, rewound, open, mine }) {
+  folds.follow(history);
+  const ahead = rewound ? folds.behind(history, position, Math.floor(room * AHEAD)) : [];
+  const past = folds.before(history, position, room - wide(ahead), open);
+  const found = { entries: [], xs: [], bands: [], cursor: wide(past) / (room + 1), known: wide([...past, ...ahead]) / (room + 1) };
+  let at = 0;
+  for (const slot of [...past, ...ahead]) {
+    const coming = at >= wide(past);
+    if (slot.ways) found.bands.push({ ...slot, x1: (at + 0.15) / (room + 1), x2: (at + BAND - 0.15) / (room + 1), ahead: coming });
+    else {
+      const chosen = slot.others?.find(({ event }) => mine(event)) ?? slot;
+      found.entries.push({ event: chosen.event, position: chosen.position, n: slot.n, ...(coming ? { ahead: true } : {}) });
+      found.xs.push((at + 0.5) / (room + 1));
+    }
+    at += slotWidth(slot);
+  }
+  return found;
 }
 
-/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, start}: everything with x between 0 and 1; `known`: up to where anything is known, `thinned`: up to where messages are left out. */
-export function sketch(history, state, { position, time, span, axis, chosen, still = false, start = null, rewound = false }) {
+/** By time: everything in the window, and where. */
+function inTime(history, { position, time, span, end, rewound }) {
+  const coming = rewound ? collectAhead(history, position, end, LOOK_BACK) : [];
+  const entries = [...collect(history, position, end - span), ...coming];
+  return { entries, xs: entries.map(({ event }) => (event.t - (end - span)) / span), bands: [], cursor: (time - (end - span)) / span };
+}
+
+/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, bands}: everything with x between 0 and 1; `known`: up to where anything is known, `thinned`: up to where messages are left out. */
+export function sketch(history, state, { position, time, span, axis, chosen, still = false, rewound = false, room = ORDER_ROOM, folds = makeFolds(), open = true }) {
   const order = axis === "order";
   const edge = rewound ? Math.max(time, history.timeAt(history.end)) : time;
   const end = still && !order ? windowEnd(time, span) : Math.min(time + span * AHEAD, edge);
-  const coming = rewound ? collectAhead(history, position, order ? Infinity : end, order ? ORDER_ROOM * AHEAD : LOOK_BACK) : [];
-  const thinned = order ? null : thinnedTo(history, position, end - span);
-  let past = collect(history, position, order ? -1 : end - span);
-  if (order) past = orderOf(past, still ? start ?? Infinity : null, ORDER_ROOM - coming.length);
-  const entries = [...past, ...coming];
-  const from = order ? entries[0]?.event.t ?? time : end - span;
-  const lanes = laneNames(state, entries.map(({ event }) => event));
-  const place = (entry, index) => (order ? (index + 0.5) / (ORDER_ROOM + 1) : (entry.event.t - from) / span);
-  const xs = entries.map(place);
-  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
-    cursor: order ? past.length / (ORDER_ROOM + 1) : (time - from) / span,
-    known: order ? entries.length / (ORDER_ROOM + 1) : Math.min(1, (edge - from) / span), start: entries[0]?.position ?? null,
-    thinned: thinned === null ? 0 : (thinned - from) / span };
   const { topic, number } = /^(?<topic>.*)-(?<number>\d+)$/.exec(chosen ?? "")?.groups ?? {};
+  const mine = ({ params }) => `${params.topic}-${params.partition}` === chosen;
+  const laid = order ? inOrder(history, folds, { position, room, rewound, open, mine }) : inTime(history, { position, time, span, end, rewound });
+  const { entries, xs, bands, cursor } = laid;
+  const first = Math.min(entries[0]?.event.t ?? time, bands[0]?.from ?? time);
+  const from = order ? first : end - span;
+  const lanes = laneNames(state, entries.map(({ event }) => event), bands);
+  const thinned = order ? null : thinnedTo(history, position, from);
+  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [], bands: bands.map((band) => bandOn(lanes, band)), cursor,
+    known: order ? laid.known : Math.min(1, (edge - from) / span), thinned: thinned === null ? 0 : (thinned - from) / span };
   const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();
   entries.forEach(({ event }, index) => {
@@ -119,13 +144,28 @@ export function sketch(history, state, { position, time, span, axis, chosen, sti
     arrivals.set(key, [...(arrivals.get(key) ?? []), index]);
   });
   entries.forEach((entry, index) => {
-    const arrow = arrowOf(entry, index, { xs, arrivals, lanes, step: order ? 0.8 / (ORDER_ROOM + 1) : 0 });
+    const arrow = arrowOf(entry, index, { xs, arrivals, lanes, step: order ? 0.8 / (room + 1) : 0 });
     if (arrow) found.arrows.push(entry.ahead ? { ...arrow, ahead: true } : arrow);
     const mark = markOf(entry, xs[index], lanes, of);
     if (mark) found.marks.push(entry.ahead ? { ...mark, ahead: true } : mark);
   });
   found.dead = silences(entries, xs, lanes, state, found.known);
   return found;
+}
+
+/** A band on the lanes: {a, b, n} of each pair that it has messages between, and what they are. */
+function bandOn(lanes, band) {
+  const pairs = new Map();
+  for (const [way, n] of band.ways) {
+    const [, from, to] = /^(.*)>(.*):/.exec(way);
+    const [a, b] = [laneOf(lanes, from), laneOf(lanes, to)];
+    if (a < 0 || b < 0 || a === b) continue;
+    const key = `${Math.min(a, b)}:${Math.max(a, b)}`;
+    const pair = pairs.get(key) ?? { a: Math.min(a, b), b: Math.max(a, b), n: 0 };
+    pair.n += n;
+    pairs.set(key, pair);
+  }
+  return { ...band, pairs: [...pairs.values()].sort((one, other) => one.a - other.a || one.b - other.b), kinds: kindsOf(band), took: band.to - band.from };
 }
 
 function arrowOf({ event, position }, index, { xs, arrivals, lanes, step }) {

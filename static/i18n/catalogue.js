@@ -4,28 +4,32 @@
  * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
  * as one, `why_by` gives another reason by the value of a parameter:
  *
- * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown) and `first_fault` (the kind of the first of `faults`, or none)
- * may stand for a parameter there.
+ * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft) and `first_fault` (the kind of the first of `faults`, or none)
+ * may stand for a parameter there, as may `generation` ("zookeeper", "kraft"). A label whose words depend on the generation
+ * of Kafka has another one beside it: `tour.election` and `tour.election.kraft`.
  *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
  */
 import { kindOf } from "../model/names.js";
+import { Terms } from "../model/terms.js";
 import { format } from "./format.js";
 
 /** English sentences begin with a capital; the name of a node may stand first. */
 const capital = (text) => text.replace(/^(broker|connection|nobody|producer|consumer|world|operator)\b/, (word) => word[0].toUpperCase() + word.slice(1));
 
 export class Catalogue {
-  constructor({ language, page, story, refusals = {} }) {
+  constructor({ language, page, story, problems = {}, terms = [] }) {
     this.language = language;
-    this.words = Object.defineProperty({ ...page }, "refusals", { value: refusals }); // beside the texts, not one of them
+    this.terms = new Terms(terms, language); // the words of the glossary
+    this.words = Object.defineProperty({ ...page }, "problems", { value: problems }); // beside the texts, not one of them
     this.story = story;
     this.kindOf = kindOf; // the page knows clients with any name
+    this.generation = () => "zookeeper"; // the page knows which one it shows
   }
 
   /** A label; parameters fill its holes. */
   t(key, params) {
-    const text = this.words[key] ?? key;
+    const text = this.words[`${key}.${this.generation()}`] ?? this.words[key] ?? key;
     return params ? this.#begun(format(text, params, this.words)) : text;
   }
 
@@ -42,13 +46,19 @@ export class Catalogue {
     return this.#begun(format((many && entry.many) || entry.say, params, this.words));
   }
 
+  /** As a cause of something else: a request in human words; its own sentence has the protocol's. */
+  because(event) {
+    const text = this.words[`because.${event.code}.${event.params.api}`];
+    return text ? this.#begun(format(text, { ...event.params, node: event.node }, this.words)) : this.say(event);
+  }
+
   /** Why it happened; "" when the sentence says it all. */
   why(event) {
     const entry = this.story[event.code];
     if (!entry) return "";
     let text = entry.why ?? "";
     const kind = this.kindOf(event.node);
-    const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, first_fault: event.params.faults?.[0]?.kind ?? "none" };
+    const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation() };
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
     return this.#begun(format(text, params, this.words));
   }

@@ -6,10 +6,14 @@
  *     {n|plural|is|are}  the first form beside one, the second beside any other number
  *     {이/가}            the Korean particle that fits the sound of what stands before it
  *
- * Filters get (value, words, parameters, forms); `words` is the page catalogue of the language, and has the patterns of
- * `refusals` beside its texts.
+ * A problem is a code with parameters; its sentence stands in the one catalogue that the server tells it from, too
+ * (`broker_core/kernel/problems`). A parameter may be a problem itself, and is told in its place:
+ *
+ *     {code: "no_leader", params: {partition: "orders-0"}} -> orders-0에 리더가 없습니다
+ *
+ * Filters get (value, words, parameters, forms); `words` is the page catalogue of the language, and has the sentences of
+ * `problems` beside its texts.
  */
-import { known, told } from "../model/refusals.js";
 import { particle } from "./particles.js";
 
 const HOLE = /\{([^{}]+)\}/g;
@@ -30,6 +34,8 @@ function node(value, words) {
   if (/^\d+$/.test(name)) return `${words["noun.connection"]} ${name}`;
   const server = /^zookeeper-(\d+)$/.exec(name);
   if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
+  const controller = /^controller-(\d+)$/.exec(name);
+  if (controller) return `${words["noun.controller"]} ${controller[1]}`;
   const client = /^(producer|consumer)-(.+)$/.exec(name);
   if (client) return `${words[`noun.${client[1]}`]} ${client[2]}`;
   if (name === "operator") return words["noun.operator"];
@@ -55,16 +61,14 @@ export const FILTERS = {
   ms: millis,
   us: (value) => millis(Number(value) / 1000),
   percent: (value) => `${Math.round(Number(value) * 100)} %`,
+  owner: (value, words) => (value === "<default>" ? words["noun.all_brokers"] : String(value)), // of a setting
   setting: (value, words) => (value === null || value === undefined ? words["noun.default"] : String(value)),
-  // A known reason in the reader's language; an unknown one stays as the journal has it.
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind) + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
   reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
-  refusal: (value, words) => {
-    const found = known(value);
-    const text = found ? format(words[found.key], found.params, words) : told(String(value ?? ""), words.refusals);
-    return text === null ? FILTERS.reason(value, words) : text.replace(/\.$/, "");
-  },
+  problem: told,
+  quoted: (value, words) => quoted(plain(value, words)),
+  word: (value, words) => words.problems?.[`word.${value}`] ?? String(value),
   placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
   command: (value, words) => commandText(value, words),
@@ -112,7 +116,30 @@ export function format(template, params, words) {
     }
     const [name, filter, ...forms] = inside.split("|");
     const value = params[name];
-    text += filter ? FILTERS[filter](value, words, params, forms) : String(value ?? "?");
+    text += filter ? FILTERS[filter](value, words, params, forms) : plain(value ?? "?", words);
   }
   return text + template.slice(from);
+}
+
+const isProblem = (value) => Boolean(value && typeof value === "object" && "code" in value && "params" in value);
+
+/** A parameter as text, as JSON writes its words. */
+export function plain(value, words) {
+  if (isProblem(value)) return told(value, words);
+  return Array.isArray(value) ? value.map((one) => plain(one, words)).join(", ") : String(value ?? null);
+}
+
+/** In single quotes, or in double ones when it has single ones itself. */
+export function quoted(text) {
+  const inner = text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
+  return inner.includes("'") && !inner.includes('"') ? `"${inner}"` : `'${inner.replaceAll("'", "\\'")}'`;
+}
+
+/** The sentence; a code that the page does not know is shown with its parameters. `words`: the table of a catalogue. */
+export function told(problem, words) {
+  const { code, params } = problem;
+  const template = words.problems?.[code];
+  if (template === undefined) return Object.keys(params).length ? `${code} ${JSON.stringify(params)}` : code;
+  const shown = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value ?? "null"]));
+  return format(template, shown, words);
 }

@@ -45,7 +45,7 @@ export class Inquiry {
     const answer = await this.ask({ what: "inspect", of: entry.of, name: entry.name });
     entry.waiting = false;
     if (answer.ok) Object.assign(entry, { found: answer.found, t: answer.t, error: null });
-    else if (!answer.lost) entry.error = answer.error ?? "?";
+    else if (!answer.lost) entry.error = answer.problem;
     this.changed();
     return entry;
   }

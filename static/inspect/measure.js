@@ -15,7 +15,7 @@ const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_los
 export const isFault = (command) => FAULTS.has(command.do);
 
 /** Whether an event is: a command that disturbs, or a broker that goes down by itself. */
-export const startsComparison = ({ code, node, params }) => (code === "command" ? isFault(params.command ?? {}) : code === "process_ended" && params.how === "halted" && /^broker-/.test(node));
+export const startsComparison = ({ code, node, params }) => (code === "command" ? isFault(params.command ?? {}) : code === "process_ended" && params.how === "halted" && node.startsWith("broker-"));
 
 const SAMPLE_MS = 3000;
 const KEPT = 4;
@@ -51,7 +51,7 @@ export function registryKey(name) {
 
 /** First what an operator watches, then what moved most. */
 export function ranked(rows, meaning) {
-  const weight = (row) => (row.after === null ? -9 : 0) + (row.after !== null && meaning?.[registryKey(row.name)]?.normal != null && row.after !== meaning[registryKey(row.name)].normal ? 2 : 0) + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
+  const weight = (row) => (row.after === null ? -9 : 0) + (row.after !== null && (meaning?.[registryKey(row.name)]?.normal ?? null) !== null && row.after !== meaning[registryKey(row.name)].normal ? 2 : 0) + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
   return [...rows].sort((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
 }
 

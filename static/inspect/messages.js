@@ -20,7 +20,7 @@ export class Messages {
     });
     shown.waiting = false;
     if (answer.ok) shown.found = answer;
-    else shown.error = answer.error ?? "?";
+    else shown.error = answer.problem;
     this.changed();
   }
 }

@@ -1,10 +1,11 @@
 /** Puts the inspector's helpers into the app: questions, the comparison of metrics, lessons, clicks on messages. */
-import { refusal } from "../model/refusals.js";
+import { refusal } from "../i18n/problems.js";
 import { Runner } from "../model/macros.js";
 import { Inquiry } from "./inquiry.js";
 import { Measure } from "./measure.js";
 import { Attend } from "./attend.js";
 import { Messages } from "./messages.js";
+import { Records } from "./records.js";
 import { lights } from "../model/figures.js";
 import { passing, positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
@@ -21,7 +22,7 @@ export function prepare(app) {
   app.runner = new Runner(app);
   app.messages = new Messages((question, progress) => app.asking(question, progress), () => { app.dirty = true; });
   app.attend = new Attend(app);
-  Object.assign(app, { looked: null, brokerOpen: null, byteOffset: null, fieldLit: null, ledgerView: "batches", fileBroker: null, znode: null, messageLit: null, flight: null });
+  app.records = new Records(app);
   Object.defineProperty(app, "standing", { get: () => underWay(app) });
   let past = { position: null, found: [] };
   Object.defineProperty(app, "passing", { get: () => {
@@ -51,7 +52,17 @@ export function prepare(app) {
     app.set({ brokerOpen: String(id) });
     app.showTab("brokers");
   };
-  app.showBytes = (offset) => app.set({ byteOffset: offset, ledgerView: "bytes", fieldLit: null });
+  app.openRecord = (name, offset, broker) => {
+    app.choose(name.slice(0, name.lastIndexOf("-")), name.slice(name.lastIndexOf("-") + 1));
+    app.set({ record: { name, offset, broker: Number(broker) }, ledgerView: "record" });
+  };
+  /** Whether one was open beside the stage, where nothing else of its panel is shown. */
+  app.closeRecord = () => {
+    if (!app.record || app.mode === "inspect") return false;
+    app.set({ record: null, ledgerView: "batches" });
+    return true;
+  };
+  app.showBytes = (offset) => app.set({ byteOffset: offset, ledgerView: "bytes", fieldLit: null, mode: "inspect" });
   app.goToLight = (name) => {
     const first = app.state.invariants[name]?.first;
     app.showTab("lights");
@@ -95,7 +106,7 @@ function keys(app) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input:not([type=checkbox]), select, textarea")) return;
     const key = event.key.toLowerCase();
-    if (key === "h") app.set({ ledgerView: app.ledgerView === "bytes" ? "batches" : "bytes" });
+    if (key === "h") app.set({ ledgerView: app.ledgerView === "bytes" ? "batches" : "bytes", mode: "inspect" });
     else if (key === "d") deliverFirst(app);
     else if (key === "x") lesson = performance.now();
     else if (performance.now() - lesson < LESSON_MS) {
@@ -119,6 +130,7 @@ export function connect(app, socket, screen) {
     app.runner.tick();
     if (document.hidden || !app.online) return;
     app.inquiry.tick();
+    app.records.tick();
     app.measure.tick(app.desk.run, app.tab === "metrics" ? 0 : lights(app.history.live).partitions);
   }, TICK_MS);
   document.getElementById("scene").addEventListener("click", (event) => {

@@ -12,8 +12,7 @@ const cuts = ({ before, after }, offset) => after <= offset && offset < before;
 
 /** The first lost record whose offset is known, of the lab's clients before those from outside: {topic, partition, offset}; or null. */
 export function firstLost(found) {
-  const own = (found?.places?.lost ?? []).filter((place) => found.finished || place.test !== "unseen");
-  return [...own, ...(found?.outside?.places ?? [])].find((place) => place.offset >= 0) ?? null;
+  return [...(found?.places?.lost ?? []), ...(found?.outside?.places ?? [])].find((place) => Number.isInteger(place.offset)) ?? null;
 }
 
 /** Events of the partition, and those of processes and sessions, oldest first: [{position, event}]. */

@@ -1,21 +1,33 @@
 /**
  * The next thing worth trying, from the state alone: what a learner who has read nothing sees first.
  *
+ * The first line that holds:
+ *
  * | state | says | does |
  * |---|---|---|
  * | no topic | a cluster without a topic has nothing to lose | create_topic |
+ * | a broker is paused | alive, but silent | resume |
+ * | no leader | offline, bring one back that is in sync | restart |
+ * | the leader is dead | nobody knows yet | |
+ * | fewer in sync than acks=all needs | writes are refused | restart, or heal |
+ * | one replica is left | the next death takes it all | restart |
+ * | one is dead, another leads | what acks=0, 1 or all has kept | restart |
+ * | one is dead that did not lead | the others go on | restart |
+ * | links are slow or cut | copies come late | stop_all_faults |
+ * | all alive, one not in sync | it catches up | |
  * | a topic, no records, no producer | start a producer | start_client |
- * | all brokers alive | broker L leads orders-0: kill it | kill L |
- * | one dead, it still leads | nobody knows yet | |
- * | one dead, another leads | what acks=0, 1 or all has kept | restart |
- * | no leader | offline, bring one back | restart |
+ * | the leader was never changed, another is in sync | kill it | kill |
+ * | somebody leads who is not the first choice | give the lead back | elect_leaders |
+ * | nobody reads | start a consumer | start_client |
+ * | all of this is done | lessons | |
  *
  * A change of leader keeps what is committed. That is all that was acknowledged with acks=all only, so what is said of
  * it depends on the weakest acks in use.
  */
 import { running } from "./clients.js";
 import { leaderLog } from "./figures.js";
-import { byNumber } from "./names.js";
+
+const NOBODY = -1;
 
 /** The least that a producer of `state`, or the viewer's `chosen` acks, waits for: "0" | "1" | "all". */
 export function weakestAcks(state, chosen) {
@@ -23,29 +35,75 @@ export function weakestAcks(state, chosen) {
   return ["0", "1"].find((acks) => acks === String(chosen) || used.includes(acks)) ?? "all";
 }
 
-function partitionAdvice(state, topicName, number, acks) {
-  const partition = state.topics[topicName].partitions[number];
-  const name = `${topicName}-${number}`;
-  const dead = Object.keys(state.brokers).sort(byNumber).find((id) => state.brokers[id].state === "stopped" && partition.replicas.includes(Number(id)));
-  const frozen = Object.keys(state.brokers).find((id) => state.brokers[id].state === "paused");
-  if (frozen) return { key: "coach.paused", params: { broker: frozen }, command: { do: "resume", broker: Number(frozen) } };
-  if (partition.leader !== null && partition.leader < 0) {
-    const back = partition.isr.find((id) => state.brokers[id]?.state === "stopped") ?? dead;
-    if (back !== undefined) return { key: "coach.offline", params: { partition: name, broker: back }, act: "coach.moved.do", command: { do: "restart", broker: Number(back) } };
-    return null;
-  }
-  if (dead && partition.leader === Number(dead)) return { key: "coach.waiting", params: { broker: dead }, command: null };
-  if (dead) return { key: partition.unclean ? "coach.unclean" : `coach.moved.${weakestAcks(state, acks)}`, act: "coach.moved.do", params: { leader: partition.leader, partition: name, epoch: partition.leader_epoch, broker: dead }, command: { do: "restart", broker: Number(dead) } };
-  const known = `producer-${topicName}` in state.clients;
-  const busy = running(state, "producer").length > 0;
-  if (!(leaderLog(partition)?.leo > 0) && !busy) {
-    return { key: "coach.no_records", params: {}, command: known ? { do: "start_client", name: `producer-${topicName}` } : { do: "start_client", name: `producer-${topicName}`, kind: "producer", topic: topicName, rate: 5, settings: { acks } } };
-  }
-  if (partition.leader === null) return null;
-  return { key: "coach.kill", params: { leader: partition.leader, partition: name }, command: { do: "kill", broker: partition.leader } };
+const brokersThat = (state, ids, how) => ids.filter((id) => state.brokers[id]?.state === how);
+
+/** Replicas of a partition that hold everything committed and live. */
+export const livingInSync = (state, partition) => brokersThat(state, partition.isr, "running");
+
+const restart = (broker) => ({ do: "restart", broker: Number(broker) });
+
+function waitsForAll(state) {
+  return running(state, "producer").some((name) => !["0", "1"].includes(String(state.clients[name].settings?.acks ?? "all")));
 }
 
-/** {key, params, command, act} or null. `act` is the button's text when it is not `key` + ".do". */
+/** Trouble: what is dead, silent, cut or behind; null when all is well. */
+function trouble(state, name, partition, acks) {
+  const { leader, isr, replicas, min_isr: least, leader_epoch: epoch } = partition;
+  const frozen = Object.keys(state.brokers).find((id) => state.brokers[id].state === "paused");
+  if (frozen) return { key: "coach.paused", params: { broker: frozen }, command: { do: "resume", broker: Number(frozen) } };
+  const dead = brokersThat(state, [...replicas].sort((a, b) => a - b), "stopped");
+  const params = { leader, partition: name, epoch, broker: dead[0], least, n: isr.length };
+  const act = "coach.moved.do";
+  if (leader === NOBODY) {
+    const back = brokersThat(state, isr, "stopped")[0] ?? dead[0];
+    return back === undefined ? null : { key: "coach.offline", params: { ...params, broker: back }, act, command: restart(back) };
+  }
+  if (dead.includes(leader)) return { key: "coach.waiting", params: { broker: leader }, command: null };
+  if (isr.length < least && waitsForAll(state)) {
+    if (dead.length) return { key: "coach.refused", params, act, command: restart(dead[0]) };
+    if (state.links?.length) return { key: "coach.refused_links", params, act: "coach.links.do", command: { do: "stop_all_faults" } };
+    return { key: "coach.refused_behind", params, command: null };
+  }
+  if (dead.length) return fewer(state, partition, acks, params);
+  if (state.links?.length) return { key: "coach.links", params, command: { do: "stop_all_faults" } };
+  const behind = replicas.find((id) => !isr.includes(id) && state.brokers[id]);
+  return behind === undefined ? null : { key: "coach.behind", params: { ...params, broker: behind, lacks: lacks(partition, behind) }, command: null };
+}
+
+const lacks = ({ logs, leader }, id) => Math.max(0, (logs[leader]?.leo ?? 0) - (logs[id]?.leo ?? 0));
+
+/** A broker is dead, and somebody leads. */
+function fewer(state, partition, acks, params) {
+  const found = { act: "coach.moved.do", params, command: restart(params.broker) };
+  if (partition.unclean) return { key: "coach.unclean", ...found };
+  if (livingInSync(state, partition).length < 2) return { key: "coach.last", ...found };
+  // The controller raises the epoch for a follower's death, too: what tells is who leads.
+  return { key: partition.leader === partition.replicas[0] ? "coach.follower_down" : `coach.moved.${weakestAcks(state, acks)}`, ...found };
+}
+
+const start = (state, kind, topic, settings) => {
+  const name = `${kind}-${topic}`;
+  return name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind, topic, ...settings };
+};
+
+/** What comes next while all is well. */
+function lesson(state, topic, number, partition, acks) {
+  const { leader, replicas, isr, leader_epoch: epoch } = partition;
+  const params = { leader, partition: `${topic}-${number}`, broker: replicas[0] };
+  if (!(leaderLog(partition)?.leo > 0) && !running(state, "producer").length) {
+    return { key: "coach.no_records", params: {}, command: start(state, "producer", topic, { rate: 5, settings: { acks } }) };
+  }
+  if (leader === null) return null;
+  if (!(epoch > 0)) {
+    if (livingInSync(state, partition).length > 1) return { key: "coach.kill", params, command: { do: "kill", broker: leader } };
+    if (replicas.length === 1) return { key: "coach.single", params, command: null };
+  }
+  if (replicas[0] !== leader && isr.includes(replicas[0])) return { key: "coach.preferred", params, command: { do: "elect_leaders", topic, partition: Number(number) } };
+  if (!running(state, "consumer").length) return { key: "coach.no_readers", params: { topic }, command: start(state, "consumer", topic, { settings: { "group.id": "readers", "auto.offset.reset": "earliest" } }) };
+  return { key: "coach.lessons", params: {}, command: null, panel: "scenarios" };
+}
+
+/** {key, params, command, act, panel} or null. `act` is the button's text when it is not `key` + ".do", `panel` what it opens. */
 export function advice(state, topicName, number, acks = "all") {
   if (!Object.keys(state.brokers).length) return null;
   if (!topicName || !state.topics[topicName]) {
@@ -53,5 +111,12 @@ export function advice(state, topicName, number, acks = "all") {
     const command = { do: "create_topic", topic: "orders", partitions: 3, replication_factor: copies, configs: { "min.insync.replicas": String(Math.min(2, copies)) } };
     return { key: "coach.no_topic", params: {}, command };
   }
-  return state.topics[topicName].partitions[number] ? partitionAdvice(state, topicName, number, acks) : null;
+  const partition = state.topics[topicName].partitions[number];
+  if (!partition) return null;
+  return trouble(state, `${topicName}-${number}`, partition, acks) ?? lesson(state, topicName, number, partition, acks);
+}
+
+/** What is said where time stands still, in the live run or (`elsewhere`) in an opened one: nobody can wait there. */
+export function standstill(elsewhere) {
+  return { key: elsewhere ? "coach.ended" : "coach.standing", params: {}, command: { do: "time", speed: "play" } };
 }

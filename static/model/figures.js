@@ -1,5 +1,5 @@
 /** What the lights and tables say about a state; each answer is kept as long as the state is the same. */
-import { byNumber, byTopic } from "./names.js";
+import { byNumber, byTopic, isInternal } from "./names.js";
 
 const kept = new WeakMap();
 
@@ -33,6 +33,12 @@ export function rows(state) {
   });
 }
 
+function troubles({ leader, isr, replicas, min_isr: least }) {
+  if (leader === null) return [];
+  if (leader < 0) return ["offline"];
+  return [isr.length < replicas.length && "underReplicated", isr.length < least && "belowMinIsr"].filter(Boolean);
+}
+
 /**
  * Kafka's UnderReplicatedPartitions, OfflinePartitionsCount, UnderMinIsrPartitionCount.
  *
@@ -41,16 +47,19 @@ export function rows(state) {
  * | orders-0 | 1 2 3 | 2 3 | 2 | under-replicated |
  * | orders-1 | 1 2 3 | 3 | 2 | under-replicated, below min ISR |
  * | orders-2 | 1 | 1, leader -1 | 1 | offline |
+ *
+ * `internal`: how many of each are of Kafka's own topics, which tables show on demand only.
  */
 export function lights(state) {
   return memo(state, "lights", () => {
-    const found = { partitions: 0, underReplicated: 0, offline: 0, belowMinIsr: 0 };
-    for (const { partition } of rows(state)) {
+    const none = { underReplicated: 0, offline: 0, belowMinIsr: 0 };
+    const found = { partitions: 0, ...none, internal: { ...none } };
+    for (const { topic, partition } of rows(state)) {
       found.partitions += 1;
-      if (partition.leader === null) continue;
-      if (partition.leader < 0) found.offline += 1;
-      else if (partition.isr.length < partition.replicas.length) found.underReplicated += 1;
-      if (partition.leader >= 0 && partition.isr.length < partition.min_isr) found.belowMinIsr += 1;
+      for (const name of troubles(partition)) {
+        found[name] += 1;
+        if (isInternal(topic)) found.internal[name] += 1;
+      }
     }
     return found;
   });

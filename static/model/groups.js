@@ -18,13 +18,16 @@ export const groups = {
       return;
     }
     const coordinator = brokerOf(node);
-    Object.assign(group(draft, params.group), { state: params.after, generation: params.generation });
+    const found = Object.assign(group(draft, params.group), { state: params.after, generation: params.generation });
+    if (params.protocol) found.protocol = params.protocol;
     if (coordinator !== null) draft.own("groups", params.group).coordinator = Number(coordinator);
   },
   member_joined(draft, params) {
     const found = group(draft, params.group);
     const others = found.members.filter((member) => member.id !== params.member);
     found.members = [...others, { id: params.member, client_id: params.client_id, assignment: {} }];
+    const client = draft.own("clients", params.client_id);
+    if (client) client.group = params.group;
   },
   member_left(draft, params) {
     const found = group(draft, params.group);
@@ -46,6 +49,10 @@ export const groups = {
   assignment_taken(draft, params, { node }) {
     const client = draft.own("clients", node);
     if (client) Object.assign(client, { assignment: params.partitions, reads_from: {} });
+  },
+  partitions_revoked(draft, params, { node }) {
+    const client = draft.own("clients", node);
+    if (client) client.assignment = params.kept;
   },
   read_replica(draft, { topic, partition, broker, reason }, { node }) {
     if (!draft.own("clients", node)) return;

@@ -8,10 +8,13 @@ export function brokerOf(node) {
 
 /** What kind of thing a node is: broker | server | producer | consumer | other. */
 export function kindOf(node) {
-  const found = /^(broker|zookeeper|producer|consumer)(?:-|$)/.exec(node ?? "");
+  const found = /^(broker|zookeeper|controller(?=-\d+$)|producer|consumer)(?:-|$)/.exec(node ?? "");
   if (!found) return "other";
-  return found[1] === "zookeeper" ? "server" : found[1];
+  return found[1] === "zookeeper" || found[1] === "controller" ? "server" : found[1];
 }
+
+/** Whether the cluster agrees through the metadata log. */
+export const isKRaft = (state) => state.cluster.controller_mode === "kraft";
 
 /** The same of a node that may be a client with any name. */
 export const kindIn = (state, node) => state.clients[node]?.kind ?? kindOf(node);

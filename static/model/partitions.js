@@ -1,6 +1,10 @@
 /**
  * Events of topics, leaders, in-sync replicas and logs.
  *
+ * `committed` of a partition is the cluster's truth: how far the high watermark of its leaders has come. A disk that
+ * remembers less after a crash takes nothing back; only a leader whose log ends before it does (unclean election).
+ * `forked` of a log: from there on it is another one than the leader that was elected, until it is cut.
+ *
  * A log keeps the last batches it has taken, as [base offset, last offset, CRC, bytes]: two replicas
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
  */
@@ -18,7 +22,7 @@ function addPartitions(draft, topic, assignment) {
   const min_isr = minIsr(draft, draft.root.topics[topic].configs);
   for (const [number, replicas] of Object.entries(assignment ?? {})) {
     // leader null: created, and nobody has been elected yet; -1 means that nobody can be.
-    found[number] = { leader: null, leader_epoch: -1, isr: [], replicas, min_isr, logs: {} };
+    found[number] = { leader: null, leader_epoch: -1, isr: [], replicas, min_isr, committed: 0, logs: {} };
   }
 }
 
@@ -46,6 +50,7 @@ function changeIsr(draft, params) {
  */
 function endAt(log, leo, start = log.start) {
   Object.assign(log, { leo, start, hw: Math.max(start, Math.min(log.hw, leo)) });
+  if (leo <= log.forked) delete log.forked;
   if (log.tail?.some(([, last]) => last >= leo)) log.tail = log.tail.filter(([, last]) => last < leo);
 }
 
@@ -58,6 +63,25 @@ export function keepStopped(draft, { node, logs }) {
     endAt(log, leo, start);
     log.hw = hw;
   }
+}
+
+/** The log of an elected leader is what counts: what others have behind its end is theirs alone. */
+function lead(draft, params, event) {
+  setEnd(draft, params, event);
+  const found = partitionOf(draft, params);
+  if (!found || params.leo === undefined || String(found.leader) !== brokerOf(event.node)) return;
+  found.committed = Math.min(found.committed ?? 0, params.leo);
+  for (const [broker, { leo, forked = Infinity }] of Object.entries(found.logs)) {
+    if (broker !== String(found.leader) && leo > params.leo) {
+      draft.own("topics", params.topic, "partitions", String(params.partition), "logs", broker).forked = Math.min(forked, params.leo);
+    }
+  }
+}
+
+/** The high watermark of whoever leads is what is committed. */
+function commit(draft, params, broker, mark) {
+  const found = draft.root.topics[params.topic]?.partitions[params.partition];
+  if (found && String(found.leader) === broker && mark > (found.committed ?? 0)) partitionOf(draft, params).committed = mark;
 }
 
 function setEnd(draft, params, { node }) {
@@ -129,7 +153,7 @@ export const partitions = {
   },
   isr_shrunk: changeIsr,
   isr_expanded: changeIsr,
-  became_leader: setEnd,
+  became_leader: lead,
   became_follower: setEnd,
   replica_stopped(draft, params, { node }) {
     const logs = draft.own("topics", params.topic, "partitions", String(params.partition), "logs");
@@ -150,6 +174,7 @@ export const partitions = {
   high_watermark(draft, params, { node }) {
     const log = logOf(draft, params, node);
     if (log) log.hw = params.after;
+    commit(draft, params, brokerOf(node), params.after);
   },
   log_loaded(draft, params, { node }) {
     const log = logOf(draft, params, node);
@@ -166,6 +191,7 @@ export const partitions = {
       for (const [broker, [leo, hw, start]] of Object.entries(replicas)) {
         const log = logOf(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, `broker-${broker}`);
         if (log) Object.assign(log, { leo, hw, start });
+        commit(draft, { topic: name.slice(0, at), partition: name.slice(at + 1) }, broker, hw);
       }
     }
   },

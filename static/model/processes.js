@@ -52,6 +52,7 @@ export const processes = {
   process_ended(draft, { how }, { node }) {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
     if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
+    if (draft.root.cluster.controller_mode === "kraft" && node.endsWith(`-${draft.root.cluster.controller}`) && (brokerOf(node) !== null || kindOf(node) === "server")) draft.own("cluster").controller = null;
     if (draft.root.ending?.node === node) keepStopped(draft, draft.root.ending);
     delete draft.root.ending;
   },

@@ -57,7 +57,7 @@ export const LOSS_CODES = ["became_leader", "process_ended"];
  */
 export function lossIn(events, row) {
   const leaders = events.filter((event) => event.code === "became_leader" && place(row)(event));
-  const took = row.offset >= 0 ? leaders.findLast((event, index) => index > 0 && event.params.leo <= row.offset) : null;
+  const took = Number.isInteger(row.offset) ? leaders.findLast((event, index) => index > 0 && event.params.leo <= row.offset) : null;
   return took ?? events.find((event) => event.code === "process_ended" && event.params.how !== "shutdown") ?? null;
 }
 

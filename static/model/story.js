@@ -16,13 +16,13 @@ export const LOUD = new Set([
   "disk_fault", "disks_changed", "protection_set", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
-  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "log_cleaned", "log_uncleanable", "group_state",
+  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned", "log_uncleanable", "group_state",
   "member_joined", "member_left", "send_failed", "client_software",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
   "command_refused", "controller_fenced", "replica_fenced", "send_failed", "truncated", "broker_refused", "request_queue_full",
-  "isr_change_refused", "log_uncleanable",
+  "isr_change_refused", "log_uncleanable", "log_recovered",
 ]);
 const GOOD = new Set(["broker_added", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
 const TURN = new Set(["leader_elected", "controller_elected", "became_leader"]);
@@ -39,19 +39,25 @@ export const GLYPHS = { bad: "✕", good: "✓", turn: "★", plain: "·" };
 /** Codes that may be told as one, with the parameters that must be equal for it. */
 const MERGED = {
   leader_elected: ["leader", "reason"], partition_offline: [], isr_shrunk: ["removed", "reason"], isr_expanded: ["added"],
-  became_leader: [], became_follower: ["leader"], log_loaded: [], log_recovered: ["reason"], truncated: ["reason"],
+  became_leader: [], became_follower: ["leader"], log_loaded: [], logs_loading: [], log_cleaning: [], log_recovered: ["committed"], truncated: ["reason", "committed"],
   znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
   group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
   leader_epoch_renewed: [], replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
   connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [], log_cleaned: [],
 };
+const CUT_AT = { log_recovered: "end", truncated: "after" };
 const ONE_MOMENT_US = 300_000;
 const LONG = { replica_fenced: 20_000_000, client_software: 5_000_000 }; // the same again and again
 const LOOK_BACK = 12;
 /** Positions at and below this one: events that were told before they were loaded. */
 export const TOLD_ONLY = -1e9;
 
+/** Logs that are cut are told with their offsets: `orders-0 50–99`. */
 function nameOf({ code, params }) {
+  if (code in CUT_AT) {
+    const [first, last] = [params[CUT_AT[code]], params.before - 1];
+    return `${params.topic}-${params.partition} ${first}–${last >= first ? last : ""}`;
+  }
   if (params.topic !== undefined && params.partition !== undefined) return `${params.topic}-${params.partition}`;
   if (code.startsWith("znode_")) return params.path;
   if (code.startsWith("session_")) return params.owner;
@@ -97,6 +103,16 @@ export class Story {
       loud: LOUD.has(event.code) || event.code === "command", tone: toneOf(event.code), version: 0,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
+  }
+
+  /** The items as they are now; those that are told go on changing. */
+  copy(items = this.items) {
+    return items.map((item) => ({ ...item, positions: [...item.positions], names: [...item.names] }));
+  }
+
+  /** Another run: nothing is told of it but these items. */
+  begin(items) {
+    this.items = this.copy(items);
   }
 
   /** Tell events that came before all others; what was told of the same events without their positions goes. */

@@ -7,11 +7,12 @@
  * does a step with another button, or out of order, is never asked to do it again.
  */
 import { leaderLog } from "./figures.js";
-import { isInternal } from "./names.js";
+import { isInternal, isKRaft } from "./names.js";
 
 export const STEPS = ["topic", "producer", "kill", "election", "receipt"];
 const ENOUGH = 10; // acknowledged records, before a leader is worth killing
-const SESSION_MS = { default: 18_000, teaching: 6_000 };
+const SESSION = { zookeeper: ["zookeeper.session.timeout.ms", 18_000], kraft: ["broker.session.timeout.ms", 9_000] };
+const TEACHING_MS = 3_000; // with that preset, in both
 
 export class Tour {
   constructor() {
@@ -77,7 +78,8 @@ export class Tour {
   /** How long the cluster waits for a sign of life before it gives a broker up, in microseconds. */
   patience(state) {
     const { settings = {}, preset } = state.cluster;
-    return 1000 * Number(settings["zookeeper.session.timeout.ms"] ?? settings["broker.session.timeout.ms"] ?? SESSION_MS[preset] ?? SESSION_MS.default);
+    const [name, usual] = SESSION[isKRaft(state) ? "kraft" : "zookeeper"];
+    return 1000 * Number(settings[name] ?? (preset === "teaching" ? TEACHING_MS : usual));
   }
 }
 

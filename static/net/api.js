@@ -23,3 +23,8 @@ export async function api(path, body = undefined, method = body === undefined ? 
   const options = body === undefined ? { method } : { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   return answerOf(await fetch(`/api${path}`, options));
 }
+
+/** A file as it is: the body of a POST. */
+export async function send(path, file, kind) {
+  return answerOf(await fetch(`/api${path}`, { method: "POST", headers: { "content-type": kind }, body: file }));
+}

@@ -16,10 +16,16 @@ export class Feed {
     this.epoch = 0;
     this.last = 0;
     this.gaps = 0;
+    this.first = { run: "", items: [] }; // what came told with the page: nothing else tells it when that run is back
     this.resync = () => {};
     this.synced = () => {};
     this.onevents = () => {};
     this.onrun = () => {}; // another run, or another epoch of it
+  }
+
+  /** The page has come with a run, and with what was told of it before. */
+  begun() {
+    this.first = { run: this.run, items: this.story.copy() };
   }
 
   /** What a hello tells the server. */
@@ -49,7 +55,7 @@ export class Feed {
     let other = false;
     if (run !== this.run || epoch !== this.epoch) {
       this.history.reset();
-      if (this.run) this.story.items.length = 0; // what was told before the first snapshot stays
+      if (this.run) this.story.begin(run === this.first.run ? this.first.items : []); // what was told before the first snapshot stays
       this.clock.goLive();
       Object.assign(this, { run, epoch });
       other = true;

@@ -19,6 +19,8 @@ export class Clock {
     this.position = null; // null = live
     this.playing = false; // replaying a rewound view
     this.speed = 1; // of the replay
+    this.until = null; // the position at which a replay stands still
+    this.onarrive = () => {};
     this.t = 0; // viewed virtual time while replaying
     this.cluster = { t: 0, speed: 1, paused: false, wall: 0 };
     this.wall = 0;
@@ -63,6 +65,7 @@ export class Clock {
     this.position = null;
     this.history.pinned = Infinity;
     this.playing = false;
+    this.until = null;
   }
 
   /** Look at a position; beyond the edge is live. */
@@ -76,6 +79,7 @@ export class Clock {
     this.history.pinned = this.position;
     this.t = this.history.timeAt(this.position);
     this.playing = false;
+    this.until = null;
   }
 
   /** One event back or on. */
@@ -115,6 +119,11 @@ export class Clock {
     if (this.live || !this.playing) return false;
     this.t += passed * 1000 * this.speed;
     const position = this.history.positionAtTime(this.t);
+    if (this.until !== null && position >= this.until) {
+      this.go(this.until);
+      this.onarrive();
+      return true;
+    }
     if (position >= this.history.end) {
       this.goLive();
       return true;

@@ -117,7 +117,7 @@ function moment(view) {
 export function bytesBody(view) {
   const { words, chosen, chosenPartition: partition } = view;
   const broker = fileBroker(view);
-  if (broker === null) return [h("p", { key: "empty", class: "empty" }, words.t("ledger.empty"))];
+  if (broker === null) return [h("p", { key: "empty", class: "empty" }, words.t("ledger.nowhere", { partition: chosen }))];
   const log = partition.logs[broker] ?? { leo: 0, start: 0 };
   if (log.leo > log.start) view.byteOffset ??= log.leo - 1; // what is looked at stays, however the log grows
   const wanted = Math.max(log.start, Math.min(view.byteOffset ?? 0, log.leo - 1));

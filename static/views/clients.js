@@ -1,6 +1,6 @@
 /** The clients behind "+n more" on the stage: who they are, what each does; one can be chosen for the inspector. */
 import { h } from "./patch.js";
-import { foldedClients } from "./stage.js";
+import { foldedClients } from "./sides.js";
 
 export function clientsDialog(view) {
   const { words } = view;

@@ -1,9 +1,10 @@
 /** More levers: the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
 import { running } from "../model/clients.js";
-import { byNumber } from "../model/names.js";
+import { byNumber, isKRaft } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
 import { segments } from "./levers.js";
 import { icon } from "./icons.js";
+import { dataFaults, linkFaults, protections } from "./mischief.js";
 import { h } from "./patch.js";
 
 const RATES = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -51,7 +52,7 @@ function traffic(view) {
 
 function endpoints({ state }) {
   const clients = Object.keys(state.clients).filter((name) => state.clients[name].state === "running");
-  return [...Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`), "zookeeper-1", ...clients];
+  return [...Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`), ...(isKRaft(state) ? Object.keys(state.servers ?? {}) : ["zookeeper-1"]), ...clients];
 }
 
 function links(view) {
@@ -70,6 +71,7 @@ function links(view) {
         : h("button", { type: "button", class: "lever", "data-fault": "cut", onclick: () => view.command({ do: "partition_link", between }) }, `✕ ${words.t("do.partition_link")}`),
       h("button", { type: "button", class: "lever", "data-fault": "isolate", disabled: !a.startsWith("broker-"), onclick: () => view.command({ do: "isolate", node: a }) }, words.t("levers.isolate", { node: a }))),
     slider(view, "delay", words.t("levers.delay"), DELAYS, (now?.delay_us ?? 0) / 1000, (value) => words.t("look.ms", { n: value }), (value) => view.command(value ? { do: "delay_link", between, delay_ms: value } : { do: "heal_link", between })),
+    linkFaults(view, between),
   ];
 }
 
@@ -79,7 +81,7 @@ function disks(view) {
   const id = ids.includes(view.diskOf) ? view.diskOf : ids[0];
   if (!id) return null;
   const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb] }) }, words.t(`do.${verb}`));
-  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session"))];
+  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")), dataFaults(view, id)];
 }
 
 function lessons(view) {
@@ -93,7 +95,7 @@ function lessons(view) {
 }
 
 function fold(view, name, body) {
-  const open = (view.folds ?? {})[name] ?? name !== "disks";
+  const open = (view.folds ?? {})[name] ?? !["disks", "protections"].includes(name);
   return h("section", { key: name, class: "fold" },
     h("h3", {}, h("button", { type: "button", class: "plain fold-name", "aria-expanded": String(open), "data-fold": name, onclick: () => view.set({ folds: { ...view.folds, [name]: !open } }) }, h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), view.words.t(`levers.${name}`))),
     open && h("div", { class: "fold-body" }, body));
@@ -104,7 +106,7 @@ export function moreLevers(view) {
   const { words, state } = view;
   const faulty = state.links.length + Object.values(state.brokers).filter((broker) => broker.state === "paused" || broker.disk?.length).length;
   return [
-    fold(view, "load", traffic(view)), fold(view, "lessons", lessons(view)), fold(view, "links", links(view)), fold(view, "disks", disks(view)),
+    fold(view, "load", traffic(view)), fold(view, "lessons", lessons(view)), fold(view, "links", links(view)), fold(view, "disks", disks(view)), fold(view, "protections", protections(view)),
     h("button", { key: "stop", type: "button", class: "stop-faults", "data-fault": "stop_all", onclick: () => view.command({ do: "stop_all_faults" }) }, icon("restart", 11), ` ${words.t("do.stop_all_faults")}`, faulty > 0 && h("b", {}, ` (${faulty})`)),
   ];
 }

@@ -8,7 +8,7 @@ import { GLYPHS } from "../model/story.js";
 import { segments } from "./levers.js";
 import { h } from "./patch.js";
 import { receiptTable, verdict } from "./receipt.js";
-import { variantOf } from "./scenarios.js";
+import { variantOf } from "./lesson.js";
 import { sentence } from "./story.js";
 
 const SHORTEST_US = 1000; // an outage that would be told as 0.000 s is none

@@ -3,24 +3,31 @@ import { lights } from "../model/figures.js";
 import { chipText, invariantChip } from "./tabs/lights.js";
 import { h } from "./patch.js";
 
-function light(words, key, n, tone) {
+function light(words, key, n, internal, tone) {
   const sign = n === 0 ? "✓" : tone === "bad" ? "✕" : "▲";
-  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) }, h("b", { "aria-hidden": "true" }, sign), chipText(words.t(key, { n }), n));
+  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) }, h("b", { "aria-hidden": "true" }, sign), chipText(words.t(key, { n }), n),
+    internal > 0 && h("span", { class: "chip-figure" }, words.t("light.internal", { n: internal })));
+}
+
+/** Who is controller: a broker, or a controller of its own. */
+export function controllerText({ cluster: { controller, controller_epoch: epoch }, brokers }, words) {
+  if (controller === null) return words.t("light.no_controller");
+  return brokers[controller] ? words.t("light.controller", { controller, epoch }) : words.t("light.controller_apart", { id: controller, epoch });
 }
 
 /** Controller and Kafka's three partition counts. */
 export function lightChips(view) {
   const { state, words } = view;
   const found = lights(state);
-  const { controller, controller_epoch: epoch } = state.cluster;
+  const { controller } = state.cluster;
   return [
     controller === null
       ? h("span", { key: "controller", class: "chip bad" }, h("b", { "aria-hidden": "true" }, "✕"), words.t("light.no_controller"))
-      : h("span", { key: "controller", class: "chip" }, words.t("light.controller", { controller, epoch })),
+      : h("span", { key: "controller", class: "chip" }, controllerText(state, words)),
     invariantChip(view),
-    light(words, "light.under_replicated", found.underReplicated, "warn"),
-    light(words, "light.offline", found.offline, "bad"),
-    light(words, "light.below_min_isr", found.belowMinIsr, "bad"),
+    light(words, "light.under_replicated", found.underReplicated, found.internal.underReplicated, "warn"),
+    light(words, "light.offline", found.offline, found.internal.offline, "bad"),
+    light(words, "light.below_min_isr", found.belowMinIsr, found.internal.belowMinIsr, "bad"),
   ];
 }
 

@@ -2,11 +2,11 @@
 import { h } from "./patch.js";
 
 const KEYS = [
-  [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"], [["F"], "fork"],
+  [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"], [["F"], "fork"], [["N"], "next"],
   [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
 ];
 
-const PAGES = [["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
+const PAGES = [["/glossary/", "glossary"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
 
 export function help({ words, closeHelp }) {
   return [

@@ -1,6 +1,6 @@
 /** The inspector's tabs. The list of partitions is here, the others in `tabs/`. */
 import { leaderLog, rows } from "../model/figures.js";
-import { isInternal } from "../model/names.js";
+import { isInternal, isKRaft } from "../model/names.js";
 import { count } from "../i18n/format.js";
 import { attachTab } from "./tabs/attach.js";
 import { brokersTab } from "./tabs/broker.js";
@@ -15,26 +15,47 @@ import { requestTab } from "./tabs/request.js";
 import { treeTab } from "./tabs/tree.js";
 import { h } from "./patch.js";
 
-export const TABS = ["partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach"];
 const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
+/** Each tab with its views; the first is what the tab opens. */
+export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "files", "config"], clients: ["groups", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
+
+/** A cluster without a coordination tree has nothing to show of it. */
+const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== "tree" || !isKRaft(state));
+
+const tabOf = (name) => Object.keys(TABS).find((tab) => TABS[tab].includes(name));
+
 /** The tabs themselves; arrow keys move between them. */
 export function tabs(view) {
+  const all = Object.keys(TABS);
+  const chosen = tabOf(view.tab);
   const move = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = TABS[(TABS.indexOf(view.tab) + by + TABS.length) % TABS.length];
+    const [next] = TABS[all[(all.indexOf(chosen) + by + all.length) % all.length]];
     view.showTab(next);
     event.currentTarget.parentNode.querySelector(`[data-tab=${next}]`).focus();
   };
-  return TABS.map((name) => h("button", {
-    key: name, type: "button", role: "tab", "data-tab": name, id: `tab-${name}`, "aria-selected": String(view.tab === name), "aria-controls": "tab-panel",
-    tabindex: view.tab === name ? "0" : "-1", class: view.tab === name ? "on" : "", onclick: () => view.showTab(name), onkeydown: move,
-  }, view.words.t(`tab.${name}`)));
+  return all.map((tab) => h("button", {
+    key: tab, type: "button", role: "tab", "data-tab": TABS[tab][0], id: `tab-${tab}`, "aria-selected": String(tab === chosen), "aria-controls": "tab-panel",
+    tabindex: tab === chosen ? "0" : "-1", class: tab === chosen ? "on" : "", onclick: () => view.showTab(TABS[tab][0]), onkeydown: move,
+  }, view.words.t(`tabs.${tab}`)));
 }
+
+/** The views of the chosen tab, where it has more than one. */
+export function tabViews(view) {
+  const tab = tabOf(view.tab);
+  const all = viewsOf(tab, view);
+  if (all.length < 2) return [];
+  return [h("div", { key: tab, class: "segments", role: "group", "aria-label": view.words.t(`tabs.${tab}`) },
+    all.map((name, index) => h("button", { key: name, type: "button", "data-view": name, "data-tab": index ? name : null, "aria-pressed": String(name === view.tab), class: name === view.tab ? "on" : "", onclick: () => view.showTab(name) }, view.words.t(`tab.${name}`))))];
+}
+
+/** The name of the tab that is open, as its element has it. */
+export const openTab = (view) => `tab-${tabOf(view.tab)}`;
 
 function isr(partition, words) {
   return partition.replicas.map((id) => (partition.isr.includes(id) ? badge(id, "in") : badge(id, "out", words.t("table.out", { id }))));

@@ -3,6 +3,8 @@ import { leaderLog, ledger, shortCrc } from "../model/figures.js";
 import { count } from "../i18n/format.js";
 import { LEDGER_VIEWS, bytesBody } from "./bytes.js";
 import { segments } from "./levers.js";
+import { opened } from "./modes.js";
+import { recordBody } from "./record.js";
 import { badge } from "./tabs/common.js";
 import { h } from "./patch.js";
 
@@ -43,8 +45,8 @@ function stateOf(line, hw, words) {
 
 function batches({ chosenPartition: partition, words, showBytes }) {
   const lines = ledger(partition);
-  if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.empty"));
-  const hw = leaderLog(partition)?.hw ?? 0;
+  if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.no_batches"));
+  const hw = partition.committed ?? leaderLog(partition)?.hw ?? 0;
   return [
     h("table", { key: "batches", class: "partitions small batches" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
@@ -57,18 +59,22 @@ function batches({ chosenPartition: partition, words, showBytes }) {
   ];
 }
 
-export function ledgerTitle({ chosen, words }) {
+export function ledgerTitle(view) {
+  const { chosen, record, words } = view;
+  if (opened(view)) return words.t("receipt.at", { partition: record.name, offset: record.offset });
   return chosen ? words.t("ledger.of", { partition: chosen }) : words.t("ledger");
 }
 
-/** Batches, bytes, or the way through the index. */
+/** The record that was chosen, batches, bytes, or the way through the index. */
 export function ledgerViews(view) {
   const { words } = view;
-  return segments("ledger", words.t("ledger"), LEDGER_VIEWS.map((name) => [name, words.t(`ledger.view.${name}`)]), view.ledgerView, (ledgerView) => view.set({ ledgerView }));
+  if (view.mode !== "inspect") return [h("button", { key: "close", type: "button", class: "round", "data-record-close": "", "aria-label": words.t("close"), onclick: () => view.closeRecord() }, "×")];
+  return segments("ledger", words.t("ledger"), [...(view.record ? ["record"] : []), ...LEDGER_VIEWS].map((name) => [name, words.t(`ledger.view.${name}`)]), view.ledgerView, (ledgerView) => view.set({ ledgerView }));
 }
 
 /** Replicas of the chosen partition, then its last batches; or the bytes of one. */
 export function ledgerBody(view) {
   if (!view.chosenPartition) return [h("p", { key: "empty", class: "empty" }, view.words.t("ledger.empty"))];
-  return view.ledgerView === "batches" ? [replicas(view), batches(view)] : bytesBody(view);
+  if (opened(view)) return recordBody(view);
+  return view.ledgerView === "batches" || view.ledgerView === "record" ? [replicas(view), batches(view)] : bytesBody(view);
 }

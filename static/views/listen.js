@@ -4,9 +4,12 @@ import { compareDialog, forkDialog } from "./fork.js";
 import { Follow } from "../inspect/follow.js";
 import { help } from "./help.js";
 import { sparkDialog } from "./spark/dialog.js";
+import { menus } from "./menu.js";
 import { presentDialog } from "./present.js";
+import { TermCard } from "./terms.js";
 import { SPEEDS } from "./timebar.js";
 import { patch } from "./patch.js";
+import { storyKeys, walks } from "./walk.js";
 
 const $ = (id) => document.getElementById(id);
 const NOTICE_MS = 7000;
@@ -132,8 +135,8 @@ function keys(app) {
   let killing = 0;
   const acts = {
     " ": () => app.play(), ArrowLeft: (event) => app.step(-1, event.shiftKey), ArrowRight: (event) => app.step(1, event.shiftKey),
-    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.follow.toggle(),
-    "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.desk.close() || app.goLive(),
+    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.follow.toggle(), n: () => app.desk.watch.active && app.desk.watch.skip(),
+    "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.desk.close() || app.closeRecord() || app.goLive(),
   };
   document.addEventListener("keydown", (event) => {
     const { target } = event;
@@ -170,6 +173,10 @@ function lanes(app) {
 
 /** Listen to everything. */
 export function listen(app) {
-  for (const part of [notices, produce, newBroker, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
+  for (const id of app.lookOnly ? ["levers", "traffic", "topic-open", "rolling-switch"] : []) $(id).inert = true;
+  for (const part of [menus, walks, storyKeys, notices, produce, newBroker, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
+  app.termCard = new TermCard(app, $("term-card"));
+  $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));
+  $("cell-text").addEventListener("change", () => app.set({ cellText: $("cell-text").value }));
 }

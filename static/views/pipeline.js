@@ -23,6 +23,6 @@ export function pipelineStrip(view, box, x, right) {
   return h("g", { key: "pipe", class: "pipe-strip", onclick: () => view.openBroker(box.id) },
     h("title", {}, `${words.t("pipe")}: ${text}`),
     stagesOf(pipeline).map(([name, sign, value, busy], index) => h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}` },
-      h("rect", { x: from + index * STEP + 0.5, y: box.y + 6.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
-      h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + 19.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
+      h("rect", { x: from + index * STEP + 0.5, y: box.y + 3.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
+      h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + 16.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
 }

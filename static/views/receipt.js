@@ -1,24 +1,27 @@
 /** The receipt: what was acknowledged, read, lost, doubled, out of order; and where. What else is odd is folded beneath. */
 import { count, seconds } from "../i18n/format.js";
+import { stretchesOf } from "../model/fates.js";
 import { h } from "./patch.js";
 import { replayButton } from "./spark/buttons.js";
 
 const SHOWN = 40;
 const FEW = 6;
-const TONE = { lost: "bad", unseen: "plain", duplicated: "warn", reordered: "warn" };
+const TONE = { lost: "bad", at_risk: "warn", duplicated: "warn", reordered: "warn" };
+const TOLD = new Set(["lost", "unread", "at_risk", "duplicated", "removed"]);
 
 /** Counted from another side than the five figures, often the same records once more: never to be added to them. */
 const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
 
-/** Five figures of a receipt, or of one of its producers. In a run that goes on, what nobody has read yet is told apart from what is lost. Pure. */
-export function figures(found, finished = found.finished) {
-  const unseen = finished ? 0 : found.unseen ?? 0;
-  const rows = [["acked", found.acked], ["read", found.read], ["lost", found.lost - unseen], ["duplicated", found.duplicated], ["reordered", found.reordered]];
-  if (!finished) rows.splice(3, 0, ["unseen", unseen]);
-  return rows;
+/**
+ * The figures of a receipt, or of one of its producers; null is not recorded. What a rule has deleted is told where it
+ * happened. The words are defined in lab/checkers/fates.py. Pure.
+ */
+export function figures(found) {
+  const names = ["acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", ...(found.removed > 0 ? ["removed"] : [])];
+  return names.map((name) => [name, found[name] ?? null]);
 }
 
-const NOBODY = { batches: 0, records: 0, acked_records: 0, lost_records: 0, places: [], complete: true };
+const NOBODY = { batches: 0, records: 0, acked_records: 0, lost_records: 0, unread_records: 0, at_risk_records: 0, duplicated_records: 0, removed_records: 0, places: [], complete: true };
 
 /** What the brokers saw of clients that the lab did not start. Pure. */
 export const outsideOf = (found) => ({ ...NOBODY, ...found.outside });
@@ -27,21 +30,21 @@ export const outsideOf = (found) => ({ ...NOBODY, ...found.outside });
 export function placesOf(found) {
   const all = [];
   for (const [name, places] of Object.entries(found.places ?? {})) {
-    for (const place of places) all.push({ ...place, kind: name === "lost" && !found.finished && place.test === "unseen" ? "unseen" : name });
+    for (const place of places) all.push({ ...place, kind: name });
   }
   for (const place of outsideOf(found).places) all.push({ ...place, kind: "lost", outside: true });
-  const order = ["lost", "duplicated", "reordered", ...FURTHER, "unseen"];
+  const order = ["lost", "at_risk", "duplicated", "reordered", "removed", ...FURTHER];
   return all.sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 }
 
 export function receiptTable(found, words) {
   return h("dl", { class: "receipt" }, figures(found).map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
-    h("dt", {}, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, count(n)))));
+    h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, n === null ? words.t("receipt.unknown") : count(n)))));
 }
 
 /** What else was found: [{kind, n, key}]; `key` names the sentence that says what it means, beside a loss another one. Pure. */
 export function furtherOf(found) {
-  const lost = found.inconsistent <= Object.fromEntries(figures(found)).lost;
+  const lost = found.inconsistent <= found.lost;
   return FURTHER.filter((kind) => found[kind] > 0).map((kind) => ({ kind, n: found[kind], key: kind === "inconsistent" && lost ? "receipt.further.inconsistent_lost" : `receipt.further.${kind}` }));
 }
 
@@ -53,47 +56,62 @@ export function further(found, words, placed = null) {
   return h("details", { key: "further", class: "further" },
     h("summary", {}, words.t("receipt.further", { what: rows.map(({ kind, n }) => `${words.t(`receipt.one.${kind}`)} ${count(n)}`).join(" · ") })),
     rows.map(({ kind, n, key }) => {
-      const mine = places.filter((one) => one.kind === kind);
+      const mine = stretchesOf(places.filter((one) => one.kind === kind));
+      const shown = mine.slice(0, FEW).reduce((sum, one) => sum + one.n, 0);
       return h("section", { key: kind, "data-further": kind, "data-count": n },
         h("h4", {}, words.t(`receipt.one.${kind}`), " ", h("span", { class: "number" }, count(n))),
         h("p", { class: "hint" }, words.t(key)),
         mine.length > 0 && h("ol", { class: "places" }, mine.slice(0, FEW).map(placed)),
-        mine.length > FEW && h("p", { class: "hint" }, words.t("receipt.more", { n: n - FEW })));
+        mine.length > FEW && h("p", { class: "hint" }, words.t("receipt.more", { n: n - shown })));
     }));
 }
 
 /**
  * {tone, sign, key, n} of the verdict, over the lab's own clients and those from outside. Pure.
  *
- * A record that was read before its log was cut counts as read, not as lost; two values at one offset show that it is gone.
+ * Two values at one offset, and none of them lost: what was read and never acknowledged is gone.
  */
 export function judgement(found) {
   const outside = outsideOf(found);
-  const lost = Object.fromEntries(figures(found)).lost + outside.lost_records;
+  const lost = found.lost + outside.lost_records;
   if (lost > 0) return { tone: "bad", sign: "✕", key: "lost", n: lost };
+  const [thin, twice, unread] = ["at_risk", "duplicated", "unread"].map((name) => (found[name] ?? 0) + (outside[`${name}_records`] ?? 0));
+  if (thin > 0) return { tone: "warn", sign: "▲", key: "at_risk", n: thin };
   if (found.inconsistent > 0) return { tone: "warn", sign: "▲", key: "replaced", n: found.inconsistent };
-  if (found.duplicated > 0) return { tone: "warn", sign: "▲", key: "duplicated", n: found.duplicated };
+  if (twice > 0) return { tone: "warn", sign: "▲", key: "duplicated", n: twice };
   if (!found.acked && !outside.acked_records) return { tone: "", sign: "", key: "nothing", n: 0 };
-  return { tone: "good", sign: "✓", key: found.finished || !found.unseen ? "good" : "so_far", n: found.unseen };
+  return { tone: "good", sign: "✓", key: unread ? "so_far" : "good", n: unread };
+}
+
+/** The verdict with its sign, as text. */
+export function verdictText(found, words) {
+  const { sign, key, n } = judgement(found);
+  return `${sign} ${words.t(`receipt.verdict.${key}`, { n })}`.trim();
 }
 
 /** One sentence: the verdict; a second one where outside clients have written. */
 export function verdict(found, words) {
-  const { tone, sign, key, n } = judgement(found);
   const { batches, acked_records: acked, lost_records: lost } = outsideOf(found);
-  return h("p", { key: "verdict", class: `verdict ${tone}` }, sign && `${sign} `, words.t(`receipt.verdict.${key}`, { n }),
+  return h("p", { key: "verdict", class: `verdict ${judgement(found).tone}` }, verdictText(found, words),
     batches > 0 && ` ${words.t("receipt.verdict.outside", { n: acked, lost })}`);
+}
+
+/** Figures of the clients that the lab did not start, by the same words: [[name, n or null]]. Pure. */
+export function outsideFigures(found) {
+  const told = outsideOf(found);
+  const names = ["acked", "lost", "unread", "at_risk", "duplicated", ...(told.removed_records > 0 ? ["removed"] : [])];
+  return [["records", told.records], ...names.map((name) => [name, told[`${name}_records`] ?? null])];
 }
 
 /** Clients that the lab did not start: what the brokers saw of them. */
 function outsiders(found, words) {
-  const { batches, records, acked_records: acked, lost_records: lost, complete } = outsideOf(found);
+  const { batches, records, complete } = outsideOf(found);
   if (!batches) return null;
-  const rows = [["records", records], ["acked", acked], ["lost", lost]];
+  const rows = outsideFigures(found);
   return h("section", { key: "outsiders", "data-outside": records, "aria-label": words.t("receipt.outsiders") },
     h("h3", {}, words.t("receipt.outsiders")),
     h("dl", { class: "receipt" }, rows.map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
-      h("dt", {}, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-outside-figure": name }, count(n))))),
+      h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-outside-figure": name }, n === null ? words.t("receipt.unknown") : count(n))))),
     h("p", { class: "hint" }, words.t("receipt.outsiders.note"), !complete && ` ▲ ${words.t("receipt.outsiders.incomplete")}`));
 }
 
@@ -101,10 +119,20 @@ function place(view, one, index, named = true) {
   const { words, desk } = view;
   const name = `${one.topic}-${one.partition}`;
   const before = one.last_read ?? one.last_acked;
-  const who = before !== undefined ? `${one.reader ?? one.process}: ${before} → ${one.offset}` : one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
+  const who = before !== undefined ? `${one.reader ?? one.process}: ${before} → ${one.offset}` : one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.copies !== undefined ? words.t("receipt.on_disks", { n: one.copies }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
-      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t("receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));
+      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t(one.offset === null ? "receipt.at_unknown" : "receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));
+}
+
+/** Neighbours as one range: a click shows its records on the stage, where they were lost or written. */
+function stretch(view, one, index, named = true) {
+  if (one.n < 2 || one.outside) return place(view, one, index, named);
+  const { words, desk } = view;
+  const name = `${one.topic}-${one.partition}`;
+  return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
+    h("button", { type: "button", class: "plain", "data-stretch": `${name}@${one.offset}-${one.last}`, onclick: () => desk.receipts.showStretch(one) },
+      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t("receipt.range", { partition: name, first: one.offset, last: one.last })), " ", h("span", { class: "hint" }, words.t("receipt.range.n", { n: one.n }))));
 }
 
 const WHY = { log_appended: "chain.why.written", truncated: "chain.why.cut" };
@@ -129,27 +157,29 @@ function chain(view) {
 function producers(found, words) {
   const rows = Object.entries(found.producers ?? {});
   if (rows.length < 2) return null;
-  const names = figures(rows[0][1], found.finished).map(([name]) => name);
+  const rest = new Set(["at_risk", "removed"].filter((name) => !(found[name] > 0)));
+  const names = figures(found).map(([name]) => name).filter((name) => !rest.has(name));
   return h("table", { key: "producers", class: "partitions small producers" },
     h("caption", {}, words.t("receipt.by_producer")),
     h("thead", {}, h("tr", {}, names.map((name) => h("th", { key: name, scope: "col", class: "number", title: words.t(`receipt.${name}`) }, words.t(`receipt.column.${name}`))))),
     h("tbody", {}, rows.flatMap(([name, counts]) => [
       h("tr", { key: `${name}:name`, class: "producer-name" }, h("th", { scope: "rowgroup", colspan: names.length }, name === "operator" ? words.t(outsideOf(found).batches ? "receipt.operator_or_outside" : "receipt.operator") : name)),
-      h("tr", { key: name, "data-producer": name }, figures(counts, found.finished).map(([key, n]) => h("td", { key, class: `number ${n > 0 ? TONE[key] ?? "" : ""}`, "data-count": key }, count(n)))),
+      h("tr", { key: name, "data-producer": name }, names.map((key) => h("td", { key, class: `number ${counts[key] > 0 ? TONE[key] ?? "" : ""}`, "data-count": key }, count(counts[key] ?? 0)))),
     ])));
 }
 
 export function receiptPanel(view) {
   const { words, desk } = view;
   const { found, error, loading, seenT } = desk.receipts;
-  const places = found ? placesOf(found).filter((one) => one.kind !== "unseen" && !FURTHER.includes(one.kind)) : [];
+  const places = found ? placesOf(found).filter((one) => !FURTHER.includes(one.kind)) : [];
+  const stretches = stretchesOf(places);
   return [
     h("p", { key: "of", class: "hint" }, words.t("receipt.of", { run: desk.run ?? "" }), " ", found && !found.finished ? words.t("receipt.until", { t: seconds(seenT) }) : ""),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
     !found && !error && h("p", { key: "wait", class: "empty", role: "status" }, words.t("receipt.loading")),
     found && verdict(found, words),
     found && receiptTable(found, words),
-    found && further(found, words, (one, index) => place(view, one, index, false)),
+    found && further(found, words, (one, index) => stretch(view, one, index, false)),
     found && outsiders(found, words),
     found && producers(found, words),
     h("div", { key: "acts", class: "run-acts" },
@@ -159,7 +189,7 @@ export function receiptPanel(view) {
     found && !found.finished && !outsideOf(found).batches && h("p", { key: "outside", class: "hint" }, words.t("receipt.outside")),
     chain(view),
     places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),
-    places.length > 0 && h("ol", { key: "places", class: "places" }, places.slice(0, SHOWN).map((one, index) => place(view, one, index))),
-    places.length > SHOWN && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: places.length - SHOWN })),
+    places.length > 0 && h("ol", { key: "places", class: "places" }, stretches.slice(0, SHOWN).map((one, index) => stretch(view, one, index))),
+    stretches.length > SHOWN && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: stretches.slice(SHOWN).reduce((sum, { n }) => sum + n, 0) })),
   ];
 }

@@ -4,6 +4,8 @@ import { treeOf } from "../model/fork.js";
 import { h } from "./patch.js";
 import { replayButton, rollingButton } from "./spark/buttons.js";
 
+const DIFFERENCES = 12;
+
 /** What takes a while, with its share. */
 export function working({ words, desk }) {
   if (!desk.work) return null;
@@ -26,11 +28,13 @@ function openEntry(view, one) {
       words.t("runs.facts", { t: seconds(one.t), events: one.events })),
     h("p", { class: "hint" }, words.t("runs.place", { seed: one.seed, directory: one.directory })),
     Number.isFinite(one.recorded_until_us) && h("p", { class: "hint" }, words.t("runs.recorded_until", { t: seconds(one.recorded_until_us) })),
+    Number.isFinite(one.inputs_until_us) && h("p", { class: "hint", "data-inputs-until": "" }, words.t("runs.inputs_until", { t: seconds(one.inputs_until_us) })),
+    one.disk_full?.length > 0 && h("p", { class: "hint", "data-disk-full": "" }, words.t(one.room_again ? "runs.room_again" : "runs.disk_full", { nodes: one.disk_full.join(", ") })),
     h("div", { class: "run-acts" },
       !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
       one.parent && desk.view(one.parent) && h("button", { type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent) }, words.t("runs.compare", { run: one.parent })),
       replayButton(view, one.run), here && rollingButton(view),
-      !one.live && h("button", { type: "button", "data-close": one.run, onclick: () => desk.closeRun(one.run) }, words.t("runs.close"))));
+      !one.live && h("button", { type: "button", "data-close": one.run, disabled: view.lookOnly, onclick: () => desk.closeRun(one.run) }, words.t("runs.close"))));
 }
 
 function title(one, words, all) {
@@ -53,14 +57,39 @@ function finishedEntry(view, one) {
     ].filter(Boolean).join(" · ")),
     h("div", { class: "run-acts" }, one.error
       ? h("span", { class: "none" }, one.error)
-      : [h("button", { type: "button", "data-open": one.run, disabled: desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open")), replayButton(view, one.run)]));
+      : [h("button", { type: "button", "data-open": one.run, disabled: view.lookOnly || desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open")), replayButton(view, one.run),
+        h("button", { type: "button", "data-verify": one.run, disabled: desk.packs.verdicts[one.run] === "working", onclick: () => desk.packs.verify(one.run) }, words.t("runs.verify")),
+        h("a", { class: "file-button", href: `/api/runs/${one.run}/pack`, download: "", "data-pack": one.run }, words.t("runs.pack"))]),
+    verdictOf(desk.packs.verdicts[one.run], words));
 }
+
+/** What executing it again has shown. */
+function verdictOf(verdict, words) {
+  if (!verdict) return null;
+  if (verdict === "working") return h("p", { key: "verdict", class: "hint", role: "status" }, words.t("runs.verifying"));
+  if (verdict.same) return h("p", { key: "verdict", class: "hint", role: "status", "data-verdict": "same" }, words.t("runs.same", { n: verdict.events }));
+  const more = verdict.differences.length - DIFFERENCES;
+  return h("div", { key: "verdict", role: "status", "data-verdict": "different" },
+    h("p", { class: "hint" }, words.t("runs.different")),
+    h("ul", { class: "hint" }, verdict.differences.slice(0, DIFFERENCES).map((one, index) => h("li", { key: String(index) }, one.text))),
+    more > 0 && h("p", { class: "hint" }, words.t("runs.differences_more", { n: more })));
+}
+
+/** A run that was packed elsewhere: a button that opens the browser's dialog. */
+function packChooser({ words, desk }) {
+  const take = ({ target }) => desk.packs.take(target.files[0]).then(() => { target.value = ""; });
+  return h("div", { key: "pack", class: "run-acts" }, h("label", { class: "file-button" }, h("span", {}, words.t("runs.unpack")),
+    h("input", { type: "file", accept: ".gz,application/gzip", class: "unseen", "data-file": "pack", onchange: take })));
+}
+
+/** A run that was opened and has not gone on is its original once more. */
+const isCopy = ({ kind, end_us: end, forked_at_us: opened }) => kind === "opened" && !(end > opened);
 
 export function runsPanel(view) {
   const { words, desk } = view;
   const open = treeOf(desk.runs.open);
   const names = new Set(open.map((one) => one.run));
-  const others = desk.runs.runs.filter((one) => !names.has(one.run) && one.finished);
+  const others = desk.runs.runs.filter((one) => !names.has(one.run) && one.finished && !isCopy(one));
   return [
     working(view),
     h("h3", { key: "open" }, words.t("runs.branches")),
@@ -68,6 +97,7 @@ export function runsPanel(view) {
     open.length > 1 && h("button", { key: "compare", type: "button", "data-compare": "any", onclick: () => desk.forks.compare() }, words.t("compare.title")),
     h("h3", { key: "done" }, words.t("runs.finished", { n: count(others.length) })),
     h("p", { key: "done-hint", class: "hint" }, words.t("runs.finished.hint")),
+    packChooser(view),
     h("ul", { key: "done-list", class: "runs" }, others.map((one) => finishedEntry(view, one))),
     h("h3", { key: "export" }, words.t("export.title")),
     h("p", { key: "export-hint", class: "hint" }, words.t("export.hint")),

@@ -6,9 +6,9 @@
  *     10 times a second    tables, story
  */
 import { Dots } from "../draw/dots.js";
-import { Lanes } from "../draw/lanes.js";
+import { Lanes, slotsOn } from "../draw/lanes.js";
 import { Palette } from "../draw/palette.js";
-import { sketch } from "../draw/sketch.js";
+import { makeFolds, sketch } from "../draw/sketch.js";
 import { sumsOf } from "../draw/traffic.js";
 import { seconds } from "../i18n/format.js";
 import { clientsDialog } from "./clients.js";
@@ -16,17 +16,20 @@ import { coach } from "./coach.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { deskButtons, drawer } from "./drawer.js";
 import { banners, lightChips, mode } from "./header.js";
-import { panel, tabs } from "./inspector.js";
+import { openTab, panel, tabs, tabViews } from "./inspector.js";
 import { moreLevers } from "./faults.js";
 import { ledgerBody, ledgerTitle, ledgerViews } from "./ledger.js";
 import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle } from "./levers.js";
-import { legend, stage } from "./stage.js";
+import { cellTextOptions, legend, stage } from "./stage.js";
 import { h, patch } from "./patch.js";
+import { stageMenu } from "./menu.js";
+import { dress, modeSwitch, shows } from "./modes.js";
 import { presentDialog } from "./present.js";
 import { rollingSwitch } from "./spark/buttons.js";
 import { sparkDialog } from "./spark/dialog.js";
 import { rollingStrip } from "./spark/rolling.js";
 import { sentence, storyFilter, storyList } from "./story.js";
+import { spotLine } from "./walk.js";
 import { cursorText, lanesWords, stageWords, wordsSwitch } from "./words.js";
 import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
@@ -44,6 +47,7 @@ export class Screen {
     this.palette = new Palette();
     this.dots = new Dots($("scene-dots"));
     this.lanes = new Lanes($("lanes-canvas"));
+    this.folds = makeFolds();
     this.sizes = {};
     this.drawn = { stage: 0, table: 0, slow: 0, cursor: 0, scene: -Infinity, lanes: -Infinity };
     this.stale = { stage: true, table: true, slow: true, scene: true };
@@ -74,6 +78,11 @@ export class Screen {
     }
   }
 
+  /** Whether something travels: messages, or the moment that is looked at. */
+  get moves() {
+    return this.dots.busy || this.app.clock.playing;
+  }
+
   /** One animation frame. */
   frame(wall) {
     const { app } = this;
@@ -91,6 +100,8 @@ export class Screen {
     const { app } = this;
     this.drawn.stage = wall;
     if (this.stale.stage || this.stale.scene) {
+      dress(app, document);
+      patch($("mode-switch"), modeSwitch(app));
       const { width, height } = this.sizes.scene;
       if (width > 50 && !this.#still(wall, "scene")) {
         this.drawn.scene = wall;
@@ -98,6 +109,8 @@ export class Screen {
         $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
         patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
       }
+      patch($("stage-menu"), stageMenu(app));
+      patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
       patch($("lights"), lightChips(app));
       patch($("mode"), mode(app));
       patch($("banners"), banners(app));
@@ -108,7 +121,7 @@ export class Screen {
     patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
     this.dots.stand(this.#standing(), app.flight);
-    if (!this.#still(wall, "lanes")) this.#lanes(wall);
+    if (shows(app, "lanes") && !this.#still(wall, "lanes")) this.#lanes(wall);
     if (!app.clock.live || wall - this.drawn.cursor >= SLOW_MS) this.#cursor(wall);
     this.#moment();
   }
@@ -140,7 +153,7 @@ export class Screen {
     const { width, height } = this.sizes["lanes-box"];
     if (width < 50) return;
     const { clock } = app;
-    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, start: this.sketch?.start ?? null, rewound: !clock.live });
+    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, rewound: !clock.live, room: slotsOn(width), folds: this.folds, open: !clock.live || clock.cluster.paused });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
     this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later"), thinned: app.words.t("lanes.thinned") });
   }
@@ -164,24 +177,43 @@ export class Screen {
     const { app } = this;
     this.drawn.table = wall;
     this.stale.table = false;
+    if (shows(app, "levers")) this.#levers();
+    patch($("traffic"), traffic(app));
+    patch($("stage-topic"), topicOptions(app));
+    $("stage-topic").value = app.topicName ?? "";
+    patch($("cell-text"), cellTextOptions(app));
+    $("cell-text").value = app.cellText;
+    if (shows(app, "inspector")) this.#inspector();
+    patch($("story-filter"), storyFilter(app));
+    patch($("story-list"), storyList(app));
+    if (shows(app, "ledger")) this.#ledger();
+    this.#desk();
+  }
+
+  #levers() {
+    const { app } = this;
     patch($("broker-levers"), brokerLevers(app));
     patch($("acks"), acks(app));
     patch($("min-isr"), minIsr(app));
-    patch($("traffic"), traffic(app));
     patch($("write-title"), [writeTitle(app)]);
-    patch($("stage-topic"), topicOptions(app));
-    $("stage-topic").value = app.topicName ?? "";
+    patch($("more-levers"), moreLevers(app));
+    $("sheet-toggle").setAttribute("aria-expanded", String(app.sheet));
+  }
+
+  #inspector() {
+    const { app } = this;
     app.tabHeight = $("inspector").clientHeight;
     patch($("tabs"), tabs(app));
-    $("tab-panel").setAttribute("aria-labelledby", `tab-${app.tab}`);
+    patch($("tab-views"), tabViews(app));
+    $("tab-panel").setAttribute("aria-labelledby", openTab(app));
     patch($("tab-panel"), panel(app));
-    patch($("story-filter"), storyFilter(app));
-    patch($("story-list"), storyList(app));
+  }
+
+  #ledger() {
+    const { app } = this;
     patch($("ledger-title"), [ledgerTitle(app)]);
     patch($("ledger-views"), ledgerViews(app));
     patch($("ledger-body"), ledgerBody(app));
-    patch($("more-levers"), moreLevers(app));
-    this.#desk();
   }
 
   /** The drawer and the dialogs beside the live picture. */
@@ -219,7 +251,8 @@ export class Screen {
   #words() {
     const { app, dots, sketch: drawn } = this;
     const standing = this.#standing();
-    app.underWay = standing.length || !app.clock.live ? sumsOf(standing) : dots.traffic.sums();
+    const { live, playing } = app.clock;
+    app.underWay = standing.length || !(live || playing) ? sumsOf(standing) : dots.traffic.sums();
     patch($("stage-words"), wordsSwitch(app, "stageWords", "words.stage"));
     patch($("scene-text"), stageWords(app));
     patch($("lanes-text"), lanesWords(app));
@@ -230,9 +263,11 @@ export class Screen {
       else box.removeAttribute("tabindex");
     }
     if (!drawn) return;
-    const { lanes, arrows, marks, from, to } = drawn;
-    const text = app.words.t(arrows.length || marks.length ? "lanes.text" : "lanes.empty", { n: lanes.length, from: seconds(from), to: seconds(to), arrows: arrows.length, marks: marks.length });
-    const ahead = [...arrows, ...marks].filter((one) => one.ahead).length;
+    const { lanes, arrows, marks, bands, from, to } = drawn;
+    const folded = (some) => some.reduce((sum, { n }) => sum + n, 0);
+    const messages = arrows.length + folded(bands);
+    const text = app.words.t(messages || marks.length ? "lanes.text" : "lanes.empty", { n: lanes.length, from: seconds(from), to: seconds(to), arrows: messages, marks: marks.length });
+    const ahead = [...arrows, ...marks].filter((one) => one.ahead).length + folded(bands.filter((one) => one.ahead));
     patch($("lanes-summary"), [text, ahead > 0 && ` ${app.words.t("lanes.ahead", { n: ahead })}`, ` ${app.words.t("lanes.keys")}`]);
   }
 
@@ -252,7 +287,7 @@ export class Screen {
     const { words } = app;
     return [
       wordsSwitch(app, "lanesWords", "words.lanes"),
-      segments("axis", words.t("lanes.axis"), [["time", words.t("lanes.time")], ["order", words.t("lanes.order")]], app.axis, (axis) => app.set({ axis })),
+      segments("axis", words.t("lanes.axis"), [["order", words.t("lanes.order")], ["time", words.t("lanes.time")]], app.axis, (axis) => app.set({ axis })),
       h("div", { key: "span", class: app.axis === "time" ? null : "reserved" }, segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span }))),
     ];
   }

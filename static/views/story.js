@@ -3,6 +3,7 @@ import { GLYPHS } from "../model/story.js";
 import { seconds } from "../i18n/format.js";
 import { segments } from "./levers.js";
 import { h } from "./patch.js";
+import { marked, termsOf } from "./terms.js";
 
 const SHOWN = 60;
 const NAMED = 4;
@@ -29,8 +30,14 @@ function causes(view, item) {
   const found = told.length ? told : chain.slice(0, 1);
   if (!found.length) return null;
   return h("ul", { class: "causes" }, found.slice(0, 3).map(([position, event]) => h("li", { key: position },
-    h("button", { type: "button", class: "plain", onclick: (click) => { click.stopPropagation(); view.select(position); } },
-      `↳ ${words.t("story.because")}: ${words.say(event)}`))));
+    h("button", { type: "button", class: "plain", title: words.say(event), onclick: (click) => { click.stopPropagation(); view.select(position); } },
+      `↳ ${words.t("story.because")}: ${words.because(event)}`))));
+}
+
+/** The sentence is a button and can hold none: its terms stand below. */
+function wordsOf({ words }, text, why) {
+  const found = termsOf(words, text, why);
+  return found.length > 0 && h("p", { class: "story-words" }, words.t("glossary"), ": ", found.map((one, index) => [index > 0 && ", ", one]));
 }
 
 function entry(view, item, index) {
@@ -40,9 +47,10 @@ function entry(view, item, index) {
   const why = words.why(item.first);
   const choose = () => view.select(item.positions[item.positions.length - 1]);
   return h("li", { key: item.key, class: `item ${item.tone}${chosen || (open && view.clock.live) ? " lit" : ""}` },
-    h("button", { type: "button", class: "plain say", onclick: choose },
+    h("button", { type: "button", class: "plain say", tabindex: chosen || (index === 0 && view.selected === null) ? "0" : "-1", onclick: choose },
       h("time", {}, `${seconds(item.first.t)} s`), h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]), h("span", {}, sentence(item, words))),
-    why && (open || index < 8) && h("p", { class: "why" }, why),
+    why && (open || index < 8) && h("p", { class: "why" }, marked(words, why, { reach: open })),
+    open && wordsOf(view, sentence(item, words), why),
     open && causes(view, item));
 }
 

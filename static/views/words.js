@@ -11,8 +11,11 @@ import { SILENT } from "../model/progress.js";
 import { fingerprint, leadingLog } from "../model/figures.js";
 import { seconds } from "../i18n/format.js";
 import { icon } from "./icons.js";
+import { readersOf } from "../model/readers.js";
 import { h } from "./patch.js";
-import { shownPartitions, sidesText } from "./stage.js";
+import { controllerText } from "./header.js";
+import { sidesText } from "./sides.js";
+import { shownPartitions } from "./stage.js";
 
 const PARTITIONS = 24;
 const MESSAGES = 12;
@@ -60,7 +63,13 @@ function partitionWords(view, number) {
   const partition = topic.partitions[number];
   const facts = { name: `${topicName}-${number}`, leader: partition.leader, epoch: partition.leader_epoch, isr: partition.isr, replicas: partition.replicas, hw: leadingLog(partition)?.hw ?? 0 };
   return h("li", { key: number }, words.t(partition.leader >= 0 && partition.leader !== null ? "words.partition" : "words.partition_nobody", facts),
-    number === chosenNumber && h("ul", {}, partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words)))));
+    number === chosenNumber && h("ul", {}, partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words))), readers(view, number)));
+}
+
+/** Who reads a partition, and from where. */
+function readers({ state, topicName, words }, number) {
+  return readersOf(state, topicName, number).map(({ group, member, committed, position, lag, reading }) => h("li", { key: `reader-${group}` },
+    words.t(reading ? "stage.reader" : "stage.reader_none", { group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0 })));
 }
 
 const end = (node, words) => (node === "outside" ? words.t("stage.outside") : words.name(node));
@@ -79,10 +88,9 @@ export function stageWords(view) {
   const { state, words, topic, topicName, chosenNumber } = view;
   const numbers = topic ? shownPartitions(topic, PARTITIONS, chosenNumber) : [];
   const more = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
-  const { controller, controller_epoch: epoch } = state.cluster;
   const title = (key, text) => h("h3", { key }, text);
   return [
-    h("p", { key: "moment" }, `${moment(view)} ${controller === null ? words.t("light.no_controller") : words.t("light.controller", { controller, epoch })}.`),
+    h("p", { key: "moment" }, `${moment(view)} ${controllerText(state, words)}.`),
     title("t-brokers", words.t("levers.brokers")), h("ul", { key: "brokers" }, brokers(view)),
     topic && [title("t-partitions", words.t("words.partitions", { topic: topicName })), h("ul", { key: "partitions" }, numbers.map((number) => partitionWords(view, number)), more > 0 && h("li", { key: "more" }, words.t("words.partitions_more", { n: more })))],
     title("t-sides", words.t("words.clients")), h("ul", { key: "sides" }, sidesText(view).map(([name, text]) => h("li", { key: name }, text))),

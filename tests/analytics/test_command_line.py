@@ -16,6 +16,7 @@ import psutil
 import pytest
 from pyarrow import parquet
 
+from broker_core.kernel.problems import problem
 from lab.analytics import places
 from lab.analytics.errors import AnalyticsError, one_line
 from lab.analytics.grid import parse_seeds
@@ -25,9 +26,16 @@ PATIENCE_S = 300
 
 
 def brokerlab(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "lab.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "cli", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), **environment}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def last(told: str) -> str:
+    """What is said at the end; before it there is nothing but progress (`7/44 elections`)."""
+    *before, line = told.splitlines()
+    assert all(re.match(r"\d+/\d+ ", one) for one in before), told
+    return line
 
 
 @pytest.mark.slow
@@ -36,7 +44,7 @@ def test_a_table_that_cannot_be_written_is_told_in_one_line(short_runs, tmp_path
     done = brokerlab("replay", str(short_runs / "acks-1"), "--query", "receipt", "--out", str(tmp_path))
     _, told = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 1
-    assert told.startswith("brokerlab: ") and told.count("\n") == 1 and f"{tmp_path}/records" in told, told
+    assert last(told).startswith("brokerlab: ") and f"{tmp_path}/records" in last(told), told
 
 
 @pytest.mark.slow
@@ -54,7 +62,7 @@ def test_an_interrupted_sweep_tells_the_runs_that_were_through_and_leaves_nothin
     done.send_signal(signal.SIGINT)
     shown, told = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 130
-    (count,) = re.findall(r"^brokerlab: interrupted: (\d+) of 500 runs were carried out\n$", told)
+    (count,) = re.findall(r"^brokerlab: interrupted: (\d+) of 500 runs were carried out$", last(told))
     rows = parquet.read_table(out / "results.parquet").to_pylist()
     through = [row["seed"] for row in rows if row["error"] is None]
     assert len(rows) == 500 and 0 < len(through) == int(count)
@@ -100,7 +108,7 @@ def test_a_java_that_is_killed_ends_the_command_with_what_came_or_one_line(tmp_p
     below(done, "SparkSubmit", tmp_path).kill()
     shown, told = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 1 and "Traceback" not in told
-    assert "not carried out" in shown or (told.startswith("brokerlab: ") and told.count("\n") == 1), (shown, told)
+    assert "not carried out" in shown or last(told).startswith("brokerlab: "), (shown, told)
 
 
 @pytest.mark.slow
@@ -124,6 +132,15 @@ def test_a_source_reads_directories_that_are_separated_by_commas(spark, short_ru
         assert counts == alone and all(alone.values())
 
 
+def test_a_wrong_directory_or_option_is_one_clear_line(spark, tmp_path):
+    for source, options, said in (("segments", {}, "no such directory"), ("journal", {}, "no such directory"),
+                                  ("segments", {"level": "rows"}, "level rows: expected one of records")):
+        with pytest.raises(Exception, match=said) as caught:
+            spark.read.format(f"brokerlab.{source}").options(**options).load(str(tmp_path / "nowhere")).count()
+        told = [line for line in str(caught.value).splitlines() if line.strip()]
+        assert len(told) <= 2 and not any("Traceback" in line for line in told), told
+
+
 def test_paths_are_a_json_list_or_names_between_commas():
     assert places.given_paths(places.joined_paths(["/a,b", "/c"])) == ["/a,b", "/c"]
     assert places.given_paths("/a, /b") == ["/a", "/b"]
@@ -138,7 +155,7 @@ class Gone(Exception):
 
 
 def test_an_error_is_one_line():
-    assert one_line(AnalyticsError("no such directory")) == "no such directory"
+    assert one_line(AnalyticsError(problem("no_directory", path="x"))) == "x: no such directory"
     assert one_line(ValueError("first\nsecond")) == "ValueError: first"
     assert one_line(Gone()) == "Gone"
     java = "An error occurred while calling o1.parquet.\n: java.io.IOException: cannot be written\n\tat a.b.C.d(E.java:1)"

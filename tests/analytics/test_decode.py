@@ -14,6 +14,7 @@ pytest.importorskip("numba", reason="numba is not installed: pip install -r requ
 import pyarrow as pa
 from crc32c import crc32c
 
+from tests.analytics.telling import said
 from broker_core.records import decode_records, encode_batch, iterate_batches
 from broker_core.records.legacy import encode_message_set
 from lab.analytics import decode, pieces, schemas
@@ -95,7 +96,7 @@ def three_batches():
 
 def damage_of(directory, content):
     rows = read(place_of(directory, content))
-    return [row["offset"] for row in rows if row["error"] is None], [(row["position"], row["error"]) for row in rows if row["error"]]
+    return [row["offset"] for row in rows if row["error"] is None], [(row["position"], said(row["error"])) for row in rows if row["error"]]
 
 
 def test_a_flipped_bit_costs_one_batch_and_is_told_with_its_place(tmp_path):
@@ -151,7 +152,7 @@ def test_a_length_that_claims_more_than_the_file_has_takes_no_memory(tmp_path, m
         tracemalloc.stop()
     left = len(second) + len(after)
     assert [row["offset"] for row in rows if row["error"] is None] == [0]
-    assert [(row["position"], row["segment"], row["error"]) for row in rows if row["error"]] == [
+    assert [(row["position"], row["segment"], said(row["error"])) for row in rows if row["error"]] == [
         (len(first), place.name, f"the file ends inside a batch of {length + 12} bytes, {left} bytes are left")]
     assert peak < 1024 * 1024 < len(after) // 10 and set(sizes) == {64 * 1024}
     assert look(place, None, place.size)["bytes"] == len(first), "a stream reads to there"
@@ -177,7 +178,7 @@ def test_a_length_that_claims_a_large_part_of_the_file_takes_no_memory(tmp_path,
     finally:
         tracemalloc.stop()
     assert [row["offset"] for row in rows if row["error"] is None] == [0, 2]
-    ((position, error),) = [(row["position"], row["error"]) for row in rows if row["error"]]
+    ((position, error),) = [(row["position"], said(row["error"])) for row in rows if row["error"]]
     assert position == len(first) and "stored crc" in error
     assert peak < 1024 * 1024 < len(swallowed) // 4 and set(sizes) == {64 * 1024}
     assert step["bytes"] == place.size
@@ -239,7 +240,7 @@ def test_a_file_is_read_in_pieces_whatever_their_size(tmp_path, monkeypatch, siz
     rows = read(place)
     assert rows == whole
     assert [row["offset"] for row in rows if row["error"] is None] == [n for n in range(120) if n // 3 != 20]
-    assert [(row["position"], row["error"]) for row in rows if row["error"]] == [
+    assert [(row["position"], said(row["error"])) for row in rows if row["error"]] == [
         (at, "its records do not decode: lengths do not fit each other"),
         (len(content), "zeros up to the end of the file, 3000 bytes are left")]
     row = pa.Table.from_batches(list(SegmentReader(place, schema_of(schemas.SEGMENTS)).segment())).to_pylist()[0]
@@ -257,7 +258,7 @@ def test_compressed_bytes_that_do_not_decompress_are_told(tmp_path):
 
 def test_damage_fails_the_read_when_no_column_could_tell_it(tmp_path):
     first, second, _ = three_batches()
-    with pytest.raises(ValueError, match=rf"byte {len(first)}: the file ends inside a batch"):
+    with pytest.raises(AnalyticsError, match=rf"byte {len(first)}: the file ends inside a batch"):
         read(place_of(tmp_path, first + second[:-1]), ["offset"])
 
 
@@ -269,7 +270,7 @@ def test_random_damage_never_breaks_the_reader_nor_goes_untold(tmp_path, seed):
         content[random_.randrange(len(content))] ^= random_.randint(1, 255)
     rows = read(place_of(tmp_path, bytes(content)))
     sound = sum(row["error"] is None for row in rows)
-    assert sound + 5 * sum(row["error"] is not None for row in rows) >= 95 or any("are left" in row["error"] for row in rows if row["error"])
+    assert sound + 5 * sum(row["error"] is not None for row in rows) >= 95 or any("are left" in said(row["error"]) for row in rows if row["error"])
 
 
 def test_checksums_in_compiled_code_are_castagnolis():
@@ -350,7 +351,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", place.path)
 
     monkeypatch.setattr("lab.analytics.segment_reader.open", refused, raising=False)
-    assert [row["error"] for row in read(place)] == [f"the file cannot be read: Permission denied, {place.size} bytes are left"]
+    assert [said(row["error"]) for row in read(place)] == [f"the file cannot be read: Permission denied, {place.size} bytes are left"]
 
 
 def test_links_lead_to_disks_as_they_do_for_a_broker(tmp_path):

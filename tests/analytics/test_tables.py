@@ -8,8 +8,10 @@ import sys
 import orjson
 import pyarrow as pa
 import pytest
+from pyarrow import dataset, parquet
 
-from lab.analytics import partitions, queries, replay, schemas
+from tests.analytics.telling import said
+from lab.analytics import queries, replay, schemas, written
 from lab.analytics.columns import ARROW
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.facts import facts_of
@@ -107,7 +109,7 @@ def test_damage_in_a_run_is_a_row_with_its_place(spark, short_runs, tmp_path):
         before = journal.tell()
         journal.write(b'[1,2,"no')
     with Tables(spark, [tmp_path / "hurt"]) as opened:
-        rows = {(row["file"], row["position"]): row["error"] for row in opened.damages.collect()}
+        rows = {(row["file"], row["position"]): said(row["error"]) for row in opened.damages.collect()}
     assert len(rows) == 2
     assert "the file ends inside a line" in rows["journal.jsonl", before]
     assert "stored crc" in rows[segment.name, 0]
@@ -127,7 +129,7 @@ def test_every_line_that_is_damaged_is_a_row_of_its_own(tmp_path):
     assert list(rows[0]) == columns and len(rows) == len(bad) + 3
     assert [row["error"] is None for row in rows] == [True, *[False] * len(bad), True, True]
     assert [row["seq"] for row in rows if row["error"] is None] == [7, 8, 7]
-    assert all(row["error"].startswith("no row: ") and row["params"] is None for row in rows if row["error"] is not None)
+    assert all(said(row["error"]).startswith("no row: ") and row["params"] is None for row in rows if row["error"] is not None)
     assert rows[0]["params"] == '{"topic":"orders","partition":0,"text":"{,]"}'
     assert (rows[-2]["node"], rows[-2]["code"], rows[-2]["params"]) == ('a{"b', "c,d", '{"x":[1]}')
     positions = [row["position"] for row in rows]
@@ -142,7 +144,7 @@ def test_an_operation_that_is_damaged_is_a_row_of_its_own(tmp_path):
     part = Lines("r", str(tmp_path / "operations.jsonl"), 0, 10_000)
     rows = [row for batch in read_lines(part, schema, _operation) for row in batch.to_pylist()]
     assert [row["error"] is None for row in rows] == [True, *[False] * len(bad), True]
-    assert rows[3]["error"] == "no row: 't' is missing"
+    assert said(rows[3]["error"]) == "no row: 't' is missing"
 
 
 def test_what_run_json_says_of_itself_is_heard(tmp_path):
@@ -153,8 +155,8 @@ def test_what_run_json_says_of_itself_is_heard(tmp_path):
     facts, hurt = facts_of(find_runs([tmp_path]))
     assert facts == {"cut": {}, "full": {"format": 1, "broken": "No space left on device"}, "list": {}, "sound": {"format": 1}}
     assert [(row[0], row[4]) for row in hurt] == [("cut", "run.json"), ("full", "run.json"), ("list", "run.json")]
-    assert hurt[0][-1].endswith("run.json is damaged")
-    assert hurt[1][-1].startswith("the recording ended before the run did: No space left on device")
+    assert said(hurt[0][-1]).endswith("run.json is damaged")
+    assert said(hurt[1][-1]).startswith("the recording ended before the run did: No space left on device")
     (tmp_path / "sound" / "run.json").write_text('{"format":99}')
     with pytest.raises(AnalyticsError, match=r"sound/run\.json has format 99, expected 1"):
         facts_of(find_runs([tmp_path]))
@@ -180,14 +182,32 @@ def test_a_recording_that_ended_early_is_a_damage(spark, short_runs, tmp_path):
     assert read.count() == 0, "what the run had before is replaced"
 
 
-def test_directories_of_runs_have_the_names_that_spark_gives_them(spark, tmp_path):
-    name = "a=b c#1%[x]~한"
-    spark.createDataFrame([(name, 1)], "run string, n int").write.partitionBy("run").parquet(str(tmp_path / "t"))
-    assert partitions.directory_of(tmp_path / "t", name).is_dir()
-    partitions.remove_runs(tmp_path / "t", {"a"})
-    assert partitions.directory_of(tmp_path / "t", name).is_dir()
-    partitions.remove_runs(tmp_path / "t", {name})
-    assert not list((tmp_path / "t").glob("run=*"))
+def test_a_run_that_is_there_is_replaced_and_others_stay(tmp_path):
+    def there():
+        return sorted((row["run"], row["error"]) for row in dataset.dataset(tmp_path).to_table().to_pylist())
+
+    def write(name, *rows):
+        schema = pa.schema([("run", pa.string()), ("error", pa.string())])
+        parquet.write_table(pa.Table.from_pylist([dict(zip(schema.names, row)) for row in rows], schema=schema), tmp_path / name)
+
+    odd = "a=b c#1%[x]~한"
+    write("1.parquet", (odd, "1"), ("0001", "2"), (odd, "3"))
+    write("2.parquet", ("other", "4"))
+    written.remove_runs(tmp_path, {"a", "0002"})
+    assert len(there()) == 4
+    written.remove_runs(tmp_path, {odd, "other"})
+    assert there() == [("0001", "2")] and not (tmp_path / "2.parquet").exists(), "nothing is left of it"
+
+
+def test_many_runs_are_a_file_a_table(spark, short_runs, tmp_path):
+    with Tables(spark, [short_runs]) as opened:
+        for _ in range(2):
+            opened.write(tmp_path, ["isr_changes", "damages", "runs"])
+        counts = {name: opened.get(name).count() for name in ("isr_changes", "damages", "runs")}
+    assert counts["damages"] == 0 < counts["isr_changes"]
+    for name, count in counts.items():
+        assert len(list((tmp_path / name).glob("*.parquet"))) == 1
+        assert spark.read.parquet(str(tmp_path / name)).count() == count
 
 
 def test_the_page_of_tables_is_what_the_schemas_say():
@@ -212,5 +232,5 @@ def test_runs_of_one_name_are_told_apart(tmp_path):
 
 
 def test_nobody_but_analytics_needs_pyspark():
-    code = "import sys, lab.cli.parser, lab.live, lab.analytics.places; sys.exit('pyspark' in sys.modules)"
+    code = "import sys, cli.parser, lab.live, lab.analytics.places; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

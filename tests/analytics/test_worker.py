@@ -60,7 +60,7 @@ def test_a_replay_tells_how_it_starts_how_far_it_is_and_what_it_finds(talk: Talk
     assert answer["query"] == "receipt" and answer["rows"][0]["lost"] > 0
     assert (tmp_path / "report.html").exists()
     wrong = talk.worker.submit({"do": "replay", "paths": [str(tmp_path / "nowhere")]})
-    assert talk.until(wrong, "failed")[-1]["error"].endswith("no such directory")
+    assert talk.until(wrong, "failed")[-1]["error"]["code"] == "no_directory"
 
 
 def test_a_sweep_tells_each_run_as_it_ends_and_the_table_so_far(talk: Talk, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk:
     killed, java = talk.worker.pid, talk.java()
     os.kill(killed, signal.SIGKILL)
     found = talk.until(number, "done", "failed")
-    assert [event["error"] for event in found if event["event"] == "restarted"] == ["the Spark worker has ended (exit code -9)"]
+    assert [event["error"] for event in found if event["event"] == "restarted"] == [{"code": "worker_ended", "params": {"n": -9}}]
     assert found[-1]["event"] == "done" and talk.worker.pid != killed
     java.wait(PATIENCE_S)  # its virtual machine has not stayed
 
@@ -106,7 +106,7 @@ def test_a_virtual_machine_that_is_killed_is_reported_and_started_again(talk: Ta
     talk.until(number, "answer")
     talk.java().kill()
     found = talk.until(number, "done", "failed")
-    assert [event["error"] for event in found if event["event"] == "restarted"] == ["Spark's Java virtual machine has died"]
+    assert [event["error"] for event in found if event["event"] == "restarted"] == [{"code": "machine_died", "params": {}}]
     assert found[-1]["event"] == "done", found[-1]
 
 
@@ -122,7 +122,7 @@ def test_a_job_that_kills_its_worker_twice_has_failed(talk: Talk) -> None:
     for _ in range(2):
         talk.until(number, "started")
         os.kill(talk.worker.pid, signal.SIGKILL)
-    assert talk.until(number, "failed")[-1]["error"] == "the Spark worker has ended (exit code -9)"
+    assert talk.until(number, "failed")[-1]["error"] == {"code": "worker_ended", "params": {"n": -9}}
 
 
 def test_the_client_loads_neither_spark_nor_what_spark_needs() -> None:

@@ -169,6 +169,6 @@ def strangers(home: Path) -> Path:
                 (seconds + 0.1, "broker-1", "response_sent", {**asked, "to": "17", "error": "NONE"}, 0, seq + 1)]
 
     return write(home, "strangers", 9, [
-        (1, "broker-1", "became_leader", {**PLACE, "leader_epoch": 0}, 0, 1), (1, "broker-2", "became_follower", {**PLACE, "leader": 1, "leader_epoch": 0}, 0, 1),
+        (1, "broker-1", "became_leader", {**PLACE, "leader_epoch": 0, "leo": 0}, 0, 1), (1, "broker-2", "became_follower", {**PLACE, "leader": 1, "leader_epoch": 0, "leo": 0}, 0, 1),
         *produced(2, 10, 0), (3, "broker-2", "log_appended", {**PLACE, "base_offset": 0, "last_offset": 1, "role": "follower"}, 0, 12),
         *produced(4, 20, 2), (5, "broker-2", "became_leader", {**PLACE, "leader_epoch": 1, "leo": 2}, 0, 30)])

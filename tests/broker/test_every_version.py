@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.broker.handlers import IMPLEMENTED
+from broker_core.broker.handlers import HANDLERS
+from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.kernel.storage import read_all
 from broker_core.records import encode_batch
 from broker_core.wire import api_name, catalog, kio_schemas
@@ -27,6 +28,7 @@ from tests.wire.conftest import RANGES, RandomMessages
 
 INSIDE = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN,
           ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS}  # fmt: skip
+IMPLEMENTED = ZooKeeperCluster.apis.union(map(ApiKey, HANDLERS))
 OFFERED = [one for one in advertised("zookeeper", IMPLEMENTED) if one[0] not in INSIDE]
 NAMES = ("orders", "", "nowhere", "a b", "x" * 250, "größer", "g", "1", "range", "consumer", "cleanup.policy", "compact", "0")
 EACH = 12

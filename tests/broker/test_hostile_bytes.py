@@ -22,12 +22,14 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey, advertised
 from broker_core.wire.codec import decode_response, decode_response_header, encode_request
 from broker_core.wire.errors import ErrorCode
-from broker_core.broker.handlers import IMPLEMENTED
+from broker_core.broker.handlers import HANDLERS
+from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.kernel.storage import read_all
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import PATIENCE_S, free_ports
 
+IMPLEMENTED = ZooKeeperCluster.apis.union(map(ApiKey, HANDLERS))
 RANGES = advertised("zookeeper", IMPLEMENTED)
 CONTROL = (ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN)
 

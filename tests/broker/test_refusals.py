@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
-from broker_core.broker.handlers import IMPLEMENTED
+from broker_core.broker.handlers import HANDLERS
+from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.wire import api_name
 from broker_core.wire import messages as m
-from broker_core.wire.apis import ApiKey, is_flexible, version_range
+from broker_core.wire.apis import ApiKey, advertised, is_flexible, version_range
 from broker_core.wire.errors import ErrorCode as E
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
 from tests.oracle.asking import Connection
 
+IMPLEMENTED = ZooKeeperCluster.apis.union(map(ApiKey, HANDLERS))
 MISSING = [key for key in ApiKey if key not in IMPLEMENTED]
 
 
@@ -41,7 +43,7 @@ def asker(address: str) -> Iterator[Connection]:
 
 def test_what_is_missing_is_not_offered(asker: Connection) -> None:
     offered = {one.api_key for one in asker.ask(ApiKey.API_VERSIONS, 3, software()).api_keys}
-    assert offered == set(IMPLEMENTED) and not offered & set(MISSING)
+    assert offered == {key for key, _, _ in advertised("zookeeper", IMPLEMENTED)} and not offered & set(MISSING)
 
 
 @pytest.mark.parametrize("key", MISSING, ids=api_name)
@@ -55,19 +57,12 @@ def test_who_asks_for_it_anyway_is_disconnected(address: str, key: ApiKey) -> No
         connection.close()
 
 
-@pytest.mark.parametrize("version", range(1, 7))
-def test_a_transactional_producer_is_told_so_when_it_looks_for_its_coordinator(asker: Connection, version: int) -> None:
-    request = m.FindCoordinatorRequest(key="tx", key_type=1, coordinator_keys=["tx"])
-    answer = asker.ask(ApiKey.FIND_COORDINATOR, version, request)
-    found = answer if version < 4 else answer.coordinators[0]
-    assert found.error_code == E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED and not E(found.error_code).retriable
-
-
 @pytest.mark.parametrize("version", range(0, 6))
-def test_a_transactional_id_gets_no_producer_id(asker: Connection, version: int) -> None:
+def test_a_transactional_id_is_sent_to_its_coordinator_before_anything_else(asker: Connection, version: int) -> None:
     request = m.InitProducerIdRequest(transactional_id="tx", transaction_timeout=1000, producer_id=-1, producer_epoch=-1)
-    answer = asker.ask(ApiKey.INIT_PRODUCER_ID, version, request)
-    assert answer.error_code == E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert asker.ask(ApiKey.INIT_PRODUCER_ID, version, request).error_code == E.NOT_COORDINATOR
+    empty = m.InitProducerIdRequest(transactional_id="", transaction_timeout=1000, producer_id=-1, producer_epoch=-1)
+    assert asker.ask(ApiKey.INIT_PRODUCER_ID, version, empty).error_code == E.INVALID_REQUEST
 
 
 def test_a_version_from_the_future_is_answered_with_the_ranges_and_error_35(asker: Connection) -> None:

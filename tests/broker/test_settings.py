@@ -82,14 +82,14 @@ def test_a_partition_without_a_leader_gets_an_unclean_one_as_soon_as_that_is_all
     world.run_until(2 * S)
     do(world, do="create_topic", topic="t", assignment=[[2, 3]])
     world.run_until(4 * S)
-    controller = world.nodes["broker-1"].machine.controller  # type: ignore[union-attr]
+    controller = world.nodes["broker-1"].machine.cluster.controller  # type: ignore[union-attr]
     for command in ({"do": "kill", "broker": 3}, {"do": "kill", "broker": 2}, {"do": "restart", "broker": 3}):
         do(world, **command)
         world.run_until(world.now_us + 10 * S)
     state = controller.context.leadership["t", 0]
     assert (controller.is_active, state.leader, state.isr) == (True, -1, [2])
     allow = requests.alter_config(topic, "", {"unclean.leader.election.enable": "true"})  # type: ignore[arg-type]
-    world.nodes["broker-1"].machine.config_admin.incremental_alter_configs(allow, lambda *answer: None)  # type: ignore[union-attr]
+    world.nodes["broker-1"].machine.cluster.config_admin.incremental_alter_configs(allow, lambda *answer: None)  # type: ignore[union-attr]
     world.run_until(world.now_us + 5 * S)
     state = controller.context.leadership["t", 0]
     assert (state.leader, state.isr) == (3, [3])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.lab_page import OPENED
+from tests.browser.lab_page import OPENED, view_of
 from tests.conftest import PATIENCE_S
 from tests.web.conftest import Served, run_server
 from tests.web.recorded_lab import RecordedLab
@@ -24,6 +24,13 @@ DRAWN = """document.querySelector('#acks [data-segment]')
     && (Object.keys(lab.app.state.brokers).length === 0 || document.querySelector('#broker-levers [data-do]'))
     && (Object.keys(lab.app.state.topics).length === 0 || document.querySelector('#min-isr [data-segment]'))"""
 
+# Windows that nobody sees need no address bar: its pop-ups are pages, made anew with each window, which takes longer than
+# the page of the lab. The option replaces Playwright's own list, so what matters here of that stands first.
+WITHOUT = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "LensOverlay", "MediaRouter",
+    "PaintHolding", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "PreloadTopChromeWebUI", "InitialWebUI", "TabSearchPreload",
+)  # fmt: skip
 CHROMIUM = os.environ.get("BROKERLAB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -59,7 +66,8 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        options = ["--no-sandbox", f"--disable-features={','.join(WITHOUT)}"]
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         yield found
         found.close()
 
@@ -123,7 +131,7 @@ def visit(browser: Any) -> Iterator[Open]:
     visits: list[Visit] = []
 
     def start(
-        language: str = "en", dark: bool = False, width: int = 1440, lab: RecordedLab | None = None, **more: Any
+        language: str = "en", dark: bool = False, width: int = 1440, lab: RecordedLab | None = None, view: str = "inspect", **more: Any
     ) -> Visit:
         evening = None if lab else Evening()
         servers.append(run_server(lab or evening.lab, evening))  # type: ignore[union-attr]
@@ -141,6 +149,7 @@ def visit(browser: Any) -> Iterator[Open]:
         made.page.on("console", lambda message: _complain(made, message))
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("request", lambda request: _note(made, request.url))
+        made.page.add_init_script(view_of(view))
         made.page.goto(served.url)
         made.wait("globalThis.lab && lab.app.online && lab.feed.run")
         made.wait(DRAWN)

@@ -17,14 +17,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.browser.lab_page import LabPage
+from tests.browser.lab_page import LabPage, view_of
 from tests.conftest import CHECKOUT, start_lab
 
 HOME = CHECKOUT / "docs" / "pictures"
 README = {("en", "readme-load"): "lab.png", ("ko", "readme-killed"): "lab-ko-dark.png"}
 TABS = ("partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach")
 PANELS = {"scenarios": "[data-scenario]", "runs": "#drawer .run", "receipt": "[data-figure=acked]"}
-WIDTHS = (800, 1080, 1280, 1440)
+WIDTHS = (390, 800, 1080, 1280, 1440)
+VIEWS = ("learn", "explore", "inspect")
+DECISIVE = (
+    "acks-1", "acks-0", "acks-all", "min-isr-blocks-writes", "unclean-election", "leader-epoch-truncation", "isr-shrink-and-catch-up",
+    "controller-dies", "group-rebalance", "power-loss", "waiting-in-purgatory", "retry-duplicates",
+)
+"""Lessons whose decisive moment the picture alone has to tell."""
 TALL = 900
 SETTLE_MS = 450
 
@@ -48,7 +54,7 @@ class Gallery:
             return
         self.seen.page.wait_for_timeout(SETTLE_MS)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.seen.page.screenshot(path=path, full_page=self.width < 1080 and not self.seen.value("Boolean(document.querySelector('dialog[open]'))"))
+        self.seen.page.screenshot(path=path, full_page=390 < self.width < 1080 and not self.seen.value("Boolean(document.querySelector('dialog[open]'))"))
         print(path, flush=True)
 
     def dress(self, *, dark: bool = False, width: int = 1440, **media: str) -> None:
@@ -57,6 +63,10 @@ class Gallery:
         self.seen.page.emulate_media(color_scheme="dark" if dark else "light", **media)
         self.seen.page.set_viewport_size({"width": width, "height": TALL})
         self.seen.page.evaluate("lab.screen.redraw()")
+
+    def turn(self, view: str) -> None:
+        """Another of the page's three views."""
+        self.seen.page.evaluate("(mode) => lab.app.set({ mode })", view)
 
     def tab(self, name: str) -> None:
         self.seen.page.evaluate("(name) => lab.app.showTab(name)", name)
@@ -86,6 +96,57 @@ def first_visit(view: Gallery) -> None:
     view.seen.page.click('[data-tour="producer"]')
     view.seen.wait("lab.app.state.clients['producer-orders']?.acked > 60")
     view.seen.see('[data-tour="kill"]')
+
+
+def views(view: Gallery) -> None:
+    """Learn, Explore, Inspect at work, at all widths; a menu, a record beside the story, the walk through the stage."""
+    for name in VIEWS:
+        view.turn(name)
+        view.each_width(f"view-{name}")
+    view.turn("learn")
+    page = view.seen.page
+    page.click('[data-menu="broker:2"]')
+    view.look("menu-broker")
+    page.keyboard.press("Escape")
+    page.click("[data-record] >> nth=2")
+    view.look("record")
+    page.keyboard.press("Escape")
+    page.focus("#scene-svg")
+    for key in ("ArrowDown", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    view.look("walk")
+    view.turn("inspect")
+
+
+def lessons(view: Gallery) -> None:
+    """The decisive moment of twelve lessons, as Learn shows it."""
+    seen, page = view.seen, view.seen.page
+    live = seen.value("lab.feed.run")
+    view.turn("learn")
+    for name in DECISIVE:
+        if not view.only.search(f"{view.language}-light-1440-moment-{name}.png"):
+            continue
+        page.evaluate("lab.app.desk.panel === 'scenarios' || lab.app.desk.show('scenarios')")
+        page.evaluate("lab.app.desk.lessons.one && lab.app.desk.lessons.back()")
+        page.click(f'[data-scenario="{name}"]')
+        seen.see("[data-lesson=run]")
+        for wanted in (".predict input[type=radio]", "[data-guess-broker]"):
+            if page.query_selector(wanted):
+                page.click(f"{wanted} >> nth=0")
+        if page.query_selector("[data-guess-number]"):
+            page.fill("[data-guess-number]", "1")
+        page.click("[data-lesson=run]")
+        seen.wait("lab.app.desk.work === null && lab.app.desk.lessons.result !== null")
+        page.wait_for_timeout(1500)  # it begins to be watched
+        page.evaluate("lab.app.desk.lessons.showVerdict()")
+        page.evaluate("lab.app.desk.lessons.showMoment()")
+        page.evaluate("lab.app.desk.panel && lab.app.desk.close()")
+        for width in (1440, 390):
+            for dark in (False, True):
+                view.dress(dark=dark, width=width)
+                view.look(f"moment-{name}")
+        view.dress()
+    page.evaluate("(run) => lab.app.desk.look(run)", live)
 
 
 def load(view: Gallery) -> None:
@@ -120,11 +181,36 @@ LAST_PRODUCE = """() => {
 def readme(view: Gallery) -> None:
     """The pictures of the README."""
     view.seen.page.evaluate("lab.app.set({brokerOpen: null})")
-    view.tab("partitions")
-    view.seen.page.evaluate("lab.app.showBytes(8)")
-    view.seen.page.evaluate("lab.app.set({fieldLit: 2})")
+    view.turn("learn")
+    view.seen.wait("lab.app.state.clients['producer-orders']?.acked > 120")
     view.look("readme-load")
+    view.turn("inspect")
     view.seen.page.evaluate("lab.app.set({ledgerView: 'batches'})")
+
+
+def words(view: Gallery) -> None:
+    """The way through the lessons; a term's card; the page of all terms."""
+    page = view.seen.page
+    page.click("[data-panel=scenarios]")
+    view.seen.see("[data-course=next]")
+    view.each_width("course")
+    page.click('[data-scenario="acks-1"]')
+    page.click('#drawer [data-term="isr"]')
+    view.seen.see("#term-card")
+    view.each_width("term")
+    page.keyboard.press("Escape")
+    page.evaluate("lab.app.desk.close()")
+    here = page.url
+    page.goto(view.seen.lab.page + "glossary/")
+    for width in (390, *WIDTHS):
+        for dark in (False, True):
+            page.emulate_media(color_scheme="dark" if dark else "light")
+            page.set_viewport_size({"width": width, "height": TALL})
+            view.dark, view.width = dark, width
+            view.look("glossary")
+    page.goto(here)
+    view.seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+    view.dress()
 
 
 def messages(view: Gallery) -> None:
@@ -205,7 +291,7 @@ def past(view: Gallery) -> None:
         view.each_width(f"drawer-{name}")
     page.page.evaluate("document.querySelector('[data-scenario=\"acks-1\"]') ?? lab.app.desk.show('scenarios')")
     page.see("[data-scenario]")
-    page.page.click("[data-scenario] >> nth=1")
+    page.page.click('[data-scenario="acks-1"]')
     view.look("lesson")
     page.page.evaluate("lab.app.desk.close()")
     page.page.keyboard.press("f")
@@ -235,8 +321,7 @@ def colours(view: Gallery) -> None:
     view.dress(forced_colors="none")
 
 
-
-SCENES: tuple[Callable[[Gallery], None], ...] = (first_visit, load, messages, faults, past, colours)
+SCENES: tuple[Callable[[Gallery], None], ...] = (first_visit, views, load, words, messages, faults, past, lessons, colours)
 SHORT: tuple[Callable[[Gallery], None], ...] = (first_visit, readme, faults)
 
 
@@ -247,6 +332,7 @@ def page_of(browser: Any, language: str) -> Iterator[LabPage]:
         lab = start_lab(Path(data) / "lab", "--preset", "teaching", "--seed", "5", web=True)
         context = browser.new_context(viewport={"width": 1440, "height": TALL}, locale={"en": "en-US", "ko": "ko-KR"}[language])
         seen = LabPage(context.new_page(), lab)
+        seen.page.add_init_script(view_of("learn"))
         seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
         try:
             seen.page.goto(lab.page)

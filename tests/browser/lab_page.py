@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,14 @@ WATCH_FOR_TWINS = """setInterval(() => {
     }
 }, 500)"""
 
+# What is told for seconds only, on a page of a machine that may stand still for longer: kept, for a test that asks later.
+KEEP_NOTICES = """globalThis.told = [];
+document.addEventListener('DOMContentLoaded', () => {
+    const notices = document.getElementById('notices');
+    const keep = (changes) => { for (const { addedNodes } of changes) for (const note of addedNodes) globalThis.told.push(note.textContent); };
+    if (notices) new MutationObserver(keep).observe(notices, { childList: true });
+})"""
+
 # What a failed test is asked about first. The page's own policy forbids nothing here: it is read from outside.
 SAYS = """() => {
     const text = (selector) => [...document.querySelectorAll(selector)].map((found) => found.innerText.trim()).filter(Boolean);
@@ -33,9 +42,16 @@ SAYS = """() => {
         run: feed?.run, last: feed?.last, online: app?.online, live: clock?.live, cluster: clock?.cluster,
         panel: app?.desk?.panel, work: app?.desk?.work, open: app?.desk?.runs?.open?.map((one) => one.run),
         asked: [...(app?.desk?.socket?.waiting?.keys() ?? [])],
-        dialogs: text('dialog[open]'), notices: text('#notices, [role=alert]'), coach: text('#coach'),
+        dialogs: text('dialog[open]'), notices: globalThis.told, alerts: text('[role=alert]'), coach: text('#coach'),
     };
 }"""
+
+
+
+def view_of(name: str) -> str:
+    """Before the page's scripts: which of its views a first visit begins with. Most tests want all panels."""
+    return f"localStorage.getItem('lab') ?? localStorage.setItem('lab', JSON.stringify({{ mode: '{name}' }}))"
+
 
 # Pixels that the lab's page can be scrolled below its end: what is out of flow in a panel must not lengthen the page.
 BEYOND_ITS_END = """(() => {
@@ -71,6 +87,10 @@ class LabPage:
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, f"did not come true: {expression}"
             self.page.wait_for_timeout(50)
+
+    def told(self, text: str) -> None:
+        """Until a notice has said so, be it gone by now."""
+        self.wait(f"globalThis.told.some((one) => one.includes({json.dumps(text)}))")
 
     def see(self, selector: str, seconds: float = 2 * PATIENCE_S) -> None:
         self.page.wait_for_selector(selector, timeout=seconds * 1000)
@@ -129,7 +149,7 @@ def open_pages(browser: Any, data: Path, *options: str) -> Iterator[Open]:
     lab = start_lab(data, "--preset", "teaching", "--seed", "5", *options, web=True)
     pages: list[LabPage] = []
 
-    def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", **more: Any) -> LabPage:
+    def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", view: str = "inspect", **more: Any) -> LabPage:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, locale={"en": "en-US", "ko": "ko-KR"}[language],
             color_scheme="dark" if dark else "light", **more,
@@ -139,6 +159,8 @@ def open_pages(browser: Any, data: Path, *options: str) -> Iterator[Open]:
         pages.append(made)
         OPENED.append(made)
         made.page.add_init_script(WATCH_FOR_TWINS)
+        made.page.add_init_script(KEEP_NOTICES)
+        made.page.add_init_script(view_of(view))
         made.page.on("console", lambda message: made.complaints.append(message.text) if message.type != "log" else None)
         made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
         made.page.on("request", lambda request: _note(made, request.url))

@@ -48,9 +48,9 @@ def test_a_record_by_hand_says_where_it_stands_and_a_refusal_why(seen: LabPage) 
     seen.page.click("#produce-send")
     seen.wait("document.getElementById('produce-result').innerText === '✓ orders-0의 오프셋 0에 기록했습니다.'")
     seen.page.evaluate("lab.app.command({do: 'create_topic', topic: 'orders', partitions: 1})")
-    seen.wait("document.getElementById('notices').innerText.includes('토픽 orders')")
+    seen.told("TOPIC_ALREADY_EXISTS")
     seen.page.evaluate("lab.app.command({do: 'alter_config', topic: 'orders', set: {'min.insync.replicas': 'x'}})")
-    seen.wait("document.getElementById('notices').innerText.includes('min.insync.replicas')")
+    seen.told("min.insync.replicas")
 
 
 def test_a_record_that_nobody_acknowledges_is_not_called_written(seen: LabPage) -> None:

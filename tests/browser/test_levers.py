@@ -54,7 +54,7 @@ def test_disks_fail_and_all_faults_end(seen: LabPage) -> None:
 def test_a_refusal_is_told_in_the_viewers_language(seen: LabPage, visit: Open) -> None:
     page = visit("ko")
     page.page.evaluate("lab.app.command({do: 'resume', broker: 1})")
-    page.wait("document.getElementById('notices').innerText.includes('브로커 1은 일시 정지 상태가 아닙니다.')")
+    page.told("브로커 1은 일시 정지된 상태가 아닙니다.")
 
 
 def test_one_key_shrinks_the_isr(seen: LabPage) -> None:

@@ -21,7 +21,7 @@ def seen(visit: Open) -> LabPage:
     for _ in range(3):
         page.command(do="produce", topic="orders", partition=0, value="one", acks="all")
     page.wait("lab.app.state.topics.orders.partitions[0].logs[1].hw === 3")
-    page.page.click("[data-tab=replicas]")
+    page.page.evaluate("lab.app.showTab('replicas')")
     page.see("[data-manage=elect_leaders]")
     page.wait("lab.clock.clusterTime() > 6_000_000")  # the controller's first own look for preferred leaders is over
     return page
@@ -37,7 +37,7 @@ def ask(seen: LabPage, name: str, **fields: str) -> None:
 def test_replicas_move_and_the_preferred_leader_is_elected(seen: LabPage) -> None:
     assert "Broker 1 leads and is the preferred leader" in seen.page.inner_text("#tab-panel")
     ask(seen, "elect_leaders")
-    seen.wait("document.getElementById('notices').innerText.includes('not needed')")
+    seen.told("not needed")
     ask(seen, "reassign", replicas="3, 1")
     seen.wait("lab.app.state.topics.orders.partitions[0].replicas.join() === '3,1'")
     seen.wait("document.getElementById('tab-panel').innerText.includes('the preferred leader is broker 3')")
@@ -58,7 +58,7 @@ def test_a_move_under_way_is_shown_and_can_be_cancelled(seen: LabPage) -> None:
 
 def test_records_go_and_what_cannot_go_is_said(seen: LabPage) -> None:
     ask(seen, "delete_records", before="9")
-    seen.wait("/OFFSET_OUT_OF_RANGE/.test(document.getElementById('notices').innerText)")
+    seen.told("OFFSET_OUT_OF_RANGE")
     ask(seen, "delete_records", before="2")
     seen.wait("lab.app.state.topics.orders.partitions[0].logs[3].start === 2")
     ask(seen, "delete_records", before="")
@@ -85,12 +85,12 @@ def test_where_a_group_without_members_goes_on_is_set(seen: LabPage) -> None:
     assert form.locator("[name=amount]").is_disabled()
     form.locator("button").click()
     seen.wait("lab.app.state.groups.billing.offsets.orders[0] === lab.app.state.topics.orders.partitions[0].logs[3].start")
-    seen.page.click("[data-tab=replicas]")
+    seen.page.evaluate("lab.app.showTab('replicas')")
 
 
 def test_a_topic_grows_and_goes_in_korean(visit: Open, seen: LabPage) -> None:
     page = visit("ko", width=800)
-    page.page.click("[data-tab=replicas]")
+    page.page.evaluate("lab.app.showTab('replicas')")
     page.see("[data-manage=add_partitions]")
     page.page.locator("[data-manage=delete_topic]").scroll_into_view_if_needed()
     page.picture("manage-ko-800")

@@ -70,7 +70,8 @@ def test_nothing_that_was_acked_is_lost_when_the_leader_is_killed_in_the_browser
     wait(page, lambda: leader(page)[0] > 0)
     page.wait_for_timeout(3000)
     before = leader(page)
-    page.click(f'[data-do="kill"][data-broker="{before[0]}"]')
+    page.click(f'[data-menu="broker:{before[0]}"]')
+    page.click('[data-menu-do="kill"]')
     wait(page, lambda: leader(page)[1] > before[1] and leader(page)[0] > 0)
     after = leader(page)
     assert after[0] != before[0]

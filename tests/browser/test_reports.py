@@ -48,6 +48,7 @@ def test_reports_fit_the_window_and_break_no_name(browser, pages, width, languag
     for name, long in (("report.html", 2), ("sweep.html", 2)):
         page.goto((pages / name).as_uri())
         page.check(f"#{language}")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert page.locator("pre:visible, td.long:visible").count() == long
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(LINES) == []

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
-from lab.scenarios import grammar
+from lab.scenarios import grammar, path
 from lab.scenarios.subjects import SUBJECTS
 
 
@@ -41,8 +41,10 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
     for variant, guess, lost in (("unclean", "wrong", True), ("clean", "right", False)):
         seen.page.click(f'[data-variant="{variant}"]')
         seen.wait("!document.querySelector('[data-guess]')")
-        seen.page.click('[data-choice="1"]')
+        seen.page.click('[data-guess-broker="-1"]')
         seen.page.click("[data-lesson=run]")
+        seen.see("[data-watch-verdict]")
+        seen.page.click("[data-watch-verdict]")
         seen.see("[data-guess]")
         seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run")
         assert seen.page.get_attribute("[data-guess]", "data-guess") == guess
@@ -89,6 +91,31 @@ def test_scenarios_stand_under_their_subjects_which_the_keyboard_reaches(visit: 
     seen.see("[data-lesson=run]")
     assert seen.value("document.querySelector('.drawer-body').scrollTop") == 0
     assert seen.value("document.activeElement.className") == "drawer-body"
+
+
+@pytest.mark.parametrize(("language", "dark", "width"), [("en", False, 1440), ("ko", True, 800)])
+def test_the_way_through_the_lessons_says_what_is_next_and_remembers_what_is_done(visit: Open, language: str, dark: bool, width: int) -> None:
+    seen = visit(language, dark=dark, width=width)
+    seen.page.click("[data-panel=scenarios]")
+    seen.see("[data-course=next]")
+    ways = list(path.legs())
+    shown = seen.page.eval_on_selector_all("[data-scenario]", "(found) => found.map((one) => one.dataset.scenario)")
+    assert shown == ways
+    seen.picture(f"course-{language}-{width}")
+    seen.page.evaluate("lab.app.desk.lessons.results.take('acks-1', 'right')")
+    seen.page.reload()
+    seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+    seen.page.click("[data-panel=scenarios]")
+    seen.see('[data-scenario="acks-1"][data-grade=right]')
+    assert f"1 of {len(ways)}" in seen.page.inner_text("[data-course=progress]") or f"{len(ways)}개 중 1개" in seen.page.inner_text("[data-course=progress]")
+    seen.page.fill("[data-course=search]", {"en": "purgatory", "ko": "퍼거토리"}[language])
+    seen.wait("document.querySelectorAll('[data-scenario]').length < 10")
+    assert seen.page.is_visible('[data-scenario="waiting-in-purgatory"]')
+    assert violations(seen.page) == []
+    seen.picture(f"course-search-{language}-{width}")
+    seen.page.fill("[data-course=search]", "")
+    seen.page.click("[data-course=next]")
+    seen.wait(f"lab.app.desk.lessons.one?.name === '{ways[1]}'")
 
 
 def test_a_file_is_opened_and_a_wrong_one_is_refused_with_its_line_in_korean(visit: Open, tmp_path: Path) -> None:

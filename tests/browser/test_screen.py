@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tests.browser.conftest import Visit
 from tests.web.recorded_lab import RecordedLab, start_state
 
+from broker_core.kernel.problems import problem
 from web.live.hub import hub
 
 Open = Callable[..., Visit]
@@ -73,10 +74,10 @@ def test_a_topic_is_created_in_a_dialog(visit: Open) -> None:
 
 def test_a_refused_command_is_told(visit: Open) -> None:
     seen = visit()
-    seen.lab.refuse = "broker 1 has stopped already"
+    seen.lab.refuse = problem("in_state", node="broker-1", state="stopped")
     seen.page.click('[data-do="kill"][data-broker="1"]')
     seen.page.wait_for_selector("#notices p")
-    assert "broker 1 has stopped already" in seen.page.inner_text("#notices")
+    assert "broker-1 is stopped." in seen.page.inner_text("#notices")
 
 
 def test_a_newcomer_is_led_from_an_empty_cluster_to_the_first_topic(visit: Open) -> None:
@@ -162,9 +163,12 @@ def test_each_tab_of_the_inspector_has_contents(visit: Open) -> None:
     seen = visit()
     wanted = {"brokers": "127.0.0.1:9092", "groups": "billing-1", "tree": "/controller", "attach": "kcat -C -b"}
     for tab, text in wanted.items():
-        seen.page.click(f"[data-tab={tab}]")
+        seen.page.evaluate("(tab) => lab.app.showTab(tab)", tab)
         seen.wait(f"document.querySelector('#tab-panel').innerText.includes({text!r})")
-    seen.page.focus("[data-tab=attach]")
+    seen.page.click("[data-tab=metrics]")
+    seen.page.click("[data-view=tree]")
+    seen.wait("lab.app.tab === 'tree'")
+    seen.page.focus("[data-tab=metrics]")
     seen.page.keyboard.press("ArrowRight")
     seen.page.wait_for_selector("[data-tab=partitions][aria-selected=true]")
 

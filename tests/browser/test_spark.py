@@ -119,7 +119,7 @@ def replayed(seen: LabPage) -> None:
 
 def shell_sweep(*arguments: str) -> dict[str, Any]:
     """The same sweep as a person types it."""
-    command = [sys.executable, "-P", "-m", "lab.cli", "sweep", *arguments, "--json"]
+    command = [sys.executable, "-P", "-m", "cli", "sweep", *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(CHECKOUT)})
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -87,6 +87,7 @@ def test_the_focused_time_lines_step_and_tell_where_they_stand(first: LabPage, v
 
 def test_with_reduced_motion_arrows_stand_and_the_window_moves_in_steps(first: LabPage, visit: Open) -> None:
     seen = visit(reduced_motion="reduce")
+    seen.page.click('[data-segment="axis:time"]')
     seen.wait("lab.screen.dots.traffic.crowds.size > 0")
     assert seen.value("lab.screen.dots.flights.length") == 0
     seen.value(

@@ -13,10 +13,12 @@ import orjson
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from broker_core.kernel.problems import told
 from lab.clusters.joining import JOINED
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.experiments.verify import verify
-from lab.live import LabError, LiveLab
+from lab.live import LiveLab
+from lab.open_runs import LabError
 from lab.scenarios import grammar
 from lab.scenarios.export import export
 from tests.clients.conftest import SETTINGS, Cluster, Running, program, whole
@@ -97,7 +99,7 @@ def test_a_port_that_is_taken_refuses_the_broker_before_anything_is_recorded(tmp
             other.bind(("127.0.0.1", port + 3))
             other.listen()
             answer = cluster.lab.submit({"do": "add_broker"}).result(30)
-            assert not answer["ok"] and f"port {port + 3} cannot be had" in answer["error"]
+            assert not answer["ok"] and f"port {port + 3} cannot be had" in told(answer["problem"])
             assert not (tmp_path / JOINED).exists() and "4" not in cluster.state()["brokers"]
         assert cluster.do(do="add_broker")["broker"] == 4
         cluster.until(lambda state: state["brokers"]["4"]["registered"])
@@ -129,5 +131,5 @@ def test_a_moment_before_it_joined_has_no_such_broker(tmp_path: Path) -> None:
 
 def test_a_damaged_list_of_those_that_joined_is_told_at_the_start(tmp_path: Path) -> None:
     (tmp_path / JOINED).write_text("[{]")
-    with pytest.raises(LabError, match=f"{JOINED}: is damaged"):
+    with pytest.raises(LabError, match=f"{JOINED} is damaged"):
         LiveLab(spec_at(free_ports(3)), tmp_path).start()

@@ -10,9 +10,9 @@ from tests.worlds import Driven
 from broker_core.clients.admin import AdminMachine
 from broker_core.clients.admin_requests import MOVE_ON_MS
 from broker_core.kernel.world import World
-from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
+from lab.truth import truth_of
 
 S = 1_000_000
 
@@ -132,7 +132,7 @@ def test_the_last_broker_is_found_whichever_two_are_dead_and_a_dead_one_is_asked
 
 
 def controller_of(lab: Lab) -> int:
-    found = observe.controller_id(lab.world)
+    found = truth_of(lab.world).controller_id()
     assert found is not None
     return found
 
@@ -162,7 +162,7 @@ def test_a_click_behind_the_power_loss_of_the_controller_is_answered_when_there_
     lab.ask(do="power_loss", broker=dead)
     begin = lab.world.now_us
     first, second = lab.ask(**call), lab.ask(do="create_topic", topic="bills", partitions=1, replication_factor=2)
-    while observe.controller_id(lab.world) in (None, dead):
+    while truth_of(lab.world).controller_id() in (None, dead):
         lab.run(0.1)
     elected = (lab.world.now_us - begin) / S
     waits = max(answered_after(lab, number) for number in (first, second))
@@ -186,7 +186,7 @@ def test_what_a_silent_controller_has_done_is_neither_success_nor_failure() -> N
     lab = Lab()
     create = {"do": "create_topic", "topic": "carts", "partitions": 1, "replication_factor": 2}
     number = lab.ask(**create)
-    while "carts" not in observe.topics(lab.world):
+    while "carts" not in truth_of(lab.world).topics():
         lab.run(0.0005)
     assert number not in lab.admin.results
     lab.ask(do="power_loss", broker=controller_of(lab))

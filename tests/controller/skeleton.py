@@ -8,15 +8,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from broker_core.controller.zk.admin import TopicAdmin
+from broker_core.cluster.zk.admin import TopicAdmin
+from broker_core.cluster.zk.control_requests import metadata_delta
+from broker_core.cluster.zk.registration import ZkRegistration
 from broker_core.controller.zk.controller import KafkaController
-from broker_core.controller.zk.registration import BrokerRegistration
+from broker_core.controller.zk.znodes import BrokerInfo
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from broker_core.metadata.cache import MetadataCache
 from broker_core.metadata.configs import BrokerConfig
-from broker_core.metadata.znodes import BrokerInfo, Endpoint
+from broker_core.metadata.registration import Endpoint
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -36,7 +38,7 @@ class SkeletonBroker:
         self.id = int(node.name.rpartition("-")[2])
         self.zk = ZkClient(node, ["zookeeper-1"], timeout_ms)
         info = BrokerInfo(self.id, [Endpoint("PLAINTEXT", "127.0.0.1", 9092 + self.id)])
-        self.registration = BrokerRegistration(node, self.zk, info, self, wait_for_predecessor=True)
+        self.registration = ZkRegistration(node, self.zk, info, self, wait_for_predecessor=True)
         self.rpc = RpcClient(node, "controller", f"broker-{self.id}")
         self.controller = KafkaController(node, self.zk, self.id, config, self.rpc)
         self.cache = MetadataCache(self.id)
@@ -93,7 +95,7 @@ class SkeletonBroker:
         self.controller_epoch = body.controller_epoch
         self.requests.append((kind, body.controller_epoch))
         if kind == "UPDATE_METADATA":
-            self.cache.apply_update(body)
+            self.cache.apply(metadata_delta(body))
             self.admin.metadata_updated()
         elif kind == "LEADER_AND_ISR":
             for topic in body.topic_states:

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 

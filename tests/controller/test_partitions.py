@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p

@@ -134,7 +134,7 @@ async def _stepping(pump: LivePump, port: int) -> None:
     await asyncio.sleep(0.01)
     before = pump.world.now_us
     pump.control({"do": "time", "speed": "step_event"})
-    assert not pump.command({"do": "crash", "x": 1}).get("error")
+    assert not pump.command({"do": "crash", "x": 1}).get("problem")
     assert pump.world.now_us - before < 1000
     pump.control({"do": "time", "speed": "play"})
     await asyncio.sleep(0.005)

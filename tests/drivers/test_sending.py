@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -162,3 +163,18 @@ async def connected(server: TcpServer) -> list[ClientConnection]:
     while not server.connections:
         await asyncio.sleep(0)
     return list(server.connections.values())
+
+
+def test_no_piece_of_an_answer_waits_for_the_acknowledgement_of_another(tmp_path: Path) -> None:
+    async def asked() -> bool:
+        async with shelf(tmp_path, 0) as (server, _):
+            _, writer = await asyncio.open_connection("127.0.0.1", server.ports[SHELF])
+            while not server.connections:
+                await asyncio.sleep(0)
+            transport = next(iter(server.connections.values())).transport
+            assert transport is not None
+            option = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            writer.close()
+            return bool(option)
+
+    assert asyncio.run(asked())

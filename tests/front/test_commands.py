@@ -10,13 +10,14 @@ import sys
 
 import pytest
 
+from cli.broker_settings import parse_settings
 from tests.conftest import CHECKOUT, PATIENCE_S, free_ports
 
-COMMANDS = ["up", "test", "run", "validate", "verify", "replay", "sweep", "dump-log", "bench", "settings", "pictures"]
+COMMANDS = ["up", "test", "run", "validate", "verify", "pack", "unpack", "replay", "sweep", "dump-log", "bench", "settings", "pictures"]
 
 
 def brokerlab(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "lab.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "cli", *arguments]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False, **more)
 
@@ -41,8 +42,6 @@ def test_up_has_every_option_that_was_promised():
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--set", "retention.ms=1"], ["retention.ms", "log.retention.ms"]),
-    (["--set", "num.io.thread=1"], ["num.io.thread", "did you mean num.io.threads"]),
     (["--set", "2:num.io.threads=many"], ["num.io.threads", "Not a number of type INT"]),
     (["--set", "4:num.io.threads=2"], ["there is no broker 4"]),
     (["--set", "num.io.threads"], ["expected KEY=VALUE or ID:KEY=VALUE"]),
@@ -51,7 +50,7 @@ def test_up_has_every_option_that_was_promised():
     (["--set", "broker.id=7"], ["--set 1:broker.id=7"]),
     (["--set", "1:listeners=PLAINTEXT://127.0.0.1:29777"], ["brokers[0].settings.listeners", "host and port"]),
     (["--set", "advertised.listeners=SSL://here:9093"], ["advertised.listeners", "PLAINTEXT://HOST:PORT"]),
-    (["--controller", "kraft"], ["kraft is not there yet"]),
+    (["--controllers", "3"], ["controllers", "with kraft only"]),
     (["--speed", "100"], ["1 to 1/1000"]),
     (["--brokers", "0"], ["1 to 9"]),
     (["--port", "70000"], ["not a port"]),
@@ -64,6 +63,14 @@ def test_up_refuses_in_one_line_what_cannot_be(arguments, words, tmp_path):
     line = done.stderr.strip().splitlines()[-1]
     assert [word for word in words if word not in line] == []
     assert "Traceback" not in done.stderr
+
+
+def test_a_setting_that_no_broker_knows_is_a_warning_on_the_terminal(capsys):
+    common, single = parse_settings(["retention.ms=1", "2:num.io.thread=1", "allow.everyone.if.no.acl.found=true"], 3, "zookeeper")
+    assert single == {2: {"num.io.thread": "1"}} and common["retention.ms"] == "1"
+    told = capsys.readouterr().err.splitlines()
+    for line, words in zip(told, ("log.retention.ms", "did you mean num.io.threads", "Unknown broker setting"), strict=True):
+        assert line.startswith("Warning: --set ") and words in line
 
 
 def test_up_says_which_port_is_taken(tmp_path):
@@ -96,7 +103,7 @@ def test_settings_are_found_by_a_part_of_their_name():
 
 
 def test_the_command_line_is_quick_because_it_loads_nothing_it_does_not_need():
-    code = "import sys, lab.cli.parser, lab.cli.up; print(*sorted(m for m in sys.modules if '.' not in m))"
+    code = "import sys, cli.parser, cli.up; print(*sorted(m for m in sys.modules if '.' not in m))"
     done = subprocess.run([sys.executable, "-P", "-c", code], env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
                           capture_output=True, text=True, check=True)
     assert {"django", "channels", "uvicorn", "yaml", "web"} & set(done.stdout.split()) == set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.kernel.storage_memory import MemoryStorage
-from lab.cli.parser import main
+from cli.parser import main
 from tests.log.logs import NOW, batch, open_log
 
 STEM = "0" * 20

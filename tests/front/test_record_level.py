@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
-from lab.cli.parser import build_parser
-from lab.cli.up import make_spec
+from cli.parser import build_parser
+from cli.up import make_spec
 from lab.clusters.spec import run_from_dict
 from lab.scenarios.export import export_commands
 from tests.front.test_commands import brokerlab

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import pytest
 
 from lab import heap
-from lab.cli.errors import INTERRUPTED
-from lab.cli.parser import main
-from lab.cli.signals import NUMBERS, Signals, Stop
-from lab.cli.up import STOP_PATIENCE_S, _stop
+from cli.errors import INTERRUPTED
+from cli.parser import main
+from cli.signals import NUMBERS, Signals, Stop
+from cli.up import STOP_PATIENCE_S, _stop
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import CHECKOUT
@@ -64,7 +64,7 @@ def test_a_lab_that_was_stopped_before_its_thread_began_ends_at_once(tmp_path):
 
 
 def test_control_c_while_modules_are_loaded_says_nothing():
-    program = "import os, signal, sys; sys.argv = ['x', 'settings']; import lab.cli.__main__; os.kill(os.getpid(), 2)"
+    program = "import os, signal, sys; sys.argv = ['x', 'settings']; import cli.__main__; os.kill(os.getpid(), 2)"
     done = subprocess.run([sys.executable, "-P", "-c", program], env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
@@ -72,7 +72,7 @@ def test_control_c_while_modules_are_loaded_says_nothing():
 
 @pytest.mark.parametrize(("options", "shown"), [([], ""), (["--json"], '{"error": "interrupted"}\n')])
 def test_control_c_in_a_command_is_one_line(monkeypatch, capsys, options, shown):
-    monkeypatch.setattr("lab.cli.settings.settings", lambda arguments: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr("cli.settings.settings", lambda arguments: os.kill(os.getpid(), signal.SIGINT))
     monkeypatch.setattr(heap, "settle", lambda: None)
     assert main(["settings", *options]) == INTERRUPTED
     told = capsys.readouterr()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import bootstrap
+from lab import bootstrap
 from tests.conftest import CHECKOUT, PATIENCE_S
 
 

@@ -76,7 +76,7 @@ class LogPort:
         self.node = node
         self.topic = topic
 
-    def append(self, partition: int, records: bytearray, done: Callable[[Any, int], None], context: Any) -> None:
+    def append(self, partition: int, records: bytearray, done: Callable[[Any, int], None], context: Any, guard: int | None = None) -> None:
         if self.topic.leader != self.node.name:
             done(context, 6)
             return

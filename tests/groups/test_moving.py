@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.groups.registry import java_string_hash, partition_for
+from broker_core.coordinators.partitioning import java_string_hash, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState, IllegalTransition, check_transition
 from broker_core.records.batch import encode_batch
 from broker_core.wire import messages as m

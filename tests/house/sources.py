@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PRODUCT = ("broker_core", "lab", "web")
+PRODUCT = ("broker_core", "lab", "web", "cli")
 
 
 @cache

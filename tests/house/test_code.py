@@ -130,7 +130,7 @@ def mentions(node: ast.AST, _path: Path) -> list[str]:
     if isinstance(node, ast.ImportFrom):
         return [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
-        return [node.value, node.value.rpartition(".")[0], f"lab.cli.{node.value}"]
+        return [node.value, node.value.rpartition(".")[0], f"cli.{node.value}"]
     if isinstance(node, ast.Tuple) and node.elts and isinstance(node.elts[0], ast.Constant):
-        return [f"lab.cli.{node.elts[0].value}"]
+        return [f"cli.{node.elts[0].value}"]
     return []

@@ -43,7 +43,7 @@ def test_every_setting_says_what_it_means():
 
 
 def test_the_page_of_settings_is_what_the_command_prints():
-    command = [sys.executable, "-P", "-m", "lab.cli", "settings", "--markdown"]
+    command = [sys.executable, "-P", "-m", "cli", "settings", "--markdown"]
     printed = subprocess.run(command, cwd=CHECKOUT, env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
                              check=True).stdout
     assert printed == (CHECKOUT / "docs" / "settings.md").read_text(), "run ./brokerlab settings --markdown again"
@@ -80,7 +80,7 @@ def test_files_that_a_page_names_are_there(page):
 
 
 def test_commands_that_a_page_shows_are_commands():
-    shown = subprocess.run([sys.executable, "-P", "-m", "lab.cli", "--help"], cwd=CHECKOUT, check=True, text=True,
+    shown = subprocess.run([sys.executable, "-P", "-m", "cli", "--help"], cwd=CHECKOUT, check=True, text=True,
                            env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True).stdout
     known = set(re.findall(r"^    ([a-z][\w-]*)", shown, flags=re.MULTILINE))
     spoken = {word for page in PAGES for word in re.findall(r"\./brokerlab ([a-z][\w-]*)", page.read_text())}
@@ -147,7 +147,7 @@ def test_the_product_imports_only_packages_that_are_pinned():
     owners = packages_distributions()
     used = {module.split(".")[0] for path in product() for node in ast.walk(tree(path))
             for module in imported(node)}
-    outside = used - set(sys.stdlib_module_names) - {"broker_core", "lab", "web", "benchmarks", ""}
+    outside = used - set(sys.stdlib_module_names) - {"broker_core", "lab", "web", "cli", "benchmarks", ""}
     optional = {"pyspark", "pyarrow", "pandas", "numpy", "numba", "llvmlite", "psycopg", "channels_redis"}
     unpinned = [module for module in sorted(outside - optional)
                 if not any(canonical(owner) in pins("run") for owner in owners.get(module, []))]

@@ -29,6 +29,10 @@ def test_ruff_has_nothing_to_say():
     run("ruff", "check", "--no-cache", "--output-format", "concise", ".")
 
 
+def test_oxlint_has_nothing_to_say_of_the_page():
+    run("oxlint", "--config", "tests/js/oxlint.json", "--deny-warnings", "static", "tests/js")
+
+
 @pytest.mark.slow
-def test_the_broker_core_is_fully_typed():
+def test_everything_is_fully_typed():
     run("mypy")

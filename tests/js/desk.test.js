@@ -8,8 +8,8 @@ import { EMPTY, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { brokerChoices, commandsOf, difference, treeOf } from "../../static/model/fork.js";
 import { Tour } from "../../static/model/tour.js";
 import { firstLost, lossOf } from "../../static/model/causes.js";
-import { figures, furtherOf, judgement, placesOf } from "../../static/views/receipt.js";
-import { firstSentence, sourceName } from "../../static/views/scenarios.js";
+import { figures, furtherOf, judgement, outsideFigures, placesOf } from "../../static/views/receipt.js";
+import { sourceName } from "../../static/views/lesson.js";
 
 const mark = (n) => ({ seq: n * 10, t: n * 1000, code: "high_watermark", node: "broker-1", cause: (n - 1) * 10, params: { topic: "t", partition: 0, before: n - 1, after: n } });
 const topic = { seq: 1, t: 0, code: "topic_created", node: "broker-1", cause: 0, params: { topic: "t", assignment: { 0: [1] } } };
@@ -168,40 +168,48 @@ test("open runs are a tree, whatever order they come in", () => {
   assert.deepEqual(treeOf(open).map(({ run, depth }) => `${run}:${depth}`), ["1:0", "1-1:1", "1-2:2", "7-1:0"]);
 });
 
-test("in a run that goes on, what nobody has read yet is not called lost", () => {
-  const found = { acked: 10, read: 7, lost: 3, lost_writes: 1, unseen: 2, duplicated: 0, reordered: 0, finished: false, places: { lost: [{ offset: 1, test: "unseen" }, { offset: 2, test: "lost-write" }] } };
-  assert.deepEqual(Object.fromEntries(figures(found)), { acked: 10, read: 7, lost: 1, unseen: 2, duplicated: 0, reordered: 0 });
-  assert.equal(Object.fromEntries(figures({ ...found, finished: true })).lost, 3);
-  assert.deepEqual(placesOf(found).map((one) => one.kind), ["lost", "unseen"]);
-  const odd = { finished: true, places: { stale: [{ offset: 5, reader: "c", last_read: 2, test: "poll-skip" }], nonmonotonic_send: [{ offset: 3, process: "p", last_acked: 9 }], lost: [{ offset: 2, test: "unseen" }] } };
+test("lost, unread, at risk and duplicated are four figures, whether the run goes on or not", () => {
+  const found = { acked: 10, read: 7, lost: 1, unread: 2, at_risk: 3, duplicated: 4, reordered: 0, removed: 0, places: { duplicated: [{ offset: 3 }], lost: [{ offset: 2, test: "cut" }], at_risk: [{ offset: 1, copies: 2 }] } };
+  for (const finished of [true, false]) assert.deepEqual(Object.fromEntries(figures({ ...found, finished })), { acked: 10, read: 7, lost: 1, unread: 2, at_risk: 3, duplicated: 4, reordered: 0 });
+  assert.deepEqual(placesOf(found).map((one) => one.kind), ["lost", "at_risk", "duplicated"]);
+  assert.equal(Object.fromEntries(figures({ ...found, removed: 5 })).removed, 5);
+  assert.equal(Object.fromEntries(figures({ ...found, at_risk: null })).at_risk, null, "not recorded is not nothing");
+  const odd = { places: { stale: [{ offset: 5, reader: "c", last_read: 2, test: "poll-skip" }], nonmonotonic_send: [{ offset: 3, process: "p", last_acked: 9 }], lost: [{ offset: 2, test: "cut" }] } };
   assert.deepEqual(placesOf(odd).map((one) => one.kind), ["lost", "nonmonotonic_send", "stale"]);
 });
 
-test("each producer of a run that goes on is counted as the total is", () => {
-  const counts = { acked: 100, read: 40, lost: 60, unseen: 55, duplicated: 0, reordered: 0 };
-  const found = { ...counts, lost_writes: 5, finished: false, producers: { p: counts } };
-  assert.deepEqual(figures(found.producers.p, found.finished), figures(found));
-  assert.deepEqual([Object.fromEntries(figures(found)).lost, Object.fromEntries(figures(found)).unseen], [5, 55]);
-  assert.equal(Object.fromEntries(figures(counts, true)).lost, 60);
+test("the verdict speaks of what is lost first, then of what is at risk, then of what is unread", () => {
+  const found = { acked: 10, read: 7, lost: 1, unread: 2, at_risk: 3, duplicated: 4, reordered: 0, inconsistent: 0, places: {} };
+  assert.deepEqual([judgement(found).key, judgement(found).n], ["lost", 1]);
+  assert.deepEqual([judgement({ ...found, lost: 0 }).key, judgement({ ...found, lost: 0 }).n], ["at_risk", 3]);
+  assert.equal(judgement({ ...found, lost: 0, at_risk: null }).key, "duplicated");
+  const unread = judgement({ ...found, lost: 0, at_risk: 0, duplicated: 0 });
+  assert.deepEqual([unread.key, unread.n, unread.tone], ["so_far", 2, "good"]);
+  assert.equal(judgement({ ...found, lost: 0, at_risk: 0, duplicated: 0, unread: 0 }).key, "good");
 });
 
 test("what outside clients wrote counts in the verdict", () => {
-  const nothing = { acked: 0, read: 0, lost: 0, lost_writes: 0, unseen: 0, duplicated: 0, reordered: 0, finished: false, places: {} };
+  const nothing = { acked: 0, read: 0, lost: 0, unread: 0, duplicated: 0, reordered: 0, finished: false, places: {} };
   const kcat = { batches: 1, records: 300, acked: 1, acked_records: 300, lost: 0, lost_records: 0, places: [], complete: true };
   assert.equal(judgement(nothing).key, "nothing");
   assert.equal(judgement({ ...nothing, outside: { ...kcat, acked: 0, acked_records: 0 } }).key, "nothing");
   assert.equal(judgement({ ...nothing, outside: kcat }).key, "good");
   const gone = { ...nothing, outside: { ...kcat, lost: 1, lost_records: 300, places: [{ topic: "t", partition: 0, offset: 7, last: 306 }] } };
-  assert.deepEqual(judgement({ ...gone, lost: 2, lost_writes: 2 }), { tone: "bad", sign: "✕", key: "lost", n: 302 });
+  assert.deepEqual(judgement({ ...gone, lost: 2 }), { tone: "bad", sign: "✕", key: "lost", n: 302 });
 
-test("a record that was read before its log was cut is not called safe: another one stands at its offset", () => {
-  const cut = { finished: false, acked: 200, read: 200, lost: 0, unseen: 0, duplicated: 3, reordered: 0, inconsistent: 37 };
+test("a record that was read and never acknowledged is not called safe when another one stands at its offset", () => {
+  const cut = { finished: false, acked: 200, read: 200, lost: 0, unread: 0, duplicated: 3, reordered: 0, inconsistent: 37 };
   assert.deepEqual(judgement(cut), { tone: "warn", sign: "▲", key: "replaced", n: 37 });
   assert.equal(judgement({ ...cut, inconsistent: 0 }).key, "duplicated");
   assert.equal(judgement({ ...cut, lost: 37 }).key, "lost");
 });
   assert.deepEqual(placesOf(gone).map(({ kind, outside, offset }) => [kind, outside, offset]), [["lost", true, 7]]);
   assert.equal(firstLost(gone).offset, 7);
+  assert.deepEqual(judgement({ ...nothing, outside: { ...kcat, unread_records: 300 } }), { tone: "good", sign: "✓", key: "so_far", n: 300 });
+  assert.equal(judgement({ ...nothing, outside: { ...kcat, unread_records: 300, at_risk_records: 2 } }).key, "at_risk");
+  assert.equal(judgement({ ...nothing, outside: { ...kcat, at_risk_records: null, duplicated_records: 5 } }).key, "duplicated");
+  assert.deepEqual(outsideFigures({ ...nothing, outside: { ...kcat, unread_records: 300, at_risk_records: null } }).map(([name, n]) => `${name} ${n}`),
+    ["records 300", "acked 300", "lost 0", "unread 300", "at_risk null", "duplicated 0"]);
 });
 
 test("the chain of a loss leads to the election that lost the offset, not to another death of a leader", () => {
@@ -230,7 +238,7 @@ test("the chain of a loss leads to the election that lost the offset, not to ano
     write("broker-1", 1),
     say("truncated", "broker-2", { ...t, before: 2, after: 1 }),
   ]);
-  const lost = { places: { lost: [{ ...t, offset: 2, test: "unseen" }, { ...t, offset: 1, test: "lost-write" }] }, finished: false };
+  const lost = { places: { lost: [{ ...t, offset: null, test: "never-there" }, { ...t, offset: 1, test: "cut" }] }, finished: false };
   const links = lossOf(history, firstLost(lost));
   assert.deepEqual(links.map(({ event }) => event.code), ["config_changed", "isr_shrunk", "log_appended", "process_ended", "session_expired", "partition_offline", "process_started", "leader_elected", "truncated"]);
   assert.deepEqual([links[3].event.node, links[7].event.params.reason, links[2].event.node], ["broker-2", "unclean", "broker-2"]);
@@ -251,6 +259,8 @@ test("the first visit goes from a topic to the receipt, and a later death begins
   tour.take({ code: "process_ended", node: "broker-1", params: { how: "crash" }, t: 2, seq: 2 }, busy);
   assert.equal(tour.step(busy), "election");
   assert.equal(tour.patience(busy), 18_000_000);
+  assert.equal(tour.patience({ ...busy, cluster: { ...busy.cluster, preset: "teaching" } }), 3_000_000);
+  assert.equal(tour.patience({ ...busy, cluster: { ...busy.cluster, controller_mode: "kraft" } }), 9_000_000);
   tour.take({ code: "leader_elected", node: "broker-2", params: { topic: "orders", partition: 0, leader: 2, leader_epoch: 1, reason: "broker gone" }, t: 9, seq: 9 }, busy);
   assert.equal(tour.step(busy), "receipt");
   tour.receipt = true;
@@ -292,11 +302,6 @@ test("a broker that comes back as leader ends the wait for an election, and so d
   assert.equal(killed().step({ ...state, topics: {} }), "topic");
 });
 
-test("a list shows the first sentence of a text", () => {
-  assert.equal(firstSentence("With acks=0.5 it\nis so. Then more."), "With acks=0.5 it is so.");
-  assert.equal(firstSentence("점이 없는 글"), "점이 없는 글");
-});
-
 test("where to read more is named in the reader's language, KIPs and settings as they are", () => {
   const words = { words: { "source.Kafka documentation": "Kafka 문서", "source.Replication": "복제", "source.Topic Configs": "토픽 설정" } };
   assert.equal(sourceName("Kafka documentation, 4.7 Replication", words), "Kafka 문서, 4.7 복제");
@@ -306,10 +311,9 @@ test("where to read more is named in the reader's language, KIPs and settings as
 });
 
 test("further findings are told beside the figures, and values beside a loss as the loss from the other side", () => {
-  const found = { acked: 90, read: 40, lost: 50, unseen: 0, duplicated: 0, reordered: 0, inconsistent: 50, failed_read: 0, stale: 2, nonmonotonic_send: 1, finished: true };
+  const found = { acked: 90, read: 40, lost: 50, unread: 0, duplicated: 0, reordered: 0, inconsistent: 50, failed_read: 0, stale: 2, nonmonotonic_send: 1, finished: true };
   assert.deepEqual(furtherOf(found).map(({ kind, n }) => [kind, n]), [["inconsistent", 50], ["nonmonotonic_send", 1], ["stale", 2]]);
   assert.equal(furtherOf(found)[0].key, "receipt.further.inconsistent_lost");
   for (const lost of [0, 49]) assert.equal(furtherOf({ ...found, lost })[0].key, "receipt.further.inconsistent");
-  assert.equal(furtherOf({ ...found, lost: 3, unseen: 3, finished: false })[0].key, "receipt.further.inconsistent");
   assert.deepEqual(furtherOf({ ...found, inconsistent: 0, stale: 0, nonmonotonic_send: 0 }), []);
 });

@@ -4,7 +4,7 @@ import { along, boxOf, layout, way } from "../../static/draw/layout.js";
 import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
-import { cellKind, shownPartitions, windowOf } from "../../static/views/stage.js";
+import { shownPartitions } from "../../static/views/stage.js";
 import { passing } from "../../static/model/flights.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { History } from "../../static/time/history.js";
@@ -122,11 +122,6 @@ test("the scrubber shows the loudest thing of each stretch", () => {
   assert.deepEqual(marks.map(({ x, tone, n }) => [x, tone, n]), [[0, "bad", 2], [72, "turn", 1]]);
 });
 
-test("cells of one partition stand at the same place on every broker", () => {
-  assert.deepEqual(windowOf({ logs: { 1: { leo: 56 }, 2: { leo: 40 } } }, 8), { first: 48, end: 56 });
-  assert.deepEqual(windowOf({ logs: {} }, 8), { first: 0, end: 8 });
-});
-
 test("the chosen partition is among those that a card shows", () => {
   const topic = { partitions: Object.fromEntries(Array.from({ length: 50 }, (_, n) => [n, {}])) };
   assert.deepEqual(shownPartitions(topic, 3, "0"), ["0", "1", "2"]);
@@ -135,12 +130,6 @@ test("the chosen partition is among those that a card shows", () => {
 
 test("speeds are written as fractions", () => {
   assert.deepEqual([speedText(1), speedText(0.01)], ["1×", "1/100×"]);
-});
-
-test("an offset beyond the end of the leader's log is not on the leader, committed there before or not", () => {
-  const log = { start: 1, leo: 6, hw: 6 };
-  assert.deepEqual([0, 2, 3, 5, 6].map((offset) => cellKind(offset, log, 3)), ["gone", "committed", "astray", "astray", "hole"]);
-  assert.equal(cellKind(5, { start: 0, leo: 6, hw: 5 }, Infinity), "waiting");
 });
 
 const sent = (seq, api, to = "broker-1") => ({ seq, t: seq, code: "request_sent", node: "broker-2", cause: 0, params: { api, version: 1, correlation: seq, to } });
@@ -186,7 +175,7 @@ test("what a member of a group sends leaves from its group's box", () => {
   const state = {
     brokers: { 1: { id: 1 } }, connections: {},
     clients: Object.fromEntries(names.map((name, n) => [`consumer-${n}`, { kind: "consumer", state: "running", settings: { "group.id": name } }])),
-    groups: Object.fromEntries(names.map((name, n) => [name, { members: [`consumer-${n}-1`], offsets: {} }])),
+    groups: Object.fromEntries(names.map((name, n) => [name, { members: [{ id: `consumer-${n}-1`, client_id: `consumer-${n}`, assignment: {} }], offsets: {} }])),
   };
   const scene = layout(state, 900, 400);
   const boxes = names.map((_, n) => boxOf(scene, `consumer-${n}`, state));

@@ -7,10 +7,12 @@ import { Inquiry } from "../../static/inspect/inquiry.js";
 import { Measure, difference, isFault, registryKey, shortName, startsComparison } from "../../static/inspect/measure.js";
 import { Runner, plan } from "../../static/model/macros.js";
 import { EMPTY, changesState, reduce } from "../../static/model/reduce.js";
-import { known, refusal } from "../../static/model/refusals.js";
+import { refusal } from "../../static/i18n/problems.js";
 import { requestAt } from "../../static/model/request.js";
 import { fieldsOfBytes, pieces } from "../../static/views/bytes.js";
 import { resetOf } from "../../static/views/tabs/offsets.js";
+import { copyText } from "../../static/inspect/copy.js";
+import { prose } from "../../static/views/prose.js";
 import { commandLines } from "../../static/views/tabs/attach.js";
 
 const partition = (leader, isr) => ({ leader, leader_epoch: 1, isr, replicas: [1, 2, 3], min_isr: 1, logs: {} });
@@ -191,24 +193,18 @@ test("a lesson that changes settings puts them back, at its end and when it is s
   assert.deepEqual(sent.map((one) => one.do), ["alter_config", "kill", "kill", "produce", "produce", "produce", "kill", "restart", "alter_config"]);
 });
 
-test("known refusals become sentences of the reader's language, unknown ones stay", () => {
-  assert.deepEqual(known("broker-2 is paused already"), { key: "refused.already", params: { node: "broker-2", state: "paused" } });
-  assert.deepEqual(known("there is no broker-9, expected one of broker-1"), { key: "refused.no_node", params: { node: "broker-9" } });
-  assert.deepEqual(known("orders-0 on broker 2 has offsets 0 to 4, not 9").params, { partition: "orders-0", broker: "2", from: "0", to: "4", offset: "9" });
-  assert.equal(known("something new"), null);
-});
-
 test("every client has a command with the brokers' addresses", () => {
   const lines = commandLines("127.0.0.1:9092", "orders");
   assert.ok(lines.length >= 9);
   for (const [key, text] of lines) assert.ok(text.includes("127.0.0.1:9092"), key);
 });
 
-test("an unknown refusal is quoted in Korean where the server knows it, else in English", () => {
-  const words = (language) => ({ language, t: (key, { error }) => `${key}: ${error}` });
-  assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("ko")), "refused: names: 이상함");
-  assert.equal(refusal({ error: "names: odd", ko: "names: 이상함" }, words("en")), "refused: names: odd");
-  assert.equal(refusal({ error: "names: odd" }, words("ko")), "refused: names: odd");
+test("a refusal is a sentence, with its place where that helps", () => {
+  const words = { words: { problems: { no_leader: "{partition} has no leader", look_only: "the token is for looking only" } }, t: (key, { text, place }) => `${text} (${place})` };
+  const no_leader = { code: "no_leader", params: { partition: "orders-0" } };
+  assert.equal(refusal({ problem: no_leader, place: "leader_of" }, words), "orders-0 has no leader.");
+  assert.equal(refusal({ problem: no_leader, place: "between[1]" }, words), "orders-0 has no leader. (between[1])");
+  assert.equal(refusal({ problem: { code: "look_only", params: {} } }, words), "The token is for looking only.");
 });
 
 /** An app that knows `events`, looks at bytes and at the message at `looked`. */
@@ -273,4 +269,22 @@ test("the form of a group's offsets says what the command line tool would", () =
   assert.deepEqual(given("offset", "7"), { ...about, to_offset: 7 });
   assert.deepEqual(given("time", "9.25"), { ...about, to_ms: 9250 });
   assert.deepEqual(given("shift", "-5"), { ...about, shift_by: -5 });
+});
+
+test("a page over plain http copies by selection, and says when the browser allows neither", async () => {
+  const page = (does) => ({
+    activeElement: { focus() {} }, body: { append(field) { this.field = field; } }, querySelector: () => null,
+    createElement: () => ({ select() {}, remove() {} }), execCommand: () => does,
+  });
+  const insecure = page(true);
+  assert.deepEqual([await copyText("a", { clipboard: undefined, page: insecure }), insecure.body.field.value], [true, "a"]);
+  assert.equal(await copyText("a", { clipboard: undefined, page: page(false) }), false);
+  assert.equal(await copyText("a", { clipboard: { writeText: async () => {} }, page: null }), true);
+  assert.equal(await copyText("a", { clipboard: { writeText: () => Promise.reject(new Error("denied")) }, page: page(true) }), true);
+});
+
+test("marks of documents are drawn, not shown", () => {
+  const parts = prose("Set `acks` to **all**, *never* to 2 * 3.");
+  assert.deepEqual(parts.map((part) => (typeof part === "string" ? part : [part.tag, part.children.join("")])), ["Set ", ["code", "acks"], " to ", ["b", "all"], ", ", ["b", "never"], " to 2 * 3."]);
+  assert.deepEqual(prose(null), []);
 });

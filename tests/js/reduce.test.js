@@ -53,9 +53,13 @@ test("truncation cuts the log end, the high watermark and the batches", () => {
 });
 
 test("the lights count under-replicated, offline and below min ISR apart", () => {
-  assert.deepEqual(lights(cluster), { partitions: 2, underReplicated: 0, offline: 0, belowMinIsr: 0 });
+  const none = { underReplicated: 0, offline: 0, belowMinIsr: 0 };
+  assert.deepEqual(lights(cluster), { partitions: 2, ...none, internal: none });
   const shrunk = reduce(cluster, [event("isr_shrunk", "broker-1", { topic: "orders", partition: 0, isr: [1], removed: [2, 3] }), event("partition_offline", "broker-1", { topic: "orders", partition: 1, isr: [2] })]);
-  assert.deepEqual(lights(shrunk), { partitions: 2, underReplicated: 1, offline: 1, belowMinIsr: 1 });
+  assert.deepEqual(lights(shrunk), { partitions: 2, underReplicated: 1, offline: 1, belowMinIsr: 1, internal: none });
+  const hidden = { leader: 1, isr: [1], replicas: [1, 2], min_isr: 1, logs: {} };
+  const both = { ...shrunk, topics: { ...shrunk.topics, __consumer_offsets: { internal: true, partitions: { 0: hidden, 1: hidden } } } };
+  assert.deepEqual([lights(both).underReplicated, lights(both).internal.underReplicated], [3, 2], "what tables do not show is told apart");
 });
 
 test("a changed min.insync.replicas holds for all partitions of the topic", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barsOf, gridOf, heatOf, levelOf, lossIn, momentOf, pick, seedsIn, shellOf, spansOf, sparkline, stepOf, summary, valueOf } from "../../static/model/spark.js";
+import { rangesAsRows } from "../../static/views/spark/replay.js";
 import { labelOf, short, shown, spoken } from "../../static/views/spark/plots.js";
 
 const words = { words: { "noun.broker": "broker", "spark.value.crash": "crash told" }, name: (node) => `<${node}>`, t: (key) => key };
@@ -111,4 +112,13 @@ test("a reading names columns as their headings do", () => {
   assert.equal(spoken("Most is spent before `detected`: the timeout.", told), "Most is spent before Detected: the timeout.");
   assert.equal(spoken("detected stays", told), "detected stays");
   assert.equal(spoken("시간은 detected 이전", { words: { "spark.col.detected": "감지" }, language: "ko" }), "시간은 감지 이전");
+});
+
+test("lost records are told as ranges of offsets, and a range leads to its first one", () => {
+  const one = { run: "r", label: "producer-a", topic: "orders", partition: 0, records: 1200, test: "cut" };
+  const answer = { query: "lost", count: 1202, columns: ["run", "offset"], rows: [{}], ranges: [{ ...one, first_offset: 2000, last_offset: 3199 }, { ...one, records: 1, first_offset: 7, last_offset: 7 }, { ...one, records: 1, first_offset: null, last_offset: null }] };
+  const { rows, columns } = rangesAsRows(answer);
+  assert.deepEqual(rows.map(({ offsets, offset }) => [offsets, offset]), [["2,000 – 3,199", 2000], ["7", 7], [null, null]]);
+  assert.ok(columns.includes("offsets") && !columns.includes("offset"));
+  assert.deepEqual(momentOf("lost", rows[0]).lost.offset, 2000);
 });

@@ -105,3 +105,16 @@ test("a page that is not drawn drops what waits and asks for a snapshot once", (
   assert.ok(made.drain().length < 600);
   assert.deepEqual(wire.sent.filter((message) => message.k === "resync"), [{ k: "resync", last: 0 }]);
 });
+
+test("what was told with the page is told again when its run is back, and nothing of it beside another run", () => {
+  const one = feed();
+  one.story.add({ seq: 3, t: 0, code: "process_started", node: "broker-1", cause: 0, params: {} }, -2e9);
+  one.apply([snap(10)], 0);
+  one.begun();
+  one.apply([delta(10, 11)], 0);
+  assert.equal(one.story.items.length, 2);
+  one.apply([{ ...snap(5), run: "other" }], 0);
+  assert.equal(one.story.items.length, 0);
+  one.apply([snap(20)], 0);
+  assert.deepEqual(one.story.items.map(({ code }) => code), ["process_started"]);
+});

@@ -13,12 +13,16 @@ import orjson
 import pytest
 
 from lab.branch import Branch, BranchError
+from lab.checkers.flights import Wanted
 from lab.checkers.receipt import receipt_of
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import run_scenario
 from lab.experiments.verify import verify
-from lab.live import MAX_BRANCHES, LiveLab
+from lab.live import LiveLab
+from lab.open_runs import MAX_BRANCHES
+from lab.recall import recall
 from lab.scenarios import grammar
+from lab.snapshots.shelf import Head
 from tests.conftest import PATIENCE_S, free_ports
 
 
@@ -125,6 +129,12 @@ def test_the_live_run_is_executed_again_after_a_restart_on_its_own_disks(lab: Li
         assert verdict.same, verdict
 
 
+def both_receipts(branch: Branch) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """The one that is kept, and what the files say at the same moment."""
+    branch.tell_disks()
+    return branch.receipt(), receipt_of(branch.files.path)
+
+
 def test_values_that_a_lab_wrote_in_an_earlier_life_do_not_count_in_the_next_one(tmp_path: Path) -> None:
     spec = {"cluster": {"preset": "teaching", "port": free_ports(3)}, "seed": 3}
     load = {"kind": "producer", "topic": "orders", "rate": 500, "count": 100}
@@ -143,6 +153,8 @@ def test_values_that_a_lab_wrote_in_an_earlier_life_do_not_count_in_the_next_one
             deadline = time.monotonic() + PATIENCE_S
             while (found := receipt_of(lab.main.files.path))["read"] < 100 and time.monotonic() < deadline:
                 lab.main.ask(lab.main.files.flush, lab.main.world).result(PATIENCE_S)
+            kept, judged = lab.main.ask(both_receipts, lab.main).result(PATIENCE_S)
+            assert kept == judged
         finally:
             lab.stop()
         assert [found[name] for name in ("acked", "read", "lost", "duplicated", "reordered")] == [100, 100, 0, 0, 0]
@@ -197,7 +209,7 @@ def test_keyframes_take_no_more_room_than_what_happens(lab: LiveLab) -> None:
     assert len(frames) >= 3
     for (t, offset, size), (next_t, next_offset, _) in pairwise(frames):
         assert next_t - t >= 5_000_000 and next_offset - offset >= size
-    assert all(orjson.loads(frame.text)["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.keyframes[:3])
+    assert all(orjson.loads(frame.text("x", 1))["t"] == frame.t_us and len(frame.packed) < frame.size / 2 for frame in branch.keyframes[:3])
 
 
 def test_a_step_says_how_far_it_went_when_nothing_changed(lab: LiveLab) -> None:
@@ -209,3 +221,71 @@ def test_a_step_says_how_far_it_went_when_nothing_changed(lab: LiveLab) -> None:
     done(branch, {"do": "create_topic", "topic": "orders", "partitions": 1, "replication_factor": 3})
     assert "nothing_for_us" not in done(branch, {"do": "time", "speed": "step_state"})
     assert "nothing_for_us" not in done(branch, {"do": "time", "speed": "play"})
+
+
+def busy(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> Branch:
+    """The live branch under a load, until there are some snapshots of it."""
+    monkeypatch.setattr("lab.snapshots.keeper.BEHIND_S", 0.02)
+    main, deadline = lab.main, time.monotonic() + 3 * PATIENCE_S
+    done(main, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 3})
+    done(main, {"do": "start_client", "name": "producer-busy", "kind": "producer", "topic": "orders", "rate": 50})
+    done(main, {"do": "start_client", "name": "producer-short", "kind": "producer", "topic": "orders", "count": 5})
+    while len(main.keeper.shelf.numbers()) < 2:
+        assert time.monotonic() < deadline and not main.keeper.over
+        time.sleep(0.05)
+    done(main, {"do": "time", "speed": "pause"})
+    return main
+
+
+def assert_message_is_found_from_a_snapshot(branch: Branch, head: Head) -> None:
+    """The same one as when the run is executed from its beginning."""
+    rows = [json.loads(line) for line in (branch.files.path / "journal.jsonl").read_bytes()[head.journal :].splitlines()]
+    row = next(row for row in rows if row[3] == "request_sent" and row[0] > head.seq)
+    params = row[5]
+    wanted = Wanted(row[0], row[2], params["to"], params["api"], params["version"], params["correlation"], False)
+    assert recall(branch.files.path, wanted, keeper=branch.keeper) == recall(branch.files.path, wanted)
+
+
+def test_a_fork_of_a_busy_run_begins_at_a_snapshot_and_is_the_same_as_from_the_beginning(
+    lab: LiveLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = busy(lab, monkeypatch)
+    second = main.keeper.shelf.head(main.keeper.shelf.numbers()[1])
+    assert second is not None
+    target = second.seq + 50
+    fork = lab.branch(lab.fork(main.run_id, seq=target).result(PATIENCE_S))
+    assert fork.files.past is not None and fork.files.past.sizes["journal.jsonl"] == second.journal
+    assert fork.world.seq == target and fork.keyframes and fork.keyframes[0].seq < second.seq
+    again = lab.branch(lab.fork(fork.run_id, t_us=second.t_us - 1).result(PATIENCE_S))
+    assert again.world.now_us == second.t_us - 1 and again.files.past is not None
+    assert_message_is_found_from_a_snapshot(main, second)
+    assert json.loads(fork.history(5).result(PATIENCE_S)["snap"])["run"] == fork.run_id
+
+    monkeypatch.setattr("lab.snapshots.keeper.Keeper.take", lambda *_: None)
+    slow = lab.branch(lab.fork(main.run_id, seq=target).result(3 * PATIENCE_S))
+    assert slow.files.past is None
+    assert fork.clock()["t"] == slow.clock()["t"] and state(fork) == {**state(slow)}
+    assert fork.ask(fork.monitor.lights).result(5) == slow.ask(slow.monitor.lights).result(5)
+    paths = [branch.files.path for branch in (fork, slow, again)]
+    for branch in (fork, slow, again):
+        lab.close_branch(branch.run_id).result(PATIENCE_S)
+        branch.files.wait()
+        branch.keeper.wait(PATIENCE_S)
+    assert (paths[0] / "journal.jsonl").read_bytes() == (paths[1] / "journal.jsonl").read_bytes()
+    for path in (paths[0], paths[2]):
+        verdict = verify(path)
+        assert verdict.same, verdict
+        assert not (path / "snapshots").exists()
+
+
+def test_a_fork_that_nobody_waits_for_any_more_leaves_nothing(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    main = lab.main
+    monkeypatch.setattr("lab.open_runs.SLICE_S", 0.0)  # it takes many slices
+    answer = lab.fork(main.run_id, seq=main.world.seq)
+    deadline = time.monotonic() + PATIENCE_S
+    while not list((lab.data / "runs").glob("*-*/inputs.bin")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert answer.cancel()
+    while list((lab.data / "runs").glob("*-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list(lab.branches) == [main.run_id] and not list((lab.data / "runs").glob("*-*"))

@@ -12,18 +12,22 @@ from tests.worlds import Driven
 
 from broker_core.clients import assignors, history
 from broker_core.groups.group_offsets import CommittedOffset
+from broker_core.log import markers
 from broker_core.log.producers import ProducerStateTable
-from broker_core.metadata import znodes
+from broker_core.log.transactions import Transactions
+from broker_core.controller.zk import znodes
 from broker_core.records.batch import encode_batch
+from broker_core.records.control import transaction_marker_batch
+from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
 from broker_core.wire.errors import ErrorCode
 from lab.checkers.invariants import INVARIANTS, InvariantMonitor, described
-from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
 from tests.replication.harness import EPOCH_MS
+from lab.truth import truth_of
 
 
 def red(monitor: InvariantMonitor) -> list[str]:
@@ -78,7 +82,7 @@ class Lab(Driven):
 
     @property
     def state(self) -> dict[str, Any]:
-        return observe.partition_state(self.world, "orders", 0)
+        return truth_of(self.world).partition_state("orders", 0)
 
     def machine(self, broker: int) -> Any:
         return self.world.nodes[f"broker-{broker}"].machine
@@ -111,7 +115,7 @@ def overwrite(replica: Partition, offset: int, checksum: bool) -> None:
 
 def leader_out_of_isr(lab: Lab, patch: Any) -> None:
     """Somebody has written a state into the tree that no controller would."""
-    node = observe.tree(lab.world)[znodes.state_path("orders", 0)]
+    node = truth_of(lab.world).tree[znodes.state_path("orders", 0)]
     state = znodes.decode_state(node.data, node.version)
     state.isr = lab.followers
     node.data = znodes.encode_state(state)
@@ -176,9 +180,9 @@ def read_differently(lab: Lab, patch: Any) -> None:
 
 
 def second_controller(lab: Lab, patch: Any) -> None:
-    active = observe.controller_id(lab.world)
-    other = lab.machine(active % 3 + 1).controller
-    other.is_active, other.context.epoch = True, lab.machine(active).controller.epoch
+    active = truth_of(lab.world).controller_id()
+    other = lab.machine(active % 3 + 1).cluster.controller
+    other.is_active, other.context.epoch = True, lab.machine(active).cluster.controller.epoch
     lab.run(0.1)
 
 
@@ -230,6 +234,52 @@ def never_told(lab: Lab, patch: Any) -> None:
     lab.run(9)
 
 
+def nobody_leaves(lab: Lab, patch: Any) -> None:
+    """A follower is cut off for longer than the leader may wait, and the leader keeps it."""
+    patch.setattr(IsrChanges, "maybe_shrink", lambda *_: None)
+    controller = truth_of(lab.world).controller_id()
+    gone = next(broker for broker in lab.followers if broker != controller)
+    lab.do(do="partition_link", between=[lab.state["leader"], gone])
+    lab.run(12)
+
+
+def zombie_is_obeyed(lab: Lab, patch: Any) -> None:
+    """A request of a controller that was replaced comes late, and is carried out."""
+    lab.machine(lab.followers[0]).cluster.control.controller_epoch -= 1
+    lab.run(0.3)
+
+
+def transact(lab: Lab, sequence: int, marker: bytearray | None = None) -> None:
+    """A record of a transaction, or its end."""
+    data = encode_batch([(EPOCH_MS, None, b"%d" % sequence, ())], producer_id=77, producer_epoch=0,
+                        base_sequence=sequence, transactional=True)  # fmt: skip
+    origin = "client" if marker is None else "coordinator"
+    replicas = lab.machine(lab.state["leader"]).replicas
+    replicas.append(30_000, -1, [("orders", 0, data if marker is None else marker)], _ignore, None, origin)
+    lab.run(0.2)
+
+
+def _ignore(context: object, answer: object) -> None:
+    """Nobody waits for it."""
+
+
+def an_open_transaction_is_overlooked(lab: Lab, patch: Any) -> None:
+    """The log forgets that a transaction has begun."""
+    patch.setattr(Transactions, "begin", lambda *_: None)
+    transact(lab, 0)
+    lab.run(1)
+
+
+def aborted_ones_are_not_told(lab: Lab, patch: Any) -> None:
+    """A fetch with read_committed says nothing of the transactions that were aborted."""
+    patch.setattr(markers, "aborted_in", lambda *_: [])
+    transact(lab, 0)
+    transact(lab, 0, transaction_marker_batch(False, 77, 0, 0, EPOCH_MS))
+    settings = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    lab.do(do="start_client", name="careful", kind="consumer", topic="orders", settings=settings)
+    lab.run(2)
+
+
 BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (leader_out_of_isr, ["LeaderInIsr"]),
     (mark_goes_back, ["MonotonicHighWatermark"]),
@@ -246,6 +296,10 @@ BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (sequence_twice, ["SequenceNoGapNoDup"]),
     (index_points_elsewhere, ["IndexMatchesLog"]),
     (never_told, ["EveryWriteEnds"]),
+    (nobody_leaves, ["LaggardsLeave"]),
+    (zombie_is_obeyed, ["NewestControllerObeyed"]),
+    (an_open_transaction_is_overlooked, ["LastStableOffset"]),
+    (aborted_ones_are_not_told, ["NoAbortedRead"]),
 ]
 
 
@@ -259,6 +313,18 @@ def test_what_is_broken_on_purpose_turns_exactly_its_lights_red(story, expected,
     for name in expected:
         first = lab.monitor.lights()[name]["first"]
         assert first["seq"] > began - 1000 and first["text"] and first["t"] <= lab.world.now_us
+
+
+def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_red():
+    lab = Lab()
+    transact(lab, 0)
+    transact(lab, 0, transaction_marker_batch(False, 77, 0, 0, EPOCH_MS))
+    settings = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    lab.do(do="start_client", name="careful", kind="consumer", topic="orders", settings=settings)
+    lab.run(2)
+    transact(lab, 1)
+    lab.run(1)
+    assert red(lab.monitor) == [] and lab.world.nodes["careful"].machine.read > 100
 
 
 def test_every_invariant_has_a_mutant_that_it_kills():

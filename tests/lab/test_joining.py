@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from broker_core.kernel.inputs import Command
+from broker_core.kernel.problems import told
 from broker_core.kernel.world import World
 from lab.clusters import observe
 from lab.clusters.build import build_world
@@ -19,6 +20,7 @@ from lab.experiments.verify import verify
 from lab.scenarios import grammar
 from lab.scenarios.export import export_commands
 from lab.scenarios.reading import ScenarioError
+from lab.truth import truth_of
 
 S = 1_000_000
 SPEC: dict[str, Any] = {
@@ -70,7 +72,7 @@ def lab() -> Lab:
 def test_a_new_broker_registers_and_every_broker_names_it_to_clients(lab: Lab) -> None:
     assert lab.do(do="add_broker", rack="b")["broker"] == 4
     lab.run(3)
-    assert observe.registered(lab.world) == [1, 2, 3, 4]
+    assert truth_of(lab.world).registered() == [1, 2, 3, 4]
     state = observe.observe(lab.world, lab.spec)["brokers"]
     assert state["4"]["port"] == state["3"]["port"] + 1 and state["4"]["rack"] == "b"
     for broker in range(1, 5):
@@ -85,7 +87,7 @@ def test_it_arrives_empty_until_a_reassignment_gives_it_a_replica(lab: Lab) -> N
     assert observe.partitions_of(lab.world.nodes["broker-4"]) == {}
     assert lab.do(do="reassign", topic="orders", partition=0, replicas=[4, 1, 2])["ok"]
     lab.run(5)
-    held = observe.partition_state(lab.world, "orders", 0)
+    held = truth_of(lab.world).partition_state("orders", 0)
     assert held is not None and sorted(held["isr"]) == [1, 2, 4]
     assert list(observe.partitions_of(lab.world.nodes["broker-4"])) == [("orders", 0)]
 
@@ -95,7 +97,7 @@ def test_a_new_topic_may_have_replicas_on_it(lab: Lab) -> None:
     lab.run(3)
     lab.do(do="create_topic", topic="wide", partitions=1, replication_factor=4)
     lab.run(3)
-    held = observe.partition_state(lab.world, "wide", 0)
+    held = truth_of(lab.world).partition_state("wide", 0)
     assert held is not None and sorted(held["isr"]) == [1, 2, 3, 4]
 
 
@@ -105,10 +107,10 @@ def test_it_can_be_killed_started_and_looked_at_as_the_others(lab: Lab) -> None:
     assert inspect(lab.world, "broker", "7")["found"]
     assert lab.do(do="kill", broker=7)["ok"]
     lab.run(15)
-    assert observe.registered(lab.world) == [1, 2, 3]
+    assert truth_of(lab.world).registered() == [1, 2, 3]
     assert lab.do(do="restart", broker=7)["ok"]
     lab.run(5)
-    assert observe.registered(lab.world) == [1, 2, 3, 7]
+    assert truth_of(lab.world).registered() == [1, 2, 3, 7]
     assert lab.do(do="alter_config", broker=7, set={"log.cleaner.threads": "2"})["ok"]
     assert inspect(lab.world, "trial", '{"do": "alter_config", "broker": 7, "set": {"log.cleaner.threads": "2"}}')
 
@@ -133,13 +135,13 @@ def test_what_the_cluster_cannot_take_is_refused_by_its_place(
     lab: Lab, command: dict[str, Any], place: str, reason: str
 ) -> None:
     result = lab.do(do="add_broker", **command)
-    assert not result["ok"] and result["place"] == place and reason in result["error"]
+    assert not result["ok"] and result["place"] == place and reason in told(result["problem"])
     assert len(lab.spec.cluster.brokers) == 3 and "broker-4" not in lab.world.nodes
 
 
 def test_a_cluster_is_full_with_as_many_brokers_as_a_description_may_have() -> None:
     lab = Lab({"cluster": {"brokers": MAX_BROKERS, "preset": "teaching"}, "seed": 1})
-    assert f"{MAX_BROKERS} brokers already" in lab.do(do="add_broker")["error"]
+    assert f"{MAX_BROKERS} brokers already" in told(lab.do(do="add_broker")["problem"])
 
 
 def test_a_recorded_run_in_which_a_broker_joins_comes_out_again_byte_for_byte(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from lab.checkers.message_bytes import describe, pieces_of
 from lab.clusters.inspect import inspect
 from lab.clusters.spec import run_from_dict
 from lab.experiments.run import RunResult, run_scenario
-from lab.experiments.verify import execute_again, verify
+from lab.experiments.anew import execute_again
+from lab.experiments.verify import verify
 from lab.live import LiveLab
 from lab.recall import Nobody, recall
 from lab.reexecution import Reexecution

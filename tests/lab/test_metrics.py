@@ -7,10 +7,13 @@ import pickle
 import pytest
 from tests.worlds import do, run
 
+from broker_core.records.batch import encode_batch
+from broker_core.records.control import transaction_marker_batch
 from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.metrics import REGISTRY, described, difference, metrics
 from lab.clusters.spec import run_from_dict
+from lab.truth import truth_of
 
 SPEC = {
     "cluster": {
@@ -25,8 +28,9 @@ SPEC = {
 }  # fmt: skip
 STILL = ("RequestQueueTimeMs", "LocalTimeMs", "ResponseQueueTimeMs", "RequestQueueSize", "OfflineLogDirectoryCount", "LogStartOffset",
          "FailedIsrUpdatesPerSec", "OfflineReplicaCount", "max-dirty-percent", "uncleanable-partitions-count", "cleaner-recopy-percent",
-         "max-buffer-utilization-percent")
-"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction: tested by themselves, or not at all."""
+         "max-buffer-utilization-percent", "PartitionsWithLateTransactionsCount")
+"""Only with stage costs, a broken disk, retention, a refused change, a stopped replica, compaction, a transaction that hangs: tested by
+themselves, or not at all."""
 
 
 def total(values: dict[str, dict[str, float]], name: str) -> float:
@@ -71,7 +75,7 @@ def test_each_metric_moves_in_a_run_with_faults(loaded):
         run(world, 0.05)
         note()
     do(world, do="produce", topic="no-such-topic", partition=0, value="x")
-    follower = observe.partition_state(world, "orders", 0)["isr"][-1]
+    follower = truth_of(world).partition_state("orders", 0)["isr"][-1]
     do(world, do="pause", broker=follower)
     run(world, 2.5)
     note()
@@ -81,7 +85,7 @@ def test_each_metric_moves_in_a_run_with_faults(loaded):
         note()
     do(world, do="delay_link", between=[1, 2], delay_ms=1)
     run(world, 2)
-    state = observe.partition_state(world, "orders", 0)
+    state = truth_of(world).partition_state("orders", 0)
     first = [state["leader"], *[one for one in state["replicas"] if one != state["leader"]]]
     for between in (first[:2], [first[0], first[2]]):
         do(world, do="partition_link", between=between)
@@ -101,6 +105,19 @@ def test_each_metric_moves_in_a_run_with_faults(loaded):
         note()
     quiet = [name for name, values in seen.items() if len(values) < 2 and not name.endswith(STILL)]
     assert quiet == []
+
+
+def test_a_transaction_that_hangs_is_counted_by_its_leader_until_a_marker_ends_it(loaded):
+    world = pickle.loads(loaded)
+    replicas = world.nodes[f"broker-{truth_of(world).partition_state('orders', 0)['leader']}"].machine.replicas
+    then = replicas.node.wall_ms() - 21 * 60_000
+    begun = encode_batch([(then, None, b"x", ())], producer_id=77, producer_epoch=0, base_sequence=0, transactional=True)
+    counted = []
+    for records, origin in ((begun, "client"), (transaction_marker_batch(False, 77, 0, 0, then), "coordinator")):
+        replicas.append(30_000, 1, [("orders", 0, records)], lambda *_: None, None, origin)
+        run(world, 0.1)
+        counted.append(total(metrics(world), "PartitionsWithLateTransactionsCount"))
+    assert counted == [1, 0]
 
 
 def test_a_healthy_cluster_shows_what_operators_want_to_see(loaded):

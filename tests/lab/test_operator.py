@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from broker_core.kernel.inputs import Command
+from broker_core.kernel.problems import told
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.observe import observe, observe_marks
@@ -109,7 +110,7 @@ def test_a_command_that_cannot_be_carried_out_says_why_and_where(
     lab: Lab, command: dict[str, Any], error: str, place: str
 ) -> None:
     result = lab.do(**command)
-    assert not result["ok"] and error in result["error"] and result["place"] == place
+    assert not result["ok"] and error in told(result["problem"]) and result["place"] == place
     lab.run(0.1)
 
 

@@ -15,11 +15,12 @@ from broker_core.clients.admin import AdminMachine
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.inspect import partition as inspect_partition
-from lab.clusters.observe import observe, observe_marks, partition_state
+from lab.clusters.observe import observe, observe_marks
 from lab.clusters.spec import run_from_dict
 from lab.clusters.vocabulary import check_command
 from lab.scenarios import grammar
 from lab.scenarios.grammar import ScenarioError
+from lab.truth import truth_of
 
 S = 1_000_000
 SPEC = run_from_dict({"cluster": {"preset": "teaching", "link_delay_ms": 1}, "seed": 3})
@@ -46,7 +47,7 @@ class Lab(Driven):
 
     @property
     def state(self) -> dict[str, Any]:
-        found = partition_state(self.world, "orders", 0)
+        found = truth_of(self.world).partition_state("orders", 0)
         assert found is not None
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 from tests.conftest import free_ports
 
+from broker_core.kernel.problems import told
 from lab.branch import read_rows
 from lab.clusters.spec import run_from_dict
+from lab.experiments.directory import read_facts
 from lab.live import LiveLab
 
 
@@ -30,15 +33,15 @@ def do(lab: LiveLab, **command: Any) -> dict[str, Any]:
 def test_what_the_brokers_refuse_is_the_answer_and_stands_in_the_journal(lab: LiveLab) -> None:
     assert do(lab, do="create_topic", topic="orders", partitions=2)["ok"]
     twice = do(lab, do="create_topic", topic="orders", partitions=2)
-    assert (twice["ok"], twice["error"], twice["code"]) == (False, "Topic 'orders' already exists.", "TOPIC_ALREADY_EXISTS")
+    assert (twice["ok"], told(twice["problem"]), twice["code"]) == (False, "TOPIC_ALREADY_EXISTS: Topic 'orders' already exists.", "TOPIC_ALREADY_EXISTS")
     many = do(lab, do="create_topic", topic="many", replication_factor=5)
     assert many["code"] == "INVALID_REPLICATION_FACTOR"
     wrong = do(lab, do="alter_config", topic="orders", set={"retention.ms": "abc"})
-    assert wrong["code"] == "INVALID_CONFIG" and "Not a number of type LONG" in wrong["error"]
+    assert wrong["code"] == "INVALID_CONFIG" and "Not a number of type LONG" in told(wrong["problem"])
     assert do(lab, do="delete_topic", topic="nobody")["code"] == "UNKNOWN_TOPIC_OR_PARTITION"
     lab.main.ask(lab.main.files.flush, lab.main.world).result(10)
     rows, _ = read_rows(lab.main.files, 0, None)
-    refused = [(row[2], row[5]["command"]["do"], row[5]["reason"]) for row in rows if row[3] == "command_refused"]
+    refused = [(row[2], row[5]["command"]["do"], told(row[5]["problem"])) for row in rows if row[3] == "command_refused"]
     assert [one[:2] for one in refused] == [
         ("operator", "create_topic"), ("operator", "create_topic"), ("operator", "alter_config"), ("operator", "delete_topic"),
     ]  # fmt: skip
@@ -68,3 +71,11 @@ def test_a_setting_that_is_refused_changes_nothing(lab: LiveLab) -> None:
     client = lab.main.ask(lambda: dict(vars(lab.main.world.operator)["clients"])).result(10)["producer-a"]
     assert (client.rate, client.settings["acks"]) == (5, "1")
     assert do(lab, do="set_client", name="producer-a", set={"rate": 9})["ok"]
+
+
+def test_what_an_older_program_wrote_as_sentences_is_told_as_it_stands(tmp_path):
+    facts = {"format": 1, "unmet": ["lost: 3 wanted, 5 found"], "notes": [{"code": "leaderless", "params": {}}]}
+    (tmp_path / "run.json").write_text(json.dumps(facts))
+    found = read_facts(tmp_path)
+    assert told(found["unmet"][0], "ko") == "lost: 3 wanted, 5 found"
+    assert told(found["notes"][0]) != "leaderless"

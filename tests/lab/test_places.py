@@ -13,6 +13,7 @@ from tests.lab.test_operator import SPEC, Lab
 from tests.lab.test_scenarios_receipt import LESSON
 
 from broker_core.kernel.errors import CommandError
+from broker_core.kernel.problems import told
 from broker_core.kernel.world import World
 from lab.clusters.checks import SpecError, shown
 from lab.clusters.inspect_trial import trial
@@ -62,7 +63,7 @@ def test_a_setting_that_is_wrong_is_named_by_the_command_and_by_its_trial(lab: L
     assert (said["ok"], said["place"]) == (False, f"set.{key}"), said
     with pytest.raises(CommandError) as error:
         trial(lab.world, orjson.dumps(command).decode())
-    assert (error.value.place, error.value.reason) == (said["place"], said["error"])
+    assert (error.value.place, error.value.reason) == (said["place"], told(said["problem"]))
 
 
 @pytest.mark.parametrize(("given", "key"), WRONG)
@@ -243,7 +244,7 @@ def test_a_trial_of_a_brokers_setting_is_about_its_moment_too() -> None:
     assert tried(seq=before) == tried() == tried(seq=short, broker=1) == "", "also of one that does not run now"
     assert tried(seq=short) == "set: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
     assert tried(broker=9) == "broker: there is no broker 9, expected one of 1, 2, 3"
-    assert _said(lab.world, broker=2, set={"log.dirs": "x"}, seq=before).startswith("set.log.dirs: Cannot update")
+    assert _said(lab.world, broker=2, set={"log.dirs": "x"}, seq=before).startswith("set.log.dirs: log.dirs is read when a broker starts")
 
 
 def keys_of(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

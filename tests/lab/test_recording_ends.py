@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.drivers.recording import Recorder
-from lab.branch import read_rows
+from lab.branch import BranchError, read_rows
 from lab.clusters.spec import run_from_dict
 from lab.experiments.directory import JOURNAL, LastingFile, RunDirectory
 from lab.live import LiveLab
@@ -61,6 +61,16 @@ def test_a_lab_whose_recording_has_ended_goes_on_and_says_until_when(tmp_path):
             branch.keyframes.clear()
             branch.keep_keyframe()
 
+        fork = lab.fork(branch.run_id, seq=branch.world.seq)
+        lab.close_branch(fork.result(30)).result(10)
+        branch.files.recorder._left = 0
+        assert branch.view()["inputs_until_us"] is None
+        assert lab.submit({"do": "time", "speed": 1}).result(10)["ok"]
+        assert lab.submit({"do": "stop_all_faults"}).result(10)["ok"]
+        assert branch.view()["inputs_until_us"] is not None
+        until = branch.files.recorder.bounded_at_seq
+        with pytest.raises(BranchError, match="nothing can be forked behind"):
+            lab.fork(branch.run_id, seq=until + 1).result(10)
         branch.ask(fill).result(10)
         assert branch.view()["recorded_until_us"] is not None
         made = lab.submit({"do": "create_topic", "topic": "after", "partitions": 1, "replication_factor": 1}).result(10)

@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 from tests.house.sources import CHECKOUT
+from tests.shared_runs import run_once
 
 from lab.clusters.spec import PROTECTIONS
 from lab.clusters.vocabulary import _TARGET, KINDS
-from lab.experiments.run import run_scenario
 from lab.scenarios import grammar, variants
 from lab.scenarios.conditions import SUBJECTS
 from lab.scenarios.expectations import KINDS as EXPECTATIONS
@@ -77,17 +77,22 @@ def test_the_screen_can_take_away_each_protection() -> None:
     assert re.findall(r'"(\w+)"', listed) == list(PROTECTIONS)
 
 
-def test_the_lessons_that_come_with_the_lab_stand_with_their_titles_and_variants() -> None:
-    found = rows("| file | shows | variants |")
+def test_the_lessons_that_come_with_the_lab_stand_with_their_titles_variants_and_generations() -> None:
+    found = rows("| file | shows | variants | holds in |")
     for name in grammar.names():
         scenario = grammar.load(name)
         assert found[name].split("|")[0].strip() == scenario.title["en"]
         assert found[name].split("|")[1].strip() == ", ".join(variants.names(scenario.document))
+        assert found[name].split("|")[2].strip() == ", ".join(scenario.generations)
     assert list(found) == grammar.names()
 
 
-def test_the_example_at_the_top_is_what_the_command_prints(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    total = run_scenario("acks-1", out=tmp_path / "run").receipt.total
-    row = re.search(r"^  all +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", page(), re.MULTILINE)
-    assert row is not None
-    assert [int(cell.replace(",", "")) for cell in row.groups()] == list(total.to_dict().values())
+def test_the_example_at_the_top_is_what_the_command_prints() -> None:
+    total = run_once("acks-1").receipt.total
+    example = page().split("```")[1]
+    names = re.search(r"^ +(acked .*)$", example, re.MULTILINE)
+    row = re.search(r"^  all +([\d, ]+)$", example, re.MULTILINE)
+    assert names is not None and row is not None
+    printed = dict(zip(names[1].replace("at risk", "at_risk").split(), (int(cell.replace(",", "")) for cell in row[1].split()), strict=True))
+    assert printed == {name: figure for name, figure in total.to_dict().items() if name in printed}
+    assert {"acked", "read", "lost", "unread"} <= printed.keys()

@@ -67,7 +67,7 @@ def _ended(rest: Caller, job: dict[str, Any]) -> str:
 
 def _by_command(name: str, out: Path, *options: str) -> dict[str, Any]:
     """`./brokerlab run NAME --seed N` in a process of its own, with another order of hashes."""
-    command = [sys.executable, "-P", "-m", "lab.cli", "run", name, "--seed", str(SEED), "--out", str(out), "--json", *options]
+    command = [sys.executable, "-P", "-m", "cli", "run", name, "--seed", str(SEED), "--out", str(out), "--json", *options]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONHASHSEED": "99"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -78,7 +78,7 @@ def _same(one: Path, other: Path) -> None:
     for name in LEFT:
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
     mine, theirs = read_facts(one), read_facts(other)
-    for fact in ("receipt", "unmet", "notes", "passed", "prediction", "moment", "steps", "invariants", "events"):
+    for fact in ("receipt", "unmet", "notes", "passed", "prediction", "answer", "moment", "stops", "steps", "invariants", "events"):
         assert mine[fact] == theirs[fact], fact
 
 
@@ -88,7 +88,7 @@ def test_a_scenario_is_the_same_by_command_over_rest_and_opened_on_the_screen(re
     run = _ended(rest, rest.post(f"scenarios/{name}/run", {"seed": SEED}).json)
     path = _directory(rest, run)
     _same(path, tmp_path / "run")
-    opened = rest.post(f"labs/lab/runs/{run}/open").json["run"]
+    opened = rest.post(f"labs/lab/runs/{run}/open?wait=30").json["run"]
     again = rest.get(f"runs/{opened}/journal").body
     assert again == (path / "journal.jsonl").read_bytes()
     receipt, source = rest.get(f"runs/{opened}/receipt").json, rest.get(f"runs/{run}/receipt").json

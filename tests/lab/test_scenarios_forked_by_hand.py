@@ -125,7 +125,7 @@ def test_the_setting_of_a_lesson_can_be_chosen_at_its_moment(
         assert row["subject"] in offered["subjects"] and offered["commands"]
         for command in offered["commands"]:
             if row["name"] in READ_AT_START:
-                with pytest.raises(CommandError, match="Cannot update these configs dynamically"):
+                with pytest.raises(CommandError, match="is read when a broker starts"):
                     inspect(world, "trial", json.dumps(command))
                 continue
             inspect(world, "trial", json.dumps(command))

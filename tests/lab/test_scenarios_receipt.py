@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from broker_core.kernel.problems import told
 from lab.checkers.receipt import receipt_of
-from lab.checkers.receipt_outside import outside
+from lab.checkers.receipt_outside import KeptOutside
+from lab.checkers.receipt_outside import outside as outside_of_rows
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 from lab.scenarios.grammar import ScenarioError, parse
@@ -33,11 +36,21 @@ def _copy(seq: int, node: str, first: int, last: int) -> list[Any]:
     return _row(seq, node, "log_appended", **TP, base_offset=first, last_offset=last, role="follower")
 
 
+def outside(rows: list[Any]) -> dict[str, Any]:
+    """From all rows at once, and kept as they came."""
+    kept = KeptOutside()
+    for row in rows:
+        kept.take(orjson.dumps(row) + b"\n")
+    found = outside_of_rows(rows)
+    assert kept.told() == found
+    return found
+
+
 START = [
-    _row(1, "broker-1", "became_leader", **TP, leader_epoch=0),
-    _row(1, "broker-2", "became_follower", **TP, leader=1, leader_epoch=0),
+    _row(1, "broker-1", "became_leader", **TP, leader_epoch=0, leo=0),
+    _row(1, "broker-2", "became_follower", **TP, leader=1, leader_epoch=0, leo=0),
 ]
-TAKEN_OVER = [_row(90, "broker-2", "became_leader", **TP, leader_epoch=1)]
+TAKEN_OVER = [_row(90, "broker-2", "became_leader", **TP, leader_epoch=1, leo=2)]
 
 
 def test_an_outside_batch_that_the_next_leader_has_is_kept_and_another_is_lost() -> None:
@@ -55,7 +68,8 @@ def test_batches_without_a_good_answer_and_those_of_the_lab_are_not_counted_as_a
 
 
 def test_an_offset_that_was_given_out_twice_holds_another_batch() -> None:
-    rows = [*START, *_produce(10, "broker-1", 1, 0), *TAKEN_OVER, *_produce(95, "broker-2", 1, 0)]
+    behind = _row(90, "broker-2", "became_leader", **TP, leader_epoch=1, leo=0)
+    rows = [*START, *_produce(10, "broker-1", 1, 0), behind, *_produce(95, "broker-2", 1, 0)]
     rows.append(_row(99, "broker-1", "truncated", **TP, before=2, after=0))
     assert outside(rows)["acked"] == 2 and outside(rows)["lost"] == 1
 
@@ -96,6 +110,12 @@ variants:
 moment:
   event: process_ended
   step: 1
+stops:
+  - {event: process_ended, step: 1, say: {en: The controller dies., ko: 컨트롤러가 죽는다.}}
+  - {event: leader_elected, step: 1}
+predict:
+  ask: {en: Who leads?, ko: 누가 리더인가?}
+  broker: {of: leader_of.orders-0}
 fork:
   before: 1
   title: {en: Pause it, ko: 멈춘다}
@@ -115,8 +135,13 @@ BAD = [
     ("  careful:", "  fork:", "x.yaml:14: variants.fork: this name is taken"),
     ("event: process_ended", "event: process_endet", "x.yaml:19: moment.event: 'process_endet': expected one of"),
     ("step: 1", "step: 5", "x.yaml:20: moment.step: 5 is above 1"),
-    ("before: 1", "before: 9", "x.yaml:22: fork.before: 9 is above 1"),
-    ("do: pause, controller: any", "do: pause, controller: 2", "x.yaml:25: fork.steps[0].controller: 2: expected one of any"),
+    ("event: leader_elected, step: 1", "event: leader_elected, step: 3", "x.yaml:23: stops[1].step: 3 is above 1"),
+    ("say: {en: The", "say: {fr: The", "x.yaml:22: stops[0].say.fr: unknown key"),
+    ("of: leader_of.orders-0", "of: leader_of", "x.yaml:26: predict.broker.of: 'leader_of': expected leader_of.<which>"),
+    ("broker: {of: leader_of.orders-0}", "number: {of: leader_of.orders-0, near: 101}", "x.yaml:26: predict.number.near: 101 is above 100"),
+    ("  broker: {of: leader_of.orders-0}\n", "", "x.yaml:24: predict: expected one of choices, number or broker, found 0"),
+    ("before: 1", "before: 9", "x.yaml:28: fork.before: 9 is above 1"),
+    ("do: pause, controller: any", "do: pause, controller: 2", "x.yaml:31: fork.steps[0].controller: 2: expected one of any"),
     ("partitions: 1", "assignment: [[1, 9]]", "x.yaml:2: topics[0].assignment[0][1]: '9': expected one of 1, 2, 3"),
     ("cluster: {", "clusters: {", "x.yaml:1: clusters: expected a list"),
 ]  # fmt: skip
@@ -146,4 +171,4 @@ def test_one_cluster_may_be_written_as_a_list_of_one() -> None:
 def test_a_check_that_does_not_hold_fails_the_run(tmp_path: Path) -> None:
     source = LESSON.replace("is: 3}", "is: 2}").replace("at: 5s", "at: 2s") + "duration: 3s\n"
     result = run_scenario(parse(source, "x.yaml"), out=tmp_path / "run")
-    assert not result.passed and result.unmet[0] == "steps[0]: expected isr_of orders-0 == 2, found 3"
+    assert not result.passed and told(result.unmet[0]) == "steps[0]: expected isr_of orders-0 == 2, found 3"

@@ -82,7 +82,7 @@ def test_the_costs_survive_the_plain_form_and_an_export() -> None:
 @pytest.mark.parametrize(("costs", "place", "reason"), [
     ({"disk_us": 1}, "stage_costs.disk_us", "unknown key 'disk_us', expected one of network_us, io_us"),
     ({"io_us": 1.5}, "stage_costs.io_us", "expected a whole number, found the number 1.5"),
-    ({"io_us": True}, "stage_costs.io_us", "expected a whole number, found the word True"),
+    ({"io_us": True}, "stage_costs.io_us", "expected a whole number, found the word true"),
     ({"io_us": -1}, "stage_costs.io_us", "-1 is below 0"),
     ({"network_us": 1_000_001}, "stage_costs.network_us", "1000001 is above 1000000"),
     ([1], "stage_costs", "expected keys and values, found a list"),

@@ -13,6 +13,8 @@ from tests.worlds import Driven
 
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
+from lab.checkers.committed import add_committed
+from lab.checkers.invariants import InvariantMonitor
 from lab.clusters.build import build_world
 from lab.clusters.observe import log_marks, observe
 from lab.clusters.spec import RunSpec, run_from_dict
@@ -122,6 +124,21 @@ def test_of_a_crash_under_load_the_snapshot_tells_what_the_next_start_reads() ->
         lab.world.run_until(lab.world.now_us + 1)
     assert lab.loaded() == [(end, start)]
     assert log_marks(lab.world, "orders", 0).get(2, {"hw": mark})["hw"] >= mark
+
+
+def test_what_was_committed_stays_committed_in_the_snapshot_when_all_have_crashed() -> None:
+    lab = Lab()
+    monitor = InvariantMonitor(lab.world)
+    lab.do(do="stop_client", name="producer-a")
+    lab.run(0.5)
+    state = lab.state()["topics"]
+    mark = max(hw for _, hw, _ in logs(state).values())
+    for broker in (1, 2, 3):
+        lab.do(do="kill", broker=broker)
+    crashed = lab.state()["topics"]
+    add_committed(crashed, monitor.view)
+    assert crashed["orders"]["partitions"]["0"]["committed"] == mark
+    assert max(hw for _, hw, _ in logs(crashed).values()) < mark  # what their disks remember
 
 
 def test_after_a_power_loss_the_snapshot_tells_what_is_left() -> None:

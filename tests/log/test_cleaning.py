@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import PartitionLog
 from broker_core.log.cleaner import first_dirty_offset, parts_of
-from broker_core.log.cleaning import CleaningStats, clean, group_by_size
+from broker_core.log.cleaning import Cleaning, CleaningAborted, CleaningStats, clean, group_by_size
 from broker_core.log.offset_map import ENTRY_BYTES, OffsetMap
 from broker_core.log.verify import verify_indexes
 from broker_core.records import decode_records, encode_batch, iterate_batches
@@ -64,6 +64,52 @@ def test_of_each_key_the_latest_record_stays_at_its_offset() -> None:
     assert log.read(0, 1 << 20, 6).next_offset == 6
     write(log, (b"c", b"new"))
     assert rows(log)[-1] == (6, b"c", b"new")
+
+
+def grown(writes: list[int], segment_every: int = 5) -> PartitionLog:
+    """A log of several segments: one key after the other, as told."""
+    log = compacted()
+    for number, key in enumerate(writes):
+        write(log, (b"k%d" % key, b"%d" % number))
+        if number % segment_every == segment_every - 1:
+            log.roll(NOW)
+    log.roll(NOW)
+    return log
+
+
+def begun(log: PartitionLog) -> Cleaning:
+    parts = parts_of(log, NOW)
+    return Cleaning(log, OffsetMap(ROOM * ENTRY_BYTES, 1.0), parts.first_dirty, parts.first_uncleanable, NOW)
+
+
+@pytest.mark.parametrize("slice_bytes", [1, 150, 400])
+def test_a_cleaning_in_slices_is_the_same_and_what_is_written_and_read_meanwhile_is_whole(slice_bytes: int) -> None:
+    keys = [one * 7 % 5 for one in range(40)]
+    whole, log = grown(keys), grown(keys)
+    stats = clean_all(whole)
+    work, slices, before = begun(log), 1, rows(log)
+    while not work.advance(slice_bytes):
+        assert 0 < work.done_bytes <= work.total_bytes
+        assert set(rows(log)) <= set(before) and rows(log)[-5:] == before[-5:]
+        check_indexes(log)
+        slices += 1
+    assert slices > 5
+    assert (rows(log), log.cleaned_to, len(log.segments)) == (rows(whole), whole.cleaned_to, len(whole.segments))
+    assert (work.stats.records_after, work.stats.bytes_after) == (stats.records_after, stats.bytes_after)
+    assert [one.log.read(0, one.size) for one in log.segments] == [one.log.read(0, one.size) for one in whole.segments]
+
+
+def test_a_log_that_is_cut_while_it_is_cleaned_is_left_alone_and_nothing_half_copied_stays() -> None:
+    log = grown([one % 3 for one in range(20)])
+    work = begun(log)
+    while not any(name.endswith(".cleaned") for name in log.storage.list(log.directory)):
+        assert not work.advance(100)
+    log.truncate_to(7)
+    left = rows(log)
+    with pytest.raises(CleaningAborted):
+        work.advance(100)
+    assert rows(log) == left and not any(name.endswith(".cleaned") for name in log.storage.list(log.directory))
+    assert log.cleaned_to == 0
 
 
 def test_the_active_segment_is_never_cleaned_and_is_cleaned_once_it_has_been_rolled() -> None:

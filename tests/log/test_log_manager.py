@@ -43,7 +43,7 @@ def test_a_clean_stop_is_told_from_a_crash() -> None:
     log = manager.get_or_create("orders", 0, topic_id=TOPIC_ID, now_ms=NOW)
     log.append_as_leader(batch(5), 3, NOW)
     log.update_high_watermark(4)
-    manager.shut_down(NOW)
+    manager.shut_down()
     assert storage.exists("disk-a/.kafka_cleanshutdown")
     storage.power_loss()
     journal = Journal()
@@ -55,6 +55,20 @@ def test_a_clean_stop_is_told_from_a_crash() -> None:
     assert again.high_watermark_checkpoint("orders", 0) == 4
     assert again.high_watermark_checkpoint("orders", 7) == 0
     assert not started(storage).clean
+
+
+def test_the_epoch_of_the_broker_is_known_after_a_clean_stop_of_all_directories_only() -> None:
+    """KIP-966: what a KRaft broker tells when it registers."""
+    storage = MemoryStorage()
+    assert started(storage).previous_broker_epoch == -1
+    started(storage).shut_down(17)
+    assert started(storage).previous_broker_epoch == 17
+    assert started(storage).previous_broker_epoch == -1, "a crash"
+    started(storage).shut_down(18)
+    storage.delete("disk-b/.kafka_cleanshutdown")
+    assert started(storage).previous_broker_epoch == -1, "one directory was not stopped with the other"
+    started(storage).shut_down()
+    assert started(storage).previous_broker_epoch == -1, "ZooKeeper's generation"
 
 
 def test_checkpoint_files_are_kafkas() -> None:
@@ -193,3 +207,20 @@ def test_meta_properties_and_topic_id_come_back() -> None:
     checkpoints.write_topic_id(storage, "d/partition.metadata", TOPIC_ID)
     assert checkpoints.read_topic_id(storage, "d/partition.metadata") == TOPIC_ID
     assert storage.read_text("d/partition.metadata") == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAASNA"
+
+
+def test_logs_are_opened_in_slices_of_what_has_to_be_checked() -> None:
+    storage = MemoryStorage()
+    manager = started(storage)
+    for number in range(6):
+        manager.get_or_create("orders", number, now_ms=NOW).append_as_leader(batch(5, size=1000), 0, NOW)
+    again = LogManager(storage, ["disk-a", "disk-b"], LogConfig(), 1)
+    loading = again.begin_loading(NOW)
+    steps = []
+    while not loading.advance(8_000):
+        steps.append(loading.opened)
+    assert steps == [2, 4] + [6] * (steps[-1] == 6) and loading.opened == loading.total == 6 and not again.clean
+    assert [offsets(log) for log in again.logs()] == [[0, 1, 2, 3, 4]] * 6
+    again.shut_down()
+    clean = LogManager(storage, ["disk-a", "disk-b"], LogConfig(), 1)
+    assert clean.begin_loading(NOW).advance(1) and clean.clean, "nothing has to be checked"

@@ -198,7 +198,7 @@ def test_truncation_cuts_whole_batches_indexes_epochs_and_the_high_watermark() -
         assert before.startswith(contents(log))
         assert all(start < offset for _, start in log.leader_epochs.entries)
         assert journal.named("truncated")[-1] | {"reason": ""} == {
-            "topic": "orders", "partition": 0, "before": 300, "after": offset, "reason": "",
+            "topic": "orders", "partition": 0, "before": 300, "after": offset, "reason": "", "committed": True,
         }  # fmt: skip
         kept = offsets(log)
         log.append_as_leader(batch(2), 9, NOW)

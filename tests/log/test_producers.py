@@ -111,10 +111,11 @@ def test_an_open_transaction_holds_back_the_last_stable_offset_until_its_marker(
     log.append_as_leader(batch(2), 0, NOW)
     log.update_high_watermark(6)
     assert log.last_stable_offset == 2
-    assert open_log(storage).producers.first_open_transaction == 2
+    assert open_log(storage).producers.transactions.first_unstable == 2
     log.append_as_leader(transaction_marker_batch(True, 7, 0, 4, NOW), 0, NOW, origin="coordinator")
     log.update_high_watermark(7)
     assert log.last_stable_offset == 7
+    assert log.producers.transactions.first_unstable is None
     with pytest.raises(TransactionCoordinatorFenced):
         log.append_as_leader(transaction_marker_batch(True, 7, 0, 3, NOW), 0, NOW, origin="coordinator")
 

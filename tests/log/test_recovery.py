@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import PartitionLog
+from broker_core.log.errors import OutOfOrderSequence
+from broker_core.log.producer_snapshot import encode_snapshot
 from broker_core.log.verify import verify_indexes
 from broker_core.records import iterate_batches
 from tests.log.logs import NOW, Journal, batch, contents, offsets, open_log
@@ -45,6 +49,72 @@ def test_a_crash_loses_nothing() -> None:
     assert contents(again) == contents(log)
     assert (again.log_end_offset, again.leader_epochs.entries) == (log.log_end_offset, log.leader_epochs.entries)
     check_whole(again)
+
+
+def in_slices(storage: MemoryStorage, most_bytes: int, journal: Journal, **more: Any) -> tuple[PartitionLog, int]:
+    """Opened slice by slice, and how many there were."""
+    log, slices = open_log(storage, emit=journal.emit, in_slices=True, **more), 0
+    while log.opening is not None:
+        checked = log.open(most_bytes)
+        assert checked <= most_bytes + 400  # one batch more at most
+        slices += 1
+    return log, slices
+
+
+def _torn(storage: MemoryStorage) -> None:
+    storage.open(f"{FIRST}.log").truncate(storage.open(f"{FIRST}.log").size - 5)
+
+
+def _flipped(storage: MemoryStorage) -> None:
+    file = storage.open(f"{FIRST}.log")
+    data = bytearray(file.read(0, file.size))
+    data[len(data) // 2] ^= 1
+    file.truncate(0)
+    file.append((bytes(data),))
+
+
+def _without_indexes(storage: MemoryStorage) -> None:
+    for name in storage.list(DIRECTORY):
+        if name.endswith("index"):
+            storage.delete(f"{DIRECTORY}/{name}")
+
+
+@pytest.mark.parametrize("harm", [lambda storage: None, _torn, _flipped, _without_indexes])
+@pytest.mark.parametrize("most_bytes", [1, 500])
+def test_a_log_that_is_opened_in_slices_is_the_one_that_is_opened_at_once(harm: Any, most_bytes: int) -> None:
+    opened, told = [], []
+    for limit in (most_bytes, 1 << 40):
+        storage = MemoryStorage()
+        written(storage, segment_bytes=1500)
+        harm(storage)
+        journal = Journal()
+        log, slices = in_slices(storage, limit, journal, recovery_point=20, segment_bytes=1500)
+        check_whole(log)
+        assert (slices > 1) == (limit == most_bytes)
+        names = storage.list(DIRECTORY)
+        files = {name: bytes(storage.open(f"{DIRECTORY}/{name}").read(0, 1 << 20)) for name in names}
+        opened.append((files, log.log_end_offset, log.recovery_point, encode_snapshot(log.producers), log.leader_epochs.entries))
+        told.append(journal.events)
+    assert opened[0] == opened[1] and told[0] == told[1]
+
+
+@pytest.mark.parametrize("lost_answers", range(1, 6))
+def test_what_an_idempotent_producer_sends_again_after_a_crash_is_known_up_to_five_batches(lost_answers: int) -> None:
+    """Killed with a flush behind each record: answers were on their way, and the producer sends all in flight again."""
+    storage = MemoryStorage()
+    log = open_log(storage, flush_messages=1)
+    sent = [batch(2, NOW + at, producer_id=7, producer_epoch=0, base_sequence=2 * at) for at in range(9)]
+    for data in sent:
+        log.append_as_leader(bytearray(data), 0, NOW)
+    again = open_log(storage, recovery_point=log.recovery_point)
+    before = contents(again)
+    for at in range(9 - lost_answers, 9):
+        info = again.append_as_leader(bytearray(sent[at]), 1, NOW)
+        assert info.duplicate and (info.first_offset, info.last_offset) == (2 * at, 2 * at + 1)
+    assert contents(again) == before
+    with pytest.raises(OutOfOrderSequence):
+        again.append_as_leader(batch(2, NOW, producer_id=7, producer_epoch=0, base_sequence=20), 1, NOW)
+    assert not again.append_as_leader(batch(2, NOW, producer_id=7, producer_epoch=1, base_sequence=0), 1, NOW).duplicate
 
 
 def test_after_a_cut_at_every_byte_of_the_tail_the_log_ends_at_a_whole_batch() -> None:
@@ -103,6 +173,33 @@ def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
     replace(storage, f"{FIRST}.log", bytes(bad))
     assert open_log(storage, segment_bytes=800, recovery_point=point).log_end_offset == end
     assert open_log(storage, segment_bytes=800, clean=True).log_end_offset == end
+
+
+def test_a_cut_is_told_with_its_offsets_and_whether_they_had_been_acknowledged() -> None:
+    for high_watermark, committed in ((30, True), (20, False)):
+        storage = MemoryStorage()
+        log = open_log(storage, index_interval_bytes=200)
+        for _ in range(40):
+            log.append_as_leader(batch(1), 0, NOW)
+        whole = bytearray(log.active.log.read(0, log.active.size))
+        at = next(one.position for one in iterate_batches(bytes(whole)) if one.header.base_offset == 25) + 30
+        whole[at:] = b"?" * (len(whole) - at)
+        replace(storage, f"{FIRST}.log", bytes(whole))
+        journal = Journal()
+        again = open_log(storage, emit=journal.emit, high_watermark=high_watermark)
+        (told,) = journal.named("log_recovered")
+        assert (again.log_end_offset, told["end"], told["committed"]) == (25, 25, committed)
+        assert 30 < told["before"] <= 40  # the last entry of the index
+        assert again.high_watermark == 0
+
+
+def test_a_log_that_ends_below_its_start_is_told() -> None:
+    storage = MemoryStorage()
+    end = written(storage, batches=3).log_end_offset
+    journal = Journal()
+    open_log(storage, log_start_offset=50, high_watermark=60, emit=journal.emit)
+    (told,) = journal.named("log_recovered")
+    assert (told["end"], told["before"], told["committed"]) == (50, 60, True) and f"ends at {end}" in told["reason"]
 
 
 def test_power_loss_keeps_what_was_flushed_and_a_whole_log() -> None:

@@ -6,28 +6,26 @@ import uuid
 
 import pytest
 
-from broker_core.metadata import topic_names, znodes
+from broker_core.controller.zk import znodes
+from broker_core.controller.zk.znodes import BrokerInfo, TopicInfo
+from broker_core.metadata import topic_names
 from broker_core.metadata.cache import MetadataCache
+from broker_core.metadata.delta import MetadataDelta, TopicDelta
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.partition import LeaderAndIsr, ReplicaAssignment
-from broker_core.metadata.znodes import BrokerInfo, Endpoint, TopicInfo
+from broker_core.metadata.registration import BrokerRegistration, Endpoint, PartitionRegistration
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
 TOPIC_ID = uuid.UUID(int=77)
-U = m.UpdateMetadataRequest
 
 
-def update(leader: int, alive: list[int], isr: list[int] | None = None, controller: int = 1) -> m.UpdateMetadataRequest:
-    state = U.UpdateMetadataPartitionState(
-        partition_index=0, leader=leader, leader_epoch=5, isr=isr or [1, 2], replicas=[1, 2, 3], zk_version=9
-    )
-    endpoint = U.UpdateMetadataEndpoint(listener="PLAINTEXT", host="h", port=9092)
-    return U(
-        controller_id=controller,
-        topic_states=[U.UpdateMetadataTopicState(topic_name="orders", topic_id=TOPIC_ID, partition_states=[state])],
-        live_brokers=[U.UpdateMetadataBroker(id=each, endpoints=[endpoint]) for each in alive],
-    )
+def update(leader: int | None, alive: list[int], isr: list[int] | None = None, controller: int = 1) -> MetadataDelta:
+    """One partition with this leader; None: it is gone."""
+    state = None if leader is None else PartitionRegistration([1, 2, 3], isr or [1, 2], leader, 5, 9)
+    listeners = {"PLAINTEXT": Endpoint("PLAINTEXT", "h", 9092)}
+    brokers = {each: BrokerRegistration(each, listeners) for each in alive}
+    return MetadataDelta(controller, brokers, [TopicDelta("orders", TOPIC_ID, {0: state})])
 
 
 def described(cache: MetadataCache, **options: bool) -> m.MetadataResponse.MetadataResponsePartition:
@@ -39,7 +37,7 @@ def described(cache: MetadataCache, **options: bool) -> m.MetadataResponse.Metad
 
 def test_a_live_leader_is_named() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 2, 3]))
+    cache.apply(update(2, [1, 2, 3]))
     part = described(cache)
     assert (part.error_code, part.leader_id, part.leader_epoch, part.isr_nodes) == (ErrorCode.NONE, 2, 5, [1, 2])
     assert cache.topic_names[TOPIC_ID] == "orders"
@@ -48,14 +46,14 @@ def test_a_live_leader_is_named() -> None:
 
 def test_a_dead_leader_is_not_available() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 3]))
+    cache.apply(update(2, [1, 3]))
     part = described(cache)
     assert (part.error_code, part.leader_id, part.replica_nodes) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, [1, 2, 3])
 
 
 def test_a_missing_listener_is_named_to_newer_clients_only() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 2, 3]))
+    cache.apply(update(2, [1, 2, 3]))
     for newer, code in ((True, ErrorCode.LISTENER_NOT_FOUND), (False, ErrorCode.LEADER_NOT_AVAILABLE)):
         topic = cache.describe_topic("orders", "SSL", name_missing_listeners=newer)
         assert topic is not None
@@ -64,23 +62,43 @@ def test_a_missing_listener_is_named_to_newer_clients_only() -> None:
 
 def test_version_0_leaves_dead_replicas_out_and_says_so() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 2]))
+    cache.apply(update(2, [1, 2]))
     assert described(cache).replica_nodes == [1, 2, 3]
     old = described(cache, drop_dead_replicas=True)
     assert (old.error_code, old.replica_nodes) == (ErrorCode.REPLICA_NOT_AVAILABLE, [1, 2])
 
 
-def test_leader_minus_two_makes_the_cache_forget() -> None:
+def test_a_partition_that_is_gone_is_forgotten() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 2, 3]))
-    assert cache.apply_update(update(-2, [1, 2, 3])) == [("orders", 0)]
+    cache.apply(update(2, [1, 2, 3]))
+    assert cache.apply(update(None, [1, 2, 3])) == [("orders", 0)]
     assert cache.describe_topic("orders", "PLAINTEXT") is None
     assert cache.topic_ids == {}
 
 
+def test_a_fenced_broker_is_not_alive_and_what_it_holds_is_offline_unless_somebody_knows_better() -> None:
+    cache = MetadataCache(1)
+    delta = update(2, [1, 2, 3])
+    assert delta.brokers is not None
+    delta.brokers[3].fenced = True
+    cache.apply(delta)
+    assert not cache.is_alive(3) and described(cache).offline_replicas == [3]
+    told = update(2, [1, 2])
+    told.topics[0].partitions[0].offline_replicas = []  # type: ignore[union-attr]
+    cache.apply(told)
+    assert described(cache).offline_replicas == []
+
+
+def test_a_delta_without_brokers_leaves_them_as_they_are() -> None:
+    cache = MetadataCache(1)
+    cache.apply(update(2, [1, 2, 3]))
+    cache.apply(MetadataDelta(1, None, [], offset=7))
+    assert sorted(cache.brokers) == [1, 2, 3] and cache.offset == 7
+
+
 def test_without_an_update_the_cache_goes_on_believing() -> None:
     cache = MetadataCache(1)
-    cache.apply_update(update(2, [1, 2, 3]))
+    cache.apply(update(2, [1, 2, 3]))
     version = cache.version
     assert cache.leader("orders", 0) == 2
     assert cache.version == version

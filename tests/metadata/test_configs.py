@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.broker.configs import LOG_SETTINGS
+from broker_core.log.config import LogConfig
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig, ConfigError, ConfigSource
+from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_topics import check_topic_overrides, describe_topic, topic_config
 from broker_core.metadata.configs_types import ConfigType
 
@@ -100,8 +103,7 @@ def test_limits_of_throttled_moves_are_checked_and_shown_while_they_are_set():
     for everywhere in (True, False):
         config.set_dynamic(name, None, all_brokers=everywhere)
     assert name not in config.described()
-    with pytest.raises(ConfigError, match="Unknown broker setting"):
-        BrokerConfig({name: "5"})
+    assert "Unknown broker setting" in str(BrokerConfig({name: "5"}).unused[name])
 
 
 @pytest.mark.parametrize(("settings", "message"), [
@@ -111,13 +113,24 @@ def test_limits_of_throttled_moves_are_checked_and_shown_while_they_are_set():
     ({"log.cleanup.policy": "keep"}, "String must be one of: compact, delete"),
     ({"broker.id": "1001"}, "not greater than reserved.broker.max.id"),
     ({"replica.lag.time.max.ms": "100"}, "to prevent frequent changes in ISR"),
-    ({"retention.ms": "1"}, "its broker setting is log.retention.ms"),
-    ({"log.retention.hour": "1"}, "did you mean log.retention.hours"),
-    ({"share.coordinator.threads": "1"}, r"exists only in KRaft mode \(Kafka 4.x\)"),
 ])
 def test_a_broker_refuses_what_kafka_refuses(settings, message):
     with pytest.raises(ConfigError, match=message):
         BrokerConfig(settings)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("retention.ms", "its broker setting is log.retention.ms"),
+    ("log.retention.hour", "did you mean log.retention.hours"),
+    ("share.coordinator.threads", "exists only in KRaft mode (Kafka 4.x)"),
+    ("allow.everyone.if.no.acl.found", "Unknown broker setting"),
+])
+def test_a_setting_that_no_broker_knows_is_kept_unseen_and_told(name, message):
+    config = BrokerConfig({name: "secret", "num.io.threads": "4"})
+    assert message in str(config.unused[name]) and config["num.io.threads"] == 4 and "secret" not in str(config.unused)
+    assert config.copy().static()[name] == "secret"
+    if name in config.described():
+        assert config.describe(name).value is None
 
 
 @pytest.mark.parametrize(("settings", "message"), [
@@ -165,7 +178,34 @@ def test_a_starting_broker_takes_the_threads_it_finds():
 
 def test_settings_of_one_broker_cannot_be_set_for_all_at_once():
     with pytest.raises(ConfigError, match="at default cluster level"):
-        BrokerConfig().set_dynamic("ssl.keystore.location", "keys", all_brokers=True)
+        BrokerConfig().set_dynamic("advertised.listeners", "PLAINTEXT://h:1", all_brokers=True)
+    with pytest.raises(ConfigError, match="only per-listener using the listener prefix"):
+        BrokerConfig().set_dynamic("ssl.keystore.location", "keys")
+
+
+def test_no_setting_is_said_to_be_meant_for_itself():
+    with pytest.raises(ConfigError) as caught:
+        topic_config({"message.format.version": "3.0"}, BrokerConfig({}, "kraft"))
+    assert "mean message.format.version" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["-5", "-1", "0", "1", "2", "14", "0.5", "1.5", "2147483648", str(2**63), "", "x", "true", "gzip"])
+def test_what_a_running_broker_takes_a_log_can_go_by(text):
+    for name in {stand_in for chain in SYNONYMS.values() for stand_in, _ in chain}:
+        config = BrokerConfig()
+        try:
+            config.set_dynamic(name, text)
+        except ConfigError:
+            continue
+        values = topic_config({}, config)
+        LogConfig.from_strings({key: value for key, value in values.items() if key in LOG_SETTINGS})
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "0" * 5000 + "x", "1_0", "\u0665", "0x1", ""])
+def test_what_java_reads_as_no_number_is_none(text):
+    for name in ("log.retention.ms", "log.cleaner.min.cleanable.ratio"):
+        with pytest.raises(ConfigError, match=r"Not a number|no more than"):
+            BrokerConfig({name: text})
 
 
 @pytest.mark.parametrize("era", ["zookeeper", "kraft"])

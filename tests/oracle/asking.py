@@ -25,6 +25,7 @@ SILENCE = "no answer"
 SKIPPED = {"controller_id", "throttle_time", "throttle_time_ms", "cluster_id", "total_bytes", "usable_bytes"}
 PLACES = {"host", "port", "log_dir", "rack"}
 NUMBERED = {"producer_id": "producer", "session_id": "session"}
+ADDRESS = re.compile(r"127\.0\.0\.1:\d{4,5}\b")
 LIMITS = re.compile(r"\[\d{13}, \d{13}\]")
 RECENT_MS = 1_750_000_000_000
 
@@ -192,8 +193,8 @@ class Script:
 
 
 def said(message: str) -> str:
-    """A message without moments, and without the names that Scala's collections print."""
-    message = LIMITS.sub("[EARLIEST, LATEST]", message)
+    """A message without moments and ports, and without the names that Scala's collections print."""
+    message = ADDRESS.sub("HERE", LIMITS.sub("[EARLIEST, LATEST]", message))
     return re.sub(r"HashMap\((.*)\)", r"\1", re.sub(r"(?:ArrayBuffer|Set)\(([-\d, ]*)\)", r"[\1]", message))
 
 

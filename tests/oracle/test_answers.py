@@ -21,7 +21,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_admin, script_records, script_refused, script_three
+from tests.oracle import script_admin, script_hostile, script_records, script_refused, script_three
 from tests.oracle.asking import Script
 
 RECORDED = Path(__file__).with_name("kafka_3_9_answers.json")
@@ -40,6 +40,9 @@ SCRIPTS: dict[str, Callable[[Script], None]] = {
     "other admin requests": script_admin.others,
     "malformed": script_admin.malformed,
     "refused": script_refused.refused,
+    "records that lie": script_hostile.hostile_records,
+    "topics of the cluster": script_hostile.internal_topics,
+    "broker settings": script_hostile.broker_settings,
 }
 SETTINGS = {
     "log.retention.ms": "-1", "offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "1",
@@ -48,17 +51,24 @@ SETTINGS = {
 }  # fmt: skip
 THREE = {"three brokers": script_three.three_brokers}
 NOT_IMPLEMENTED = {
-    "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "WRITE_TXN_MARKERS", "TXN_OFFSET_COMMIT",
     "ALTER_REPLICA_LOG_DIRS", "DESCRIBE_CLIENT_QUOTAS", "ALTER_CLIENT_QUOTAS", "DESCRIBE_USER_SCRAM_CREDENTIALS",
-    "ALTER_USER_SCRAM_CREDENTIALS", "UPDATE_FEATURES", "ENVELOPE", "DESCRIBE_TRANSACTIONS", "LIST_TRANSACTIONS",
+    "ALTER_USER_SCRAM_CREDENTIALS", "UPDATE_FEATURES", "ENVELOPE",
 }  # fmt: skip
 PARTS = "Kafka cuts messages that were converted for an old client at the size that they had before"
+BY_ZERO = "Kafka divides the cleaner's buffer by the threads before it looks at them"
+NO_LIMIT = "Kafka takes what no log can go by"
 DIFFERENCES = {
     ("versions", "software 'a.b-c' '1.0-x' v3"): "APIs that are not there yet",
     ("fetching", "from the start v2"): PARTS,
     ("fetching", "from the start v3"): PARTS,
     ("fetching", "800 bytes v2"): PARTS,
     ("fetching", "1000 bytes v2"): PARTS,
+    **{("records that lie", f"{codec}, a byte too many v9"): "Kafka stumbles over what its partial reader leaves behind"
+       for codec in ("gzip", "snappy", "lz4", "zstd")},
+    **{("broker settings", f"broker {broker!r}: {change} v1"): why for broker in ("1", "") for change, why in (
+        ("log.cleaner.threads=0", BY_ZERO), ("metric.reporters=x.y.Z", "there is no JVM that could look for a class"),
+        ("log.flush.interval.ms=-1", NO_LIMIT), ("log.cleaner.min.cleanable.ratio=NaN", NO_LIMIT),
+        ("log.cleaner.min.cleanable.ratio=0.5f", "Java writes numbers so, nobody else does"))},
     ("three brokers", "elect elsewhere v2"): "Kafka says NOT_CONTROLLER for each partition, not for the whole",
     ("topics", "one twice v5"): "Kafka repeats the refusal for each time that the topic was named",
     ("topics", "delete: neither v6"): "Kafka takes a topic without name and id for one that is forbidden",

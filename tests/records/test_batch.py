@@ -24,8 +24,8 @@ from broker_core.records import (
     single_record_batch,
 )
 from broker_core.records import control
-from broker_core.records.batch import check_record_lengths
-from broker_core.records.header import ensure_valid
+from broker_core.records.header import HEADER_SIZE, ensure_valid
+from broker_core.records.structure import check_structure
 from broker_core.records.varint import encode_varint, read_varint, varint
 
 TIME = 1_700_000_000_000
@@ -129,10 +129,10 @@ def test_walking_over_lengths_accepts_the_true_count_only(records: list[Any], li
     batch = encode_batch(records)
     header = read_header(batch)._replace(record_count=len(records) + lie)
     if lie == 0:
-        check_record_lengths(Batch(header, batch, 0))
+        check_structure(batch, HEADER_SIZE, header.record_count)
     else:
         with pytest.raises((InvalidRecordError, CorruptRecordError)):
-            check_record_lengths(Batch(header, batch, 0))
+            check_structure(batch, HEADER_SIZE, header.record_count)
 
 
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 66, 5000, 8193, 8300])
@@ -142,10 +142,10 @@ def test_walking_over_equal_records_is_right_where_their_lengths_change(count: i
         count = 600
     batch = encode_batch([(TIME, None, b"x" * size, ())] * count)
     header = read_header(batch)
-    check_record_lengths(Batch(header, batch, 0))
+    check_structure(batch, HEADER_SIZE, header.record_count)
     for lie in (-1, 1):
         with pytest.raises((InvalidRecordError, CorruptRecordError)):
-            check_record_lengths(Batch(header._replace(record_count=count + lie), batch, 0))
+            check_structure(batch, HEADER_SIZE, count + lie)
 
 
 def test_a_flipped_bit_in_front_of_the_crc_is_found_by_nobody_and_behind_it_always() -> None:

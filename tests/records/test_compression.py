@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import zlib
+from typing import Any
 
 import cramjam
 import pytest
@@ -71,6 +73,68 @@ def test_snappy_reads_raw_blocks_and_frames_of_several_blocks() -> None:
 def test_a_snappy_length_that_its_bytes_cannot_hold_reserves_no_memory() -> None:
     with pytest.raises(DecompressionError):
         c.decompress(c.SNAPPY, b"\xff\xff\xff\x7f" + b"\0" * 20)
+
+
+class CountingZlib:
+    """zlib, and how many bytes went into it and came back unused."""
+
+    def __init__(self) -> None:
+        self.bytes = self.members = 0
+        self.error = zlib.error
+
+    def decompressobj(self, wbits: int) -> CountedInflate:
+        self.members += 1
+        return CountedInflate(self, zlib.decompressobj(wbits))
+
+
+class CountedInflate:
+    def __init__(self, counts: CountingZlib, inflate: Any) -> None:
+        self.counts, self.inflate = counts, inflate
+
+    def decompress(self, data: Any, most: int) -> bytes:
+        part: bytes = self.inflate.decompress(data, most)
+        self.counts.bytes += len(data) + len(part) + len(self.inflate.unused_data)
+        return part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inflate, name)
+
+
+@given(sizes=st.lists(st.sampled_from([0, 0, 0, 1, 30, 70_000]), max_size=40), empty=st.integers(0, 2000))
+@settings(max_examples=20, deadline=None)
+def test_gzip_looks_at_no_byte_more_often_than_it_has_members_nearby(sizes: list[int], empty: int) -> None:
+    data = gzip.compress(b"") * empty + b"".join(gzip.compress(bytes(size)) for size in sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        counting = CountingZlib()
+        patch.setattr(c, "zlib", counting)
+        assert len(c.decompress(c.GZIP, data)) == sum(sizes)
+    assert counting.bytes <= 2 * len(data) + sum(sizes) + counting.members * 2 * c._CHUNK
+
+
+def test_members_and_blocks_without_end_are_refused_at_their_bound() -> None:
+    blocks = snappy.MAGIC + bytes(8) + b"\0\0\0\1\0" * (c.MOST_PIECES + 1)
+    for codec, data in ((c.GZIP, gzip.compress(b"") * (c.MOST_PIECES + 1)), (c.SNAPPY, blocks)):
+        with pytest.raises(DecompressionError, match=f"more than {c.MOST_PIECES}") as caught:
+            c.decompress(codec, data)
+        assert caught.value.kafka_error == "MESSAGE_TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("codec", "piece"),
+    [
+        (c.ZSTD, "28b52ffd2000010000"),  # an empty frame
+        (c.ZSTD, "28b52ffd0088010000"),  # an empty frame with a window of 128 MiB
+        (c.ZSTD, "502a4d1800000000"),  # a frame to be skipped
+        (c.LZ4, "04224d18604082" + "00000000"),
+    ],
+)
+def test_frames_that_hold_nothing_take_one_call_however_many_they_are(codec: int, piece: str) -> None:
+    assert c.decompress(codec, bytes.fromhex(piece) * 20_000) == b""
+
+
+def test_a_window_that_kafka_would_not_make_is_refused() -> None:
+    with pytest.raises(DecompressionError, match="memory"):
+        c.decompress(c.ZSTD, bytes.fromhex("28b52ffd00a8010000"))
 
 
 def test_lz4_frames_have_independent_blocks_as_java_wants_them() -> None:

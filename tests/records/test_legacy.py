@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from broker_core.records import InvalidRecordError, UnsupportedCompressionError, decode_records, encode_batch
 from broker_core.records.control import transaction_marker_batch
-from broker_core.records.conversion import down_convert, recompress, up_convert
-from broker_core.records.errors import RecordsError
-from broker_core.records.header import Batch, ensure_valid, iterate_batches, read_header
+from broker_core.records.conversion import Allowance, down_convert, recompress, up_convert
+from broker_core.records.errors import DecompressedTooLargeError, RecordsError
+from broker_core.records.header import Batch, ensure_valid, iterate_batches, read_header, read_headers
 from broker_core.records.legacy import encode_message, encode_message_set
 
 fields = st.none() | st.binary(max_size=60)
@@ -74,6 +74,24 @@ def test_what_cannot_be_converted_ends_the_answer_and_is_an_error_only_at_its_be
     assert down_convert(good + bad + good, 1) == down_convert(good, 1)
     with pytest.raises(RecordsError):
         down_convert(bad + good, 1)
+
+
+def test_conversion_ends_an_answer_when_its_allowance_is_used_up_and_gets_on_with_the_next() -> None:
+    batches = [encode_batch([(1, None, bytes(1000), ())] * 10, base_offset=10 * n, compression=1) for n in range(5)]
+    data, allowance = b"".join(batches), Allowance(15_000)
+    down = down_convert(data, 1, allowance=allowance)
+    assert [header.last_offset for header in read_headers(down)] == [9, 19]
+    assert down_convert(data, 1, allowance=allowance) == b""
+    assert down_convert(data, 1, allowance=Allowance(1)) == down_convert(batches[0], 1)
+
+
+def test_old_messages_are_bounded_together_in_number_and_in_what_they_decompress_to() -> None:
+    records = [(1, None, bytes(1000), ())] * 10
+    loose, packed = encode_message_set(records, 1), encode_message_set(records, 1, compression=1) * 3
+    assert up_convert(loose, most_records=10)
+    for data, bound, most in ((loose, 1 << 20, 9), (packed, 1 << 20, 29), (packed, 25_000, 30)):
+        with pytest.raises(DecompressedTooLargeError):
+            up_convert(data, bound, most)
 
 
 def test_down_conversion_begins_at_the_offset_that_was_asked_for() -> None:

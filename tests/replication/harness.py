@@ -13,6 +13,8 @@ from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from broker_core.log.config import LogConfig
 from broker_core.log.log_manager import LogManager
+from broker_core.metadata.delta import ReplicaChange
+from broker_core.metadata.registration import PartitionRegistration
 from broker_core.records.batch import decode_records, encode_batch
 from broker_core.records.header import iterate_batches
 from broker_core.replication.protections import Protections
@@ -157,33 +159,23 @@ class Cluster:
     # -- controller -------------------------------------------------------------------------
     def assign(
         self, leader: int, epoch: int, isr: list[int] | None = None, to: list[int] | None = None,
-        topic: str = "orders", replicas: list[int] | None = None, partitions: int = 1, controller_epoch: int = 1,
-    ) -> dict[int, Any]:  # fmt: skip
-        """LeaderAndIsr to `to` (default: all running replicas); their answers."""
+        topic: str = "orders", replicas: list[int] | None = None, partitions: int = 1,
+    ) -> dict[int, list[ErrorCode]]:  # fmt: skip
+        """The controller's decision, told to `to` (default: all running replicas); what became of each partition."""
         replicas = replicas or [1, 2, 3]
         isr = replicas if isr is None else isr
-        states = []
+        changes = []
         for index in range(partitions):
             truth = self.truth.setdefault((topic, index), {"partition_epoch": -1, "replicas": replicas})
             version = truth["partition_epoch"] + 1
             truth.update(leader=leader, epoch=epoch, isr=isr, partition_epoch=version)
-            states.append(
-                m.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
-                    topic_name=topic, partition_index=index, controller_epoch=controller_epoch, leader=leader,
-                    leader_epoch=epoch, isr=isr, partition_epoch=version, replicas=replicas,
-                )
-            )  # fmt: skip
-        named = m.LeaderAndIsrRequest.LeaderAndIsrTopicState(
-            topic_name=topic, topic_id=topic_id(topic), partition_states=states
-        )
-        request = m.LeaderAndIsrRequest(
-            controller_id=9, controller_epoch=controller_epoch, broker_epoch=-1, topic_states=[named]
-        )
+            decided = PartitionRegistration(replicas, isr, leader, epoch, version)
+            changes.append(ReplicaChange(topic, topic_id(topic), index, decided))
         answers = {}
         for broker_id in replicas if to is None else to:
             broker = self.broker(broker_id)
             if broker is not None:
-                answers[broker_id] = broker.replicas.become_leader_or_follower(request)
+                answers[broker_id] = broker.replicas.apply(changes)
         self.run(0)
         return answers
 

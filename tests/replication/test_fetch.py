@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.log.config import LogConfig
-from broker_core.wire import messages as m
+from broker_core.metadata.delta import ReplicaStop
 from broker_core.wire.errors import ErrorCode
 from tests.replication.harness import Cluster
 
@@ -135,13 +135,9 @@ def test_a_parked_fetch_is_answered_when_leadership_goes(cluster):
 
 def test_a_parked_fetch_is_answered_when_its_replica_is_stopped(cluster):
     answer = cluster.fetch(1, 5, max_wait=60_000)
-    state = m.StopReplicaRequest.StopReplicaPartitionState(partition_index=0, leader_epoch=-2, delete_partition=True)
-    topic = m.StopReplicaRequest.StopReplicaTopicState(topic_name="orders", partition_states=[state])
-    response = cluster.broker(1).replicas.stop_replicas(
-        m.StopReplicaRequest(controller_epoch=1, broker_epoch=-1, topic_states=[topic])
-    )
+    errors = cluster.broker(1).replicas.stop_replicas([ReplicaStop("orders", 0, -2, delete=True)])
     cluster.run(0)
-    assert [error.error_code for error in response.partition_errors] == [0]
+    assert errors == [ErrorCode.NONE]
     assert answer.data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert cluster.broker(1).logs.get("orders", 0) is None
     assert cluster.fetch(1, 5).data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

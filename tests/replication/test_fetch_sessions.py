@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from broker_core.metadata.delta import ReplicaStop
+from broker_core.replication.fetch_session import IDS_PER_SHARD, SHARDS
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 from tests.replication.harness import Answers, Cluster, topic_id
@@ -143,9 +145,7 @@ def test_with_topic_ids_the_answer_carries_the_id(cluster):
 def test_a_deleted_and_recreated_topic_has_another_id(cluster):
     client = Client(cluster, version=13)
     client.begin({0: 0})
-    state = m.StopReplicaRequest.StopReplicaPartitionState(partition_index=0, leader_epoch=-2, delete_partition=True)
-    topic = m.StopReplicaRequest.StopReplicaTopicState(topic_name="orders", partition_states=[state])
-    cluster.broker(1).replicas.stop_replicas(m.StopReplicaRequest(controller_epoch=1, topic_states=[topic]))
+    cluster.broker(1).replicas.stop_replicas([ReplicaStop("orders", 0, -2, delete=True)])
     assert client.fetch(1).responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     cluster.assign(1, 1, replicas=[1])
     cluster.partition(1).topic_id = uuid.UUID(int=5)
@@ -183,34 +183,43 @@ def test_followers_name_one_partition_of_a_hundred_when_one_has_moved():
     assert cluster.values(2, index=42) == ["a"]
 
 
-def test_no_slot_is_no_session_but_still_an_answer(cluster):
-    cluster.broker(1).replicas.sessions.slots = 1
-    first, second = Client(cluster), Client(cluster)
-    first.begin({0: 0})
-    assert named(second.begin({2: 0})) == [2]
-    assert second.id == 0
+def sessions_of(cluster, count):
+    """New clients with a session each, if there is room for it."""
+    clients = [Client(cluster) for _ in range(count)]
+    for client in clients:
+        client.begin({0: 0})
+    return clients
 
 
-def test_a_stale_session_gives_way_after_two_minutes(cluster):
+@pytest.mark.parametrize(("slots", "had"), [(7, 0), (8, 8), (15, 8), (16, 16), (17, 16)])
+def test_each_shard_has_an_eighth_of_the_slots_and_without_one_there_is_still_an_answer(slots, had):
+    cluster = Cluster(1, max_incremental_fetch_session_cache_slots=slots)
+    cluster.assign(1, 0, replicas=[1])
+    clients = sessions_of(cluster, 20)
+    assert [bool(client.id) for client in clients] == [True] * had + [False] * (20 - had)
+    assert [number // IDS_PER_SHARD for number in (client.id for client in clients[:had])] == [n % SHARDS for n in range(had)]
+
+
+def test_a_stale_session_gives_way_after_two_minutes():
+    cluster = Cluster(1, max_incremental_fetch_session_cache_slots=8)
+    cluster.assign(1, 0, replicas=[1])
     cache = cluster.broker(1).replicas.sessions
-    cache.slots = 1
-    first, second = Client(cluster), Client(cluster)
-    first.begin({0: 0})
+    before = sessions_of(cluster, 8)
     cluster.run(120_001)
-    second.begin({2: 0})
-    assert list(cache.sessions) == [second.id]
-    assert first.fetch(1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    after = sessions_of(cluster, 7)
+    assert sorted(cache.sessions) == sorted(client.id for client in [*after, before[7]])
+    assert before[0].fetch(1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_follower_displaces_a_consumer():
-    cluster = Cluster(2, max_incremental_fetch_session_cache_slots=1)
+def test_a_follower_displaces_a_consumer_of_its_shard():
+    cluster = Cluster(2, max_incremental_fetch_session_cache_slots=8)
     cluster.assign(1, 0, replicas=[1, 2], to=[1])
-    client = Client(cluster)
-    client.begin({0: 0})
+    clients = sessions_of(cluster, 8)
     cluster.assign(1, 1, replicas=[1, 2], to=[2])
     cluster.assign(1, 2, replicas=[1, 2])
     cluster.run(1)
-    assert client.fetch(1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    gone = [client.fetch(1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND for client in clients]
+    assert gone == [True] + [False] * 7
 
 
 def test_a_follower_whose_session_was_evicted_goes_on_with_a_new_one():

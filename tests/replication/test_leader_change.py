@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 
 from broker_core.replication.fetcher_manager import fetcher_number, java_hash
-from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 from tests.replication.harness import Cluster
 
@@ -63,29 +62,12 @@ def test_a_follower_beyond_the_leaders_start_begins_anew_there():
     assert cluster.log(2).log_start_offset == 3
 
 
-def test_a_zombie_controller_is_refused():
-    cluster = Cluster()
-    cluster.assign(1, 0, controller_epoch=5)
-    answers = cluster.assign(2, 1, controller_epoch=4)
-    assert {answer.error_code for answer in answers.values()} == {ErrorCode.STALE_CONTROLLER_EPOCH}
-    assert cluster.partition(1).is_leader
-    assert cluster.events("controller_fenced")[0]["current"] == 5
-
-
-def test_a_request_for_an_earlier_start_of_the_broker_is_refused():
-    cluster = Cluster()
-    cluster.world.crash("broker-1")
-    cluster.restart(1)
-    request = m.LeaderAndIsrRequest(controller_epoch=1, broker_epoch=1)
-    assert cluster.broker(1).replicas.become_leader_or_follower(request).error_code == ErrorCode.STALE_BROKER_EPOCH
-
-
 def test_an_equal_or_older_leader_epoch_is_ignored():
     cluster = Cluster()
     cluster.assign(1, 3)
     for epoch in (3, 2):
         answers = cluster.assign(2, epoch)
-        assert all(errors(answer) == [ErrorCode.STALE_CONTROLLER_EPOCH] for answer in answers.values())
+        assert all(answer == [ErrorCode.STALE_CONTROLLER_EPOCH] for answer in answers.values())
     assert cluster.partition(1).is_leader
 
 
@@ -93,12 +75,12 @@ def test_another_topic_id_is_inconsistent():
     cluster = Cluster(1)
     cluster.assign(1, 0, replicas=[1])
     cluster.partition(1).topic_id = uuid.UUID(int=9)
-    assert errors(cluster.assign(1, 1, replicas=[1])[1]) == [ErrorCode.INCONSISTENT_TOPIC_ID]
+    assert cluster.assign(1, 1, replicas=[1])[1] == [ErrorCode.INCONSISTENT_TOPIC_ID]
 
 
 def test_a_broker_that_is_no_replica_refuses():
     cluster = Cluster()
-    assert errors(cluster.assign(2, 0, replicas=[2, 3], to=[1])[1]) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert cluster.assign(2, 0, replicas=[2, 3], to=[1])[1] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_leadership_is_told_to_the_listener():

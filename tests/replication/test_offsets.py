@@ -124,7 +124,7 @@ def test_delete_records_times_out_when_a_follower_is_silent(cluster):
 
 
 def test_delete_records_does_not_wait_for_a_broker_that_is_known_to_be_dead(cluster):
-    cluster.broker(1).replicas.isr_changes.broker_alive = lambda broker: broker != 3
+    cluster.broker(1).replicas.isr_changes.broker_eligible = lambda broker: broker != 3
     answers = delete(cluster, 2)
     cluster.run(1100)
     assert (one(answers).error_code, one(answers).low_watermark) == (0, 2)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from broker_core.log.config import LogConfig
+from broker_core.records.batch import assemble, encode_batch
 from broker_core.wire.errors import ErrorCode
-from tests.replication.harness import Cluster
+from tests.replication.harness import EPOCH_MS, Answers, Cluster
 
 
 @pytest.fixture
@@ -54,6 +55,26 @@ def test_acks_0_and_1_are_answered_before_anybody_has_a_copy(cluster, acks):
     answer = cluster.produce(1, "a", acks=acks)
     assert answer.result.error_code == 0
     assert cluster.log(1).high_watermark == 0
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_batches_that_decompress_to_much_leave_turns_to_others_between_them(cluster, fault):
+    """Four batches of 9 MiB in 10 KB each; `fault`: each ends in a lie that is seen only at its end."""
+    large = encode_batch([(EPOCH_MS, None, bytes(9 << 20), [])], compression=1)
+    if fault:
+        large = assemble(large[61:] + b"\1", 0, -1, 1, 0, EPOCH_MS, EPOCH_MS, -1, -1, -1, 1)
+    answers = Answers()
+    entries = [("orders", 0, bytearray(large)) for _ in range(4)]
+    cluster.broker(1).replicas.append(30_000, -1, entries, answers.take, None)
+    turns = []
+    while answers.waiting:
+        assert cluster.world.step(cluster.world.now_us + 1_000_000)
+        if cluster.world.now_us not in turns:
+            turns.append(cluster.world.now_us)
+            cluster.produce(1, "small", acks=1)
+    assert len(turns) >= 3
+    assert [bool(result.error_code) for result in answers.all[0]] == [fault] * 4
+    assert cluster.values(1).count("small") == len(turns)
 
 
 def test_other_acks_are_refused(cluster):

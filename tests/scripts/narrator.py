@@ -30,8 +30,9 @@ from lab.clusters.spec import run_from_dict
 from lab.clusters.vocabulary import KINDS
 from lab.scenarios.conditions import condition, value_of
 from lab.scenarios.expectations import event_filter
-from lab.scenarios.lesson import matches
+from lab.scenarios.moments import matches
 from lab.scenarios.times import duration_us
+from lab.truth import truth_of
 
 GRID_US = 1_000
 LIMIT_US = 60_000_000
@@ -72,7 +73,7 @@ class Narrator:
         self.world = build_world(spec)
         self.world.journal.watchers.append(self.rows_append)
         wanted = sorted(broker.id for broker in spec.cluster.brokers)
-        self._until(lambda: observe.controller_id(self.world) is not None and observe.registered(self.world) == wanted)
+        self._until(lambda: truth_of(self.world).controller_id() is not None and truth_of(self.world).registered() == wanted)
         self.began_us = self.world.now_us
 
     def rows_append(self, row: Row) -> None:
@@ -85,7 +86,7 @@ class Narrator:
         self._until(lambda: self._is_led(name))
 
     def _is_led(self, name: str) -> bool:
-        states = observe.topics(self.world).get(name, {}).values()
+        states = truth_of(self.world).topics().get(name, {}).values()
         nodes = self.world.nodes
         return bool(states) and all(
             state["leader"] > 0 and observe.partitions_of(nodes[f"broker-{state['leader']}"]) for state in states

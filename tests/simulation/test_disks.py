@@ -21,6 +21,7 @@ from broker_core.records.header import ensure_valid, iterate_batches
 from lab.clusters import observe
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
+from lab.truth import truth_of
 
 S = 1_000_000
 
@@ -52,7 +53,7 @@ class Lab:
         return item.result
 
     def state(self, partition: int) -> dict[str, Any]:
-        state = observe.partition_state(self.world, "orders", partition)
+        state = truth_of(self.world).partition_state("orders", partition)
         assert state is not None
         return state
 
@@ -154,7 +155,7 @@ def test_an_expired_session_is_replaced_and_the_broker_goes_on() -> None:
     lab = Lab()
     lab.do("expire_session", broker=2)
     lab.run(6)
-    assert observe.registered(lab.world) == [1, 2, 3] and sorted(lab.state(0)["isr"]) == [1, 2, 3]
+    assert truth_of(lab.world).registered() == [1, 2, 3] and sorted(lab.state(0)["isr"]) == [1, 2, 3]
 
 
 # -- the disks alone ------------------------------------------------------------------------
@@ -207,7 +208,7 @@ def test_a_bit_turns_over_in_one_copy_only(tmp_path: Path) -> None:
 
 def test_one_update_metadata_is_lost_by_command() -> None:
     lab = Lab()
-    controller = observe.controller_id(lab.world)
+    controller = truth_of(lab.world).controller_id()
     other = next(broker for broker in (1, 2, 3) if broker != controller)
     lab.do("lose_next", between=[controller, other], api="UpdateMetadata")
     lab.do("create_topic", topic="more", partitions=1, replication_factor=1)

@@ -1,4 +1,5 @@
-"""Random clusters under random faults. Nothing acked is lost, all comes to rest, and it comes out the same again.
+"""Random clusters under random faults. Nothing acked is lost, all comes to rest, and it comes out the same again:
+from the beginning, and from a snapshot at any moment.
 
 `BROKERLAB_SWARM_SEEDS=1..500` runs other seeds than the few of every day; `BROKERLAB_SWARM_SEEDS=82` runs one.
 """
@@ -7,16 +8,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from lab.clusters.vocabulary import check_command
 from lab.experiments.verify import verify
-from lab.faults.nemesis import KINDS
+from lab.faults.nemesis import KINDS, OF_KRAFT, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
+from lab.snapshots.agreement import disagreements
 
-EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356)
+EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 5102)
+KRAFT_EVERY_DAY = (3, 6, 8)
+"""One with voters of their own, some with brokers that vote."""
 
 
 def seeds() -> list[int]:
@@ -34,7 +39,28 @@ def test_a_swarm_loses_nothing_comes_to_rest_and_is_the_same_when_executed_again
     assert result.unmet == []
     assert result.receipt.total.acked > 0
     verdict = verify(result.directory)
-    assert verdict.same, f"{verdict.reason}, line {verdict.line}: {verdict.recorded} / {verdict.executed}"
+    assert verdict.same, verdict.reason
+    assert disagreements(result.directory, Random(f"snapshot/{seed}"), 1) == []
+
+
+@pytest.mark.parametrize("seed", KRAFT_EVERY_DAY)
+def test_a_swarm_in_kraft_does_so_too(seed: int, tmp_path: Path) -> None:
+    result = run_swarm(seed, tmp_path / "run", generation="kraft")
+    assert result.unmet == []
+    assert result.receipt.total.acked > 0
+    assert verify(result.directory).same
+
+
+def test_a_seed_in_kraft_has_voters_of_each_kind_and_only_faults_that_there_are() -> None:
+    sizes = set()
+    for seed in range(100):
+        cluster = grammar.from_dict(draw(seed, "kraft")).spec.cluster
+        assert len(cluster.brokers) == len(grammar.from_dict(draw(seed)).spec.cluster.brokers)
+        sizes.add(cluster.controllers)
+    assert sizes == {0, 1, 3, 5}
+    assert set(kinds_of(True)) - set(kinds_of(False)) == set(OF_KRAFT) and "expire_session" not in kinds_of(True)
+    for kind in OF_KRAFT:
+        check_command({"do": kind.removeprefix("tree_"), "node": "controller-101"})
 
 
 def test_each_seed_draws_a_valid_scenario_and_draws_it_again() -> None:

@@ -12,22 +12,13 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.problems import Problem, problem
+from lab.branch import BranchError
+from lab.feed import Batch
+
 Row = tuple[int, str, str, int, dict[str, Any]]  # (t, node, code, cause offset, params)
-
-
-@dataclass
-class RecordedBatch:
-    """Rows as the world hands them to the web."""
-
-    first: int
-    last: int
-    t0: int
-    t1: int
-    text: str
-    count: int
 
 
 def start_state(topics: dict[str, Any] | None = None, brokers: int = 3) -> dict[str, Any]:
@@ -96,17 +87,19 @@ class RecordedLab:
     ) -> None:
         self.run_id = "recorded"
         self.epoch = 1
+        self.ended = False
+        self.branches: dict[str, RecordedLab] = {}
         self.state = state or start_state()
         self.commands: list[dict[str, Any]] = []
         self.rows: list[list[Any]] = []
         self.forgotten = False  # whether events_since answers None
-        self.refuse: str | None = None
+        self.refuse: Problem | None = None
         self.seq = 0
         self.t = 0
         self.paused = False
         self.speed = 1.0
         self._answers = answers
-        self._callbacks: dict[int, Callable[[RecordedBatch], None]] = {}
+        self._callbacks: dict[int, Callable[[Batch], None]] = {}
         self._lock = threading.RLock()
 
     def play(self, *rows: Row) -> list[int]:
@@ -122,7 +115,7 @@ class RecordedLab:
             self.rows += added
             t0 = added[0][1]
             text = json.dumps([[seq, t - t0, *rest] for seq, t, *rest in added])
-            batch = RecordedBatch(added[0][0], added[-1][0], t0, added[-1][1], text, len(added))
+            batch = Batch(added[0][0], added[-1][0], t0, added[-1][1], text, len(added))
             for callback in list(self._callbacks.values()):
                 callback(batch)
             return [row[0] for row in added]
@@ -140,7 +133,7 @@ class RecordedLab:
             done.set_result((self.seq, text))
         return done
 
-    def subscribe(self, callback: Callable[[RecordedBatch], None]) -> int:
+    def subscribe(self, callback: Callable[[Batch], None]) -> int:
         token = len(self._callbacks) + 1
         self._callbacks[token] = callback
         return token
@@ -157,11 +150,30 @@ class RecordedLab:
     def clock(self) -> dict[str, Any]:
         return {"seq": self.seq, "t": self.t, "speed": self.speed, "paused": self.paused}
 
+    def branch(self, run: str | None = None) -> RecordedLab:
+        if run not in (None, self.run_id):
+            raise BranchError(problem("no_open_run", run=run, known=[self.run_id]))
+        return self
+
+    def view(self) -> dict[str, Any]:
+        return {"run": self.run_id, "epoch": self.epoch, **self.clock()}
+
+    def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
+        return self._nothing()
+
+    def inspect(self, what: str, name: str) -> Future[dict[str, Any]]:
+        return self._nothing()
+
+    def _nothing(self) -> Future[dict[str, Any]]:
+        done: Future[dict[str, Any]] = Future()
+        done.set_exception(BranchError(problem("no_branches")))
+        return done
+
     def submit(self, command: dict[str, Any]) -> Future[dict[str, Any]]:
         done: Future[dict[str, Any]] = Future()
         if self.refuse:
             self.commands.append(command)
-            done.set_result({"ok": False, "error": self.refuse, "place": "do"})
+            done.set_result({"ok": False, "problem": self.refuse, "place": "do"})
             return done
         if command["do"] == "time":
             self._time(command["speed"])

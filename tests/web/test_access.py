@@ -118,7 +118,7 @@ def test_who_has_the_classs_token_may_look_and_not_touch(served: Served, tokens:
                         {"k": "ask", "what": "fork", "seq": 0}):
             socket.send(json.dumps({"id": 1, **message}))
             ack = get(socket, "ack")
-            assert (ack["ok"], ack["error"]) == (False, "the class's token is for looking only")
+            assert (ack["ok"], ack["problem"]["code"]) == (False, "look_only")
     assert served.lab.commands == []
 
 
@@ -153,6 +153,14 @@ def test_a_problem_is_told_in_the_language_that_is_asked_for_and_its_type_stays(
     english, korean = (json.loads(ask(served, "/api/labs/other", Accept_Language=one).text) for one in ("fr, en", "ko-KR"))
     assert english["type"] == korean["type"] == "/api/problems#no-such-lab"
     assert (english["title"], english["detail"]) == ("There is no such lab", "there is no lab other; this process knows lab")
-    assert (korean["title"], korean["detail"]) == ("그런 실험실이 없습니다", "실험실 없음: other. 이 프로세스가 아는 실험실: lab")
+    assert (korean["title"], korean["detail"]) == ("그런 실험실이 없습니다", "실험실 other는 없습니다. 이 프로세스가 아는 실험실: lab")
     chosen = ask(served, "/api/labs/other", Accept_Language="en", Cookie="django_language=ko")
     assert json.loads(chosen.text)["title"] == korean["title"] and chosen.headers["Content-Language"] == "ko"
+
+
+def test_the_page_knows_who_only_looks(served: Served, tokens: None) -> None:
+    """What can not be done does not look as if it could."""
+    for token, may in (("student", "look"), ("teacher", "act")):
+        page = ask(served, "/", Cookie=cookie_of(served, token), **ELSEWHERE)
+        assert f'<body data-may="{may}" ' in page.text
+    assert '<body data-may="act" ' in ask(served, "/").text

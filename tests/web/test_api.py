@@ -7,7 +7,11 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.web.live_rest import Rest, produced, refused, rest
+
+from web.api.journal_file import Wanted, page_of
 
 __all__ = ["rest"]
 
@@ -45,6 +49,38 @@ def test_pages_of_events_put_together_are_the_journal(rest: Rest) -> None:
     assert tail[0] == next(line for line in lines if line[0] > behind)
 
 
+def test_events_of_a_topic_a_partition_or_a_node_are_those_of_the_journal_about_them(rest: Rest) -> None:
+    whole = rest.get("labs/lab/events?limit=10000").json["events"]
+    for query, admits in (
+        ("topic=orders", lambda row: row[5].get("topic") == "orders"),
+        ("topic=orders&partition=0", lambda row: (row[5].get("topic"), row[5].get("partition")) == ("orders", 0)),
+        ("node=broker-2", lambda row: row[3] == "broker-2"),
+        ("node=nobody", lambda row: False),
+    ):
+        found = [row for row in rest.get(f"labs/lab/events?limit=10000&{query}").json["events"] if row[0] <= whole[-1][0]]
+        plain = [row for row in whole if admits(row)]
+        assert [row for row in found if row in plain] == plain
+        assert all("topics" in row[5] or "partitions" in row[5] for row in found if row not in plain)
+    refused(rest.get("labs/lab/events?partition=-1"), 422, "partition")
+
+
+ROWS = st.lists(st.integers(0, 3), max_size=30).map(
+    lambda steps: [[sum(steps[: at + 1]) + 1, at, "code", f"broker-{at % 2}", 0, {}] for at in range(len(steps))]
+)
+
+
+@given(rows=ROWS, limit=st.integers(1, 9), node=st.sampled_from([None, "broker-0", "broker-7"]))
+def test_a_page_has_at_most_its_limit_and_pages_leave_nothing_out(rows: list[list[Any]], limit: int, node: str | None) -> None:
+    wanted, found, since, more = Wanted(node=node), [], 0, True
+    while more:
+        page = page_of([row for row in rows if row[0] > since], since, limit, wanted)
+        numbers = {row[0] for row in page.rows}
+        assert len(page.rows) <= limit or len(numbers) == 1
+        assert page.next > since or not page.more
+        found, since, more = found + page.rows, page.next, page.more
+    assert found == [row for row in rows if wanted.admits(row)]
+
+
 def test_events_can_be_waited_for_by_code(rest: Rest) -> None:
     seq = rest.get("labs/lab").json["seq"]
     assert rest.get(f"labs/lab/events?since={seq}&codes=process_paused").json["events"] == []
@@ -62,9 +98,9 @@ def test_what_the_cluster_refuses_is_a_problem_with_its_own_words(rest: Rest) ->
     assert rest.post("labs/lab/commands", twice).status == 200
     again = rest.post("labs/lab/commands", twice)
     refused(again, 422, "topic")
-    assert (again.json["detail"], again.json["code"]) == ("Topic 'twice' already exists.", "TOPIC_ALREADY_EXISTS")
+    assert (again.json["detail"], again.json["code"]) == ("TOPIC_ALREADY_EXISTS: Topic 'twice' already exists.", "TOPIC_ALREADY_EXISTS")
     korean = rest.call("POST", "labs/lab/commands", [twice], Accept_Language="ko")
-    assert (korean.json["detail"], korean.json["place"], korean.json["done"]) == ("토픽 twice이(가) 이미 있습니다", "[0].topic", 0)
+    assert (korean.json["detail"], korean.json["place"], korean.json["done"]) == ("클러스터의 답: 토픽이 이미 있습니다 (TOPIC_ALREADY_EXISTS: “Topic 'twice' already exists.”)", "[0].topic", 0)
     written = rest.post("labs/lab/commands", {"do": "produce", "topic": "twice", "value": "first"}).json
     assert (written["partition"], written["offset"]) == (0, 0)
 
@@ -121,7 +157,7 @@ def test_what_is_not_json_is_refused_with_the_reason(rest: Rest, body: bytes) ->
 # -- branches -------------------------------------------------------------------------------
 def test_a_fork_goes_on_from_a_moment_with_other_commands_and_is_closed(rest: Rest) -> None:
     seq = rest.get("labs/lab").json["seq"]
-    made = rest.post("labs/lab/forks", {"seq": seq, "commands": [{"do": "kill", "broker": 1}]})
+    made = rest.post("labs/lab/forks?wait=30", {"seq": seq, "commands": [{"do": "kill", "broker": 1}]})
     assert made.status == 201, made.json
     fork = made.json["run"]
     assert (made.json["parent"], made.json["paused"], made.json["results"][0]["ok"]) == (rest.lab.run_id, True, True)
@@ -140,9 +176,24 @@ def test_a_fork_goes_on_from_a_moment_with_other_commands_and_is_closed(rest: Re
     refused(rest.get(f"runs/{fork}/comparison?other=9999"), 404, "run")
     assert rest.delete(f"labs/lab/runs/{fork}").status == 204
     assert rest.get(f"runs/{fork}/verify").json["same"] is True
-    opened = rest.post(f"labs/lab/runs/{fork}/open").json
+    opened = rest.post(f"labs/lab/runs/{fork}/open?wait=30").json
     assert opened["parent"] == fork
     assert rest.delete(f"labs/lab/runs/{opened['run']}").status == 204
+
+
+def test_a_fork_that_takes_longer_than_one_wants_to_wait_is_a_job_with_its_end(rest: Rest) -> None:
+    taken = rest.post("labs/lab/forks?wait=0", {"commands": [{"do": "kill", "broker": 2}]})
+    assert taken.status == 202 and taken.headers["Location"] == f"/api/jobs/{taken.json['id']}"
+    job = rest.get(f"jobs/{taken.json['id']}?wait=30").json
+    assert (job["kind"], job["state"], job["progress"]) == ("fork", "done", 1.0), job
+    fork = job["result"]["run"]
+    assert job["run"] == fork and job["result"]["results"][0]["ok"]
+    assert fork in [one["run"] for one in rest.get("labs/lab/runs").json["open"]]
+    assert rest.delete(f"labs/lab/runs/{fork}").status == 204
+    taken = rest.post("labs/lab/forks?wait=0", {"commands": [{"do": "kill", "broker": 9}]})
+    job = rest.get(f"jobs/{taken.json['id']}?wait=30").json
+    assert (job["state"], job["error"]["place"]) == ("failed", "commands[0].broker"), job
+    assert list(rest.lab.branches) == [rest.lab.run_id]
 
 
 def test_a_fork_that_cannot_be_says_why(rest: Rest) -> None:

@@ -38,7 +38,7 @@ def test_a_message_that_has_arrived_is_found_with_its_bytes(rest: Rest) -> None:
 def test_two_branches_that_went_different_ways_are_laid_side_by_side(rest: Rest) -> None:
     produced(rest, "both")
     live = rest.lab.run_id
-    fork = rest.post("labs/lab/forks", {}).json["run"]
+    fork = rest.post("labs/lab/forks?wait=30", {}).json["run"]
     same = rest.get(f"labs/lab/compare?runs={live}&runs={fork}").json["runs"]
     assert same[live]["partitions"]["orders-0"]["hash"] == same[fork]["partitions"]["orders-0"]["hash"] is not None
     produced(rest, "live only")
@@ -51,12 +51,12 @@ def test_two_branches_that_went_different_ways_are_laid_side_by_side(rest: Rest)
 
 def test_a_fork_whose_command_is_refused_leaves_no_branch_open(rest: Rest) -> None:
     before = len(rest.get("labs/lab/runs").json["open"])
-    refused(rest.post("labs/lab/forks", {"commands": [{"do": "kill", "broker": 9}]}), 422, "commands[0].broker")
+    refused(rest.post("labs/lab/forks?wait=30", {"commands": [{"do": "kill", "broker": 9}]}), 422, "commands[0].broker")
     assert len(rest.get("labs/lab/runs").json["open"]) == before
 
 
 def test_time_is_a_command_like_any_other_also_in_a_branch(rest: Rest) -> None:
-    fork = rest.post("labs/lab/forks", {}).json["run"]
+    fork = rest.post("labs/lab/forks?wait=30", {}).json["run"]
     before = rest.get(f"labs/lab/snapshot?run={fork}").json
     for _ in range(5):
         assert rest.post(f"labs/lab/commands?run={fork}", {"do": "time", "speed": "step_event"}).json["ok"]

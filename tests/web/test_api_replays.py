@@ -38,7 +38,7 @@ def test_what_is_not_there_or_wrong_is_refused(rest: Caller) -> None:
 
 def test_where_spark_is_missing_the_answer_names_the_command(rest: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PACKAGES", ("json", "no_such_spark"))
-    words = "no_such_spark is not installed: ./brokerlab up does not install Spark, requirements/spark.txt does; run `./brokerlab replay"
+    words = "not installed: no_such_spark. ./brokerlab up does not install Spark, requirements/spark.txt does; run `./brokerlab replay"
     refused(rest.post("runs/0777/replay", {}), 501, None, words)
     assert spark.pid is None
 
@@ -78,13 +78,13 @@ def test_a_row_of_the_table_follows_what_the_worker_tells(tmp_path: Path) -> Non
     assert view["stages"] == [{"stage": 3, "done": 2, "total": 4}]
     (answer,) = view["answers"]
     assert (answer["rows"], answer["count"], answer["title"]["ko"]) == ([{"n": 1}], 1, "유실")
-    table.take({"event": "restarted", "id": 4, "error": "the Spark worker has ended (exit code -9)"})
+    table.take({"event": "restarted", "id": 4, "error": {"code": "worker_ended", "params": {"n": -9}}})
     view = found.view()
     assert (view["state"], view["restarts"], view["answers"], view["progress"]) == ("queued", 1, [], 0.0)
-    assert view["died"] == "the Spark worker has ended (exit code -9)"
-    table.take({"event": "failed", "id": 4, "error": "the Spark worker has ended (exit code -9)"})
+    assert view["died"] == {"code": "worker_ended", "params": {"n": -9}}
+    table.take({"event": "failed", "id": 4, "error": {"code": "worker_ended", "params": {"n": -9}}})
     table.take({"event": "done", "id": 4})
-    assert (found.view()["state"], found.view()["error"]) == ("failed", "the Spark worker has ended (exit code -9)")
+    assert (found.view()["state"], found.view()["error"]) == ("failed", {"code": "worker_ended", "params": {"n": -9}})
     assert found.view()["report"] is None
 
 
@@ -146,7 +146,7 @@ def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
     killed = rest.get("spark").json["pid"]
     os.kill(killed, signal.SIGKILL)
     found = until_ended(rest, name)
-    assert (found["state"], found["restarts"], found["died"]) == ("done", 1, "the Spark worker has ended (exit code -9)")
+    assert (found["state"], found["restarts"], found["died"]) == ("done", 1, {"code": "worker_ended", "params": {"n": -9}})
     assert rest.get("spark").json["pid"] not in (None, killed)
     assert rest.get("replays").json["replays"][0]["id"] == name
 

@@ -13,7 +13,7 @@ import pytest
 from tests.web.rest import Caller
 from tests.web.spark_lab import refused, serve, until_ended
 
-from lab.cli.bootstrap import MARK
+from lab.bootstrap import MARK
 from web.api.spark_setup import Setup
 
 ACKS = {"scenario": "acks-1", "grid": {"acks": ["1", "all"]}, "seeds": "7,1..2"}
@@ -36,8 +36,8 @@ def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     ({"seeds": "1..99999999"}, 422, "seeds", "99,999,999 seeds are too many"),
     ({"grid": {"acks": ["0", "1", "all"], "rate": list(range(1, 13))}, "seeds": "1..1000"}, 422, "grid", "too many"),
     ({"seed": 1}, 422, "seed", ""),
-    ({"yaml": "scenario: x"}, 422, "scenario", "exactly one of scenario and yaml"),
-    ({"scenario": None}, 422, "scenario", "exactly one of scenario and yaml"),
+    ({"yaml": "scenario: x"}, 422, "scenario", "exactly one of scenario, yaml"),
+    ({"scenario": None}, 422, "scenario", "exactly one of scenario, yaml"),
 ])  # fmt: skip
 def test_a_sweep_that_cannot_be_is_refused_with_its_place(
     rest: Caller, changed: dict, status: int, place: str, words: str
@@ -198,7 +198,7 @@ def test_the_installation_tells_its_progress_and_its_trouble(tmp_path: Path, mon
         return setup.facts
 
     found = asyncio.run(installed())
-    assert found["state"] == "failed" and "brokerlab-tiny" in found["error"], found
+    assert found["state"] == "failed" and "brokerlab-tiny" in found["error"]["params"]["words"], found
     tiny_wheel(tmp_path)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     found = asyncio.run(installed())

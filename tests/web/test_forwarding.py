@@ -95,7 +95,7 @@ def test_an_answer_that_does_not_fit_says_whom_to_ask(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("path", "query", "seconds"), [
     ("/api/labs", "", 10.0), ("/api/labs/lab/events", "wait=20", 30.0), ("/api/jobs/1", "wait=x", 10.0),
-    ("/api/labs/lab/forks", "", 130.0),
+    ("/api/labs/lab/forks", "wait=5", 15.0), ("/api/runs/0001/verify", "", 130.0),
 ])  # fmt: skip
 def test_the_host_gets_as_long_as_the_request_may_take(path: str, query: str, seconds: float) -> None:
     assert forwarding.patience({"path": path, "query": query}) == seconds

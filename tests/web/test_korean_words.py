@@ -63,7 +63,7 @@ def strings_of(path: Path) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    found = [*(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml")]
+    found = [CHECKOUT / "broker_core" / "kernel" / "problems" / "ko.json", *(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml")]
     found += [path for part in ("web", "lab") for path in (CHECKOUT / part).rglob("*.py") if KOREAN.search(path.read_text("utf-8"))]
     return sorted(found)
 

@@ -11,6 +11,7 @@ from tests.conftest import PATIENCE_S
 import pytest
 from tests.web.conftest import Served
 from uvicorn.protocols.utils import ClientDisconnected
+from broker_core.kernel.problems import problem
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
@@ -103,6 +104,18 @@ def test_a_silent_second_brings_a_heartbeat_with_the_clusters_time(served: Serve
         assert get(socket, "hb").items() >= {"seq": 0, "t": 0, "speed": 1.0, "paused": False}.items()
 
 
+def test_a_second_page_hears_of_a_pause_at_once_while_events_go_on(served: Served) -> None:
+    with dial(served) as socket:
+        hello(served, socket)
+        get(socket, "snap")
+        served.lab.play(EVENT)
+        get(socket, "d")
+        served.lab.paused = True
+        served.lab.play(EVENT)
+        assert get(socket, "d")["to"] == 2
+        assert json.loads(socket.recv(timeout=10)).items() >= {"k": "hb", "paused": True}.items()
+
+
 def test_a_command_reaches_the_lab_and_is_acknowledged(served: Served) -> None:
     with dial(served) as socket:
         hello(served, socket)
@@ -112,13 +125,18 @@ def test_a_command_reaches_the_lab_and_is_acknowledged(served: Served) -> None:
 
 
 def test_a_refused_command_says_why_and_where(served: Served) -> None:
-    served.lab.refuse = "there is no broker 9"
+    served.lab.refuse = problem("no_broker", broker=9)
     with dial(served) as socket:
         socket.send(json.dumps({"k": "cmd", "id": 1, "do": "kill", "broker": 9}))
-        assert get(socket, "ack").items() >= {"ok": False, "error": "there is no broker 9", "place": "do"}.items()
+        assert get(socket, "ack").items() >= {"ok": False, "problem": {"code": "no_broker", "params": {"broker": 9}}, "place": "do"}.items()
 
 
-@pytest.mark.parametrize("text", ["", "[", "[]", '"x"', "{}"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[", "[]", '"x"', "{}", '{"k":[]}', '{"k":"hello","run":[1]}', '{"k":"hello","run":{}}', '{"k":"hello","run":NaN}',
+     '{"k":"ask","what":"fork","seq":0,"t":"x"}', '{"k":"hello","last":1e300}', '{"k":' + "[" * 100_000,
+     '{"k":' + "[" * 70 + "]" * 70 + "}", '{"k":"\\ud800"}'],
+)  # fmt: skip
 def test_a_message_that_makes_no_sense_ends_the_connection(served: Served, text: str) -> None:
     with dial(served) as socket:
         socket.send(text)

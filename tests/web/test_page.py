@@ -13,6 +13,8 @@ import pytest
 from tests.conftest import CHECKOUT, PATIENCE_S
 from tests.web.conftest import Served
 
+from broker_core.kernel.problems import problem
+
 
 def fetch(served: Served, path: str, **headers: str) -> tuple[int, Any, str]:
     request = urllib.request.Request(served.url + path, headers={k.replace("_", "-"): v for k, v in headers.items()})
@@ -101,9 +103,9 @@ def test_rest_says_what_is_wrong_with_a_command(served: Served) -> None:
     assert post(served, "api/labs/lab/commands", "{")[0] == 400
     assert post(served, "api/labs/lab/commands", "{}")[1]["place"] == "do"
     assert post(served, "api/labs/lab/commands", "do=kill", "application/x-www-form-urlencoded")[0] == 415
-    served.lab.refuse = "no such broker"
+    served.lab.refuse = problem("no_broker", broker=9)
     status, answer = post(served, "api/labs/lab/commands", '{"do": "kill", "broker": 9}')
-    assert (status, answer["detail"], answer["place"]) == (422, "no such broker", "do")
+    assert (status, answer["detail"], answer["place"]) == (422, "there is no broker 9", "do")
 
 
 def test_events_that_are_gone_say_so(served: Served) -> None:

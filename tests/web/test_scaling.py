@@ -206,10 +206,10 @@ def the_whole_of_rest_is_there(host: Caller, other: Caller) -> None:
     journal = other.get(f"runs/{run}/journal").body
     assert journal and host.get(f"runs/{run}/journal").body.startswith(journal)
     refused = other.get("runs/9999", Accept_Language="ko")
-    assert (refused.status, refused.json["detail"]) == (404, "실행 없음: 9999")
+    assert (refused.status, refused.json["detail"]) == (404, "실행 9999는 없습니다")
     brokers = host.get("labs/lab/snapshot").json["state"]["brokers"]
     victim = next(one for one, facts in brokers.items() if facts["state"] == "running")
-    branch = other.post("labs/lab/forks", {"commands": [{"do": "kill", "broker": int(victim)}]})
+    branch = other.post("labs/lab/forks?wait=30", {"commands": [{"do": "kill", "broker": int(victim)}]})
     assert branch.status == 201, branch
     name = branch.json["run"]
     assert other.get(f"labs/lab/snapshot?run={name}").json["state"]["brokers"][victim]["state"] == "stopped"
@@ -326,7 +326,7 @@ def test_an_address_that_cannot_be_used_is_told_in_one_line_before_the_page_is_a
 ) -> None:
     require_module("psycopg")
     first = free_ports(2)
-    command = [sys.executable, "-P", "-m", "lab.cli", "up", "--data", str(tmp_path), "--brokers", "1",
+    command = [sys.executable, "-P", "-m", "cli", "up", "--data", str(tmp_path), "--brokers", "1",
                "--kafka-port", str(first), "--port", str(first + 1)]  # fmt: skip
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(CHECKOUT), variable: value}, timeout=60,
                           capture_output=True, text=True, check=False)  # fmt: skip

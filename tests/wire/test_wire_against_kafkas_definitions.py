@@ -20,12 +20,13 @@ from broker_core.wire import apis, catalog
 from broker_core.wire.apis import ApiKey, Mode
 from broker_core.wire.schema import Field, Struct
 
+JARS = {"zookeeper": "zookeeper", "kraft": "newest", "controller": "newest"}
 CACHE = Path(os.environ.get("BROKERLAB_ORACLE_CACHE", Path.home() / ".cache" / "brokerlab-oracle"))
 
 
 @cache
 def definitions(mode: str) -> dict[str, Any]:
-    jars = sorted((CACHE / mode / "libs").glob("kafka-clients-*.jar"))
+    jars = sorted((CACHE / JARS[mode] / "libs").glob("kafka-clients-*.jar"))
     if not jars:
         pytest.skip("the jars of Apache Kafka are not installed (oracle.py install)")
     found = {}
@@ -89,7 +90,7 @@ def our_shape(struct: Struct) -> list[Any]:
 
 
 def cases() -> list[tuple[Mode, int, int, int]]:
-    modes: tuple[Mode, ...] = ("zookeeper", "kraft")
+    modes: tuple[Mode, ...] = ("zookeeper", "kraft", "controller")
     return [(mode, *entry) for mode in modes for entry in apis.advertised(mode, set(ApiKey))]
 
 

@@ -165,7 +165,7 @@ def test_names_ranges_and_header_versions() -> None:
     assert [wire.api_name(key) for key in (0, 23, 45, 75)] == [
         "Produce", "OffsetForLeaderEpoch", "AlterPartitionReassignments", "DescribeTopicPartitions",
     ]  # fmt: skip
-    assert apis.advertised("kraft", {ApiKey.FETCH, ApiKey.LEADER_AND_ISR}) == [(ApiKey.FETCH, 4, 17)]
+    assert apis.advertised("kraft", {ApiKey.FETCH, ApiKey.LEADER_AND_ISR}) == [(ApiKey.FETCH, 4, 18)]
     assert apis.version_range(ApiKey.LEADER_AND_ISR, "zookeeper") == (0, 7)
     assert apis.is_supported(ApiKey.FETCH, 0, "zookeeper")
     assert not apis.is_supported(ApiKey.FETCH, 0, "kraft")
@@ -176,7 +176,7 @@ def test_names_ranges_and_header_versions() -> None:
 
 
 def test_every_advertised_version_has_a_schema_that_agrees_on_flexibility() -> None:
-    for mode in ("zookeeper", "kraft"):
+    for mode in ("zookeeper", "kraft", "controller"):
         for key, first, last in apis.advertised(mode, set(ApiKey)):
             for direction in ("Request", "Response"):
                 kind = getattr(m, wire.api_name(key) + direction).TYPE

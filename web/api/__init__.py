@@ -4,7 +4,7 @@
 |---|---|
 | `api` | the description (OpenAPI) and how errors are answered (RFC 9457) |
 | `labs` | the lab of this process: snapshot, events, commands, branches, records of topics |
-| `runs` | what runs have left: facts, receipt, journal, history, verification |
+| `runs`, `packs` | what runs have left: facts, receipt, journal, history, verification; runs as files |
 | `scenarios`, `jobs` | validate and run scenarios; background work and its progress |
 | `replays`, `spark` | runs looked at with Spark, in its worker process |
 | `reference` | settings, codes of events, commands |

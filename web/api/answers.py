@@ -40,6 +40,7 @@ class ReplicaView(Closed):
     partition_epoch: int | None = None
     leo: int | None = None
     hw: int | None = None
+    lso: int | None = None
     start: int | None = None
     flushed: int | None = None
     size: int | None = None
@@ -331,6 +332,9 @@ class BranchFacts(Closed):
     paused: bool
     events: int
     recorded_until_us: int | None
+    inputs_until_us: int | None
+    disk_full: list[str]
+    room_again: bool
 
 
 class OutlinedPartition(Closed):

@@ -14,6 +14,13 @@ class Closed(Schema):
     model_config = ConfigDict(extra="forbid")
 
 
+class Coded(Closed):
+    """What is wrong as a code with parameters, of which one may be of this form again."""
+
+    code: str
+    params: dict[str, Any]
+
+
 # -- files and batches ---------------------------------------------------------------------
 class SegmentView(Closed):
     """A segment; `files`: [name, size, flushed]; `index`: [relative offset, position], the last 200."""

@@ -1,8 +1,7 @@
 """What runs and records answer, as the description (OpenAPI) shows it: records, receipts, jobs, lists of things.
 
 Objects are closed: a key that is not here does not come; null or missing where it says so. The code that makes them
-stands in `web.api.records`, `lab.checkers.receipt`, `lab.experiments.run`; tests hold real answers against these
-shapes.
+stands in `web.api.records`, `lab.checkers.receipt`, `lab.experiments.run`; tests hold real answers against these.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from web.api.answers_bytes import Closed
+from web.api.answers_bytes import Closed, Coded
 
 Titles = dict[str, str]
 
@@ -100,7 +99,7 @@ class RecordsPage(Closed):
 
 # -- receipts -------------------------------------------------------------------------------
 class Figures(Closed):
-    """The five figures of a receipt."""
+    """What a list of runs tells of a receipt."""
 
     acked: int
     read: int
@@ -110,9 +109,11 @@ class Figures(Closed):
 
 
 class ProducerFigures(Figures):
-    """Those of one producer; `unseen`: so many of `lost` may still be read."""
+    """The figures of a receipt that each producer has, too."""
 
-    unseen: int
+    unread: int
+    at_risk: int | None
+    removed: int
 
 
 class PlaceOfValue(Closed):
@@ -123,8 +124,9 @@ class PlaceOfValue(Closed):
     text: str | None = None
     topic: str
     partition: int
-    offset: int
+    offset: int | None
     test: str | None = None
+    copies: int | None = None
     behind: int | None = None
     reader: str | None = None
     last_read: int | None = None
@@ -152,19 +154,21 @@ class OutsideView(Closed):
     acked_records: int
     lost: int
     lost_records: int
+    unread_records: int
+    at_risk_records: int | None
+    duplicated_records: int
+    removed_records: int
     places: list[PlaceOutside]
     complete: bool
     note: str
 
 
-class Receipt(Figures):
+class Receipt(ProducerFigures):
     """All figures (docs/scenarios.md says what each counts), per producer, and where. `outside` unless a scenario has
     left the run; of a scenario also the verdict."""
 
     run: str
     finished: bool
-    lost_writes: int
-    unseen: int
     inconsistent: int
     failed_read: int
     unknown: int
@@ -213,15 +217,26 @@ class RunsPage(Closed):
     total: int
 
 
+class Difference(Coded):
+    """What is not as it should be: file, place, what was expected there; `text` says it."""
+
+    text: str
+
+
 class Verdict(Closed):
-    """Whether a run's journal came out byte for byte."""
+    """Whether all of a run came out as it is recorded: journal, operations, disks, receipt, run.json."""
 
     same: bool
     events: int
-    reason: str
-    line: int
-    recorded: str
-    executed: str
+    differences: list[Difference]
+
+
+class Unpacked(Closed):
+    """A run that was taken in. `packed_as`: its name where it was packed; `sha256`: over everything."""
+
+    run: str
+    packed_as: str
+    sha256: str
 
 
 class MomentOfRun(Closed):
@@ -231,22 +246,40 @@ class MomentOfRun(Closed):
     t_us: int
 
 
+class StopOfRun(MomentOfRun):
+    """An event at which the playing of the run stands still; `say`: its caption, {language: text}."""
+
+    event: str
+    say: dict[str, str] | None = None
+
+
 class ScenarioResult(Closed):
-    """How a scenario has ended. `prediction`: the index of the choice that was right; `dir`: the run's name."""
+    """How a scenario has ended. `prediction`: the index of the choice that was right; `answer`: the number, or the
+    broker, that it asked for instead; `dir`: the run's name."""
 
     scenario: str
     seed: int
     passed: bool
-    receipt: Figures
+    receipt: ProducerFigures
     dir: str
     unmet: list[str]
     notes: list[str]
     variant: str
     prediction: int | None
+    answer: int | None
     moment: MomentOfRun | None
+    stops: list[StopOfRun]
     violations: dict[str, int]
     virtual_s: float
     wall_s: float
+
+
+class Begun(Closed):
+    """The branch that a fork, or opening a run, has led to."""
+
+    run: str
+    forked_at_us: int
+    results: list[Obeyed] | None = None
 
 
 class JobError(Closed):
@@ -254,13 +287,14 @@ class JobError(Closed):
 
     title: str
     place: str | None
+    problem: Coded | None = None
 
 
 class JobView(Closed):
-    """Background work. `result` is a scenario's when `kind` is scenario, a verdict when it is verify."""
+    """Background work. `result`: how a scenario ended, a verdict (verify), the new branch (fork, open)."""
 
     id: str
-    kind: Literal["scenario", "verify"]
+    kind: Literal["scenario", "verify", "fork", "open"]
     name: str
     lab: str
     seed: int | None
@@ -269,7 +303,7 @@ class JobView(Closed):
     state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
     phase: str
     progress: float
-    result: ScenarioResult | Verdict | None
+    result: ScenarioResult | Verdict | Begun | None
     error: JobError | None
     created: str
     changed: str
@@ -284,26 +318,33 @@ class JobsPage(Closed):
 
 # -- scenarios, commands --------------------------------------------------------------------
 class ScenarioFacts(Closed):
-    """A scenario in short."""
+    """A scenario in short. `generation`: that of its document; `generations`: in which it holds, each with the text
+    that says why something is different there; empty when it does not say."""
 
     name: str
     title: Titles
     text: Titles
     teaches: list[str]
     subject: str
+    minutes: int | None
+    level: int | None
     seed: int
     steps: int
     duration_us: int
     expect: dict[str, str]
     variant: str
     variants: dict[str, Titles]
+    generation: str
+    generations: dict[str, Titles]
 
 
 class Subject(Closed):
-    """Names of the scenarios of one subject; `subject` is empty for those that name none."""
+    """Names of the scenarios of one subject, in the order of the way; `text`: what its track is about. `subject` is
+    empty and `text` null for those that name none."""
 
     subject: str
     title: Titles
+    text: Titles | None
     scenarios: list[str]
 
 
@@ -338,60 +379,3 @@ class Obeyed(Closed):
     paused: bool | None = None
     nothing_for_us: int | None = None
     results: list[Obeyed] | None = None
-
-
-# -- reference ------------------------------------------------------------------------------
-class SettingMeant(Closed):
-    """A setting of brokers or topics: `default` of 3.9, `default_4` of 4.x; `changes` of a broker's, `broker_settings`
-    (those that it stands in for) of a topic's."""
-
-    name: str
-    of: Literal["broker", "topic"]
-    type: str
-    default: str | None
-    default_4: str | None
-    accepts: list[str]
-    only_in: str | None
-    doc: str
-    ko: str
-    changes: str | None = None
-    broker_settings: list[str] | None = None
-
-
-class SettingsPage(Closed):
-    """One page of settings."""
-
-    items: list[SettingMeant]
-    total: int
-
-
-class EventMeant(Closed):
-    """A code of the journal; `params`: name -> meaning."""
-
-    code: str
-    level: str
-    render: str
-    params: dict[str, str]
-
-
-class EventsRegistry(Closed):
-    """All codes."""
-
-    items: list[EventMeant]
-    total: int
-
-
-class CommandMeant(Closed):
-    """A command of the vocabulary; exactly one of `one_of` must be there."""
-
-    do: str
-    keys: list[str]
-    required: list[str]
-    one_of: list[str]
-
-
-class CommandsPage(Closed):
-    """All commands."""
-
-    items: list[CommandMeant]
-    total: int

@@ -12,45 +12,38 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError, ValidationErrorContext
+from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.openapi.docs import DocsBase
 from ninja.parser import Parser
 
+from broker_core.kernel.problems import problem
+from web import strict
 from web.api import (
-    invalid, jobs, labs, looking, problems, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup,
-    sweeps,
+    invalid, jobs, labs, looking, packs, problems, reference, replays, rolling, runs, scenarios, spark_answers,
+    spark_setup, sweeps,
 )  # fmt: skip
 from web.api.docs import operations
+from web.api.problems import Problem
 from web.language import language_of
 from web.messages import words_of
 
-DEEPEST = 64
 TEXTS = {
     "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML,
-    "/report": spark_answers.HTML,
+    "/report": spark_answers.HTML, "/pack": packs.GZIP,
 }  # fmt: skip
 
 
 class StrictParser(Parser):
-    """JSON by the book: no NaN, no lone surrogates, not deeper than `DEEPEST`."""
+    """JSON by the book: no NaN, no lone surrogates, not too deep (`web.strict`)."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """The body as plain data; HttpError 400 says what is wrong with it."""
+        """The body as plain data; Problem says what is wrong with it."""
         try:
-            found = orjson.loads(request.body or b"{}")
-        except orjson.JSONDecodeError as error:
-            raise HttpError(400, f"not JSON: {error}") from None
-        if not _shallow(found, DEEPEST):
-            raise HttpError(400, f"nested deeper than {DEEPEST}")
-        return found
-
-
-def _shallow(value: Any, levels: int) -> bool:
-    if isinstance(value, dict):
-        return levels > 0 and all(_shallow(one, levels - 1) for one in value.values())
-    if isinstance(value, list):
-        return levels > 0 and all(_shallow(one, levels - 1) for one in value)
-    return True
+            return strict.loads(request.body or b"{}")
+        except strict.TooDeepError:
+            raise Problem(400, problem("too_deep", most=strict.DEEPEST), "body") from None
+        except ValueError as error:
+            raise Problem(400, problem("not_json", why=str(error)), "body") from None
 
 
 class OwnPage(DocsBase):
@@ -77,7 +70,9 @@ class LabApi(NinjaAPI):
         super().__init__(**kwargs)
         self._described: dict[bytes, Any] = {}
 
-    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+    def validation_error_from_error_contexts(
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> ValidationError:
         """With the values, which the refusal quotes."""
         return ValidationError(invalid.errors_of(error_contexts))
 
@@ -104,7 +99,7 @@ def _exact(path: str, status: int, response: dict[str, Any]) -> None:
     media = next((media for end, media in TEXTS.items() if path.endswith(end)), None)
     if media is not None and status == 200:
         content.pop("application/json", None)
-        content[media] = {"schema": {"type": "string"} if media == runs.NDJSON else {}}
+        content[media] = {"schema": {"type": "string"} if media in (runs.NDJSON, packs.GZIP) else {}}
 
 
 api = LabApi(

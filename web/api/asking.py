@@ -16,10 +16,13 @@ import orjson
 from django.conf import settings
 from django.http import HttpResponse
 
-from lab.branch import BranchError
+from broker_core.kernel.problems import problem
+from lab.branch import Branch, BranchError
 from lab.experiments.directory import RUN
+from lab.live import LiveLab
 from web.api.problems import Problem
 from web.live.hub import hub
+from web.live.lab import Lab, OpenRun
 
 PATIENCE_S = 10.0
 _RUN_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -42,50 +45,60 @@ def raw(text: str | bytes, media_type: str = "application/json") -> HttpResponse
     return HttpResponse(text, content_type=media_type)
 
 
-def lab_named(name: str) -> Any:
+def lab_named(name: str) -> Lab:
     """The lab of this process; 404 when it has another name."""
     if name != settings.LAB_NAME:
-        raise Problem(404, f"there is no lab {name}; this process knows {settings.LAB_NAME}", "lab")
+        raise Problem(404, problem("no_such_lab", name=name, known=settings.LAB_NAME), "lab")
     return hub.lab
 
 
-def branch_of(lab: Any, run: str | None) -> Any:
+def branch_of(lab: Lab, run: str | None) -> OpenRun:
     """An open run of the lab, the live one without a name; 404 when it is not open."""
-    if not hasattr(lab, "branch"):
-        if run in (None, lab.run_id):
-            return lab
-        raise Problem(404, f"there is no open run {run}", "run")
     try:
         return lab.branch(run)
     except BranchError as error:
-        raise Problem(404, str(error), "run") from None
+        raise Problem(404, error.problem, "run") from None
 
 
-def hosted(lab: Any) -> Any:
+def hosted(lab: Lab) -> LiveLab:
     """The lab, when its world is in this process; 501 in a process that only serves viewers."""
-    if not hasattr(lab, "data"):
-        raise Problem(501, "this process only serves viewers; ask the one that hosts the lab", "lab")
+    if not isinstance(lab, LiveLab):
+        raise Problem(501, problem("only_viewers"), "lab")
     return lab
+
+
+def hosted_run(lab: Lab, run: str | None) -> Branch:
+    """An open run whose world is in this process; 404, 501."""
+    try:
+        return hosted(lab).branch(run)
+    except BranchError as error:
+        raise Problem(404, error.problem, "run") from None
 
 
 def runs_directory() -> Path:
     """Where this lab keeps its runs."""
-    found: Path = hosted(hub.lab).data / "runs"
-    return found
+    return hosted(hub.lab).data / "runs"
 
 
 def run_directory(run: str) -> Path:
     """The directory of a run, open or finished; 404 when there is none."""
     path = runs_directory() / run
     if not _RUN_NAME.fullmatch(run) or ".." in run or not (path / RUN).is_file():
-        raise Problem(404, f"there is no run {run}", "run")
+        raise Problem(404, problem("no_run", run=run), "run")
     return path
 
 
-async def flushed(run: str) -> bool:
-    """Bring an open run's files up to date; whether it is open."""
-    branch = getattr(hub.lab, "branches", {}).get(run)
-    if branch is None or branch.ended:
+async def flushed(run: str, disks: bool = False) -> bool:
+    """Bring an open run's files up to date; whether it is open. `disks`: what receipts need of them, too."""
+    branch = hub.lab.branches.get(run)
+    if not isinstance(branch, Branch) or branch.ended:
         return False
-    await asked(branch.ask(branch.files.flush, branch.world))
+    await asked(branch.ask(branch.tell_disks) if disks else branch.ask(branch.files.flush, branch.world))
+    await asyncio.to_thread(branch.files.wait)
     return True
+
+
+async def kept_receipt(run: str) -> dict[str, Any] | None:
+    """That of an open run, as far as it is kept as the run goes on."""
+    branch = hub.lab.branches.get(run)
+    return await asked(branch.ask(branch.receipt)) if isinstance(branch, Branch) and not branch.ended else None

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import async_only_middleware
 from django.views.decorators.csrf import csrf_exempt
 
-from web.api.problems import MEDIA_TYPE, problem
+from web.api.problems import MEDIA_TYPE, refused
 
 PREFIX = "/api/"
 Answer = Callable[[HttpRequest], Awaitable[HttpResponse]]
@@ -31,7 +31,7 @@ def as_problems(get_response: Answer) -> Answer:
 
 
 def _converted(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    found = problem(request, response.status_code)
+    found = refused(request, response.status_code)
     if "Allow" in response:
         found["Allow"] = response["Allow"]
     return found
@@ -40,7 +40,7 @@ def _converted(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 @csrf_exempt
 async def nowhere(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Any address below `/api/` that is none."""
-    return problem(request, 404)
+    return refused(request, 404)
 
 
 def _is_problem(response: HttpResponse) -> bool:

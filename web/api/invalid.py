@@ -28,6 +28,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.errors import ValidationErrorContext
 
+from broker_core.kernel.problems import told
 from lab.clusters import checks
 from web.messages import words_of
 
@@ -47,7 +48,7 @@ Schema = dict[str, Any]
 Where = Sequence[str | int]
 
 
-def errors_of(contexts: Iterable[ValidationErrorContext]) -> list[dict[str, Any]]:
+def errors_of(contexts: Iterable[ValidationErrorContext[Any]]) -> list[dict[str, Any]]:
     """All errors of a request with `loc` from source on (query, path, body), their type and the value."""
     found: list[dict[str, Any]] = []
     for context in contexts:
@@ -145,8 +146,8 @@ class _Told:
     """Sentences of one language."""
 
     def __init__(self, language: str) -> None:
+        self.language = language
         self.words: dict[str, str] = words_of("problems", language)["invalid"]
-        self.parts: dict[str, str] = words_of("grammar", language)["parts"]
 
     def sentence(self, code: str, name: str, schemas: list[Schema], value: Any) -> str:
         """What was expected at a place, and what is there."""
@@ -175,13 +176,8 @@ class _Told:
     def _found(self, code: str, value: Any) -> str:
         if code == "wrong-length" and isinstance(value, (str, list)):
             return self.words["characters" if isinstance(value, str) else "items"].format(n=len(value))
-        text = repr(value) if isinstance(value, _Plain) else checks.kind(value)
-        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-        for pattern, words in self.parts.items():
-            found = re.fullmatch(pattern, text)
-            if found is not None:
-                return words.format(*found.groups(""))
-        return text
+        text = repr(value) if isinstance(value, _Plain) else told(checks.kind(value), self.language)
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _number(value: float | None) -> str:

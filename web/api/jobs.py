@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
+from broker_core.kernel.problems import problem
 from web.api import answers_runs, schemas
 from web.api.asking import answer
 from web.api.models import ENDED, Job
@@ -44,14 +45,14 @@ async def cancel(request: HttpRequest, job: str) -> HttpResponse:
     """Its process is ended; what it has written stays."""
     found = await _found(job)
     if found.state in ENDED:
-        raise Problem(409, f"job {job} has ended: {found.state}", "job")
+        raise Problem(409, problem("job_ended", job=job, state=found.state), "job")
     if not await work.cancel(found):
-        raise Problem(409, f"another process works on job {job}", "job")
+        raise Problem(409, problem("job_elsewhere", job=job), "job")
     return answer(found.view())
 
 
 async def _found(number: str) -> Job:
     found = await work.get(number)
     if found is None:
-        raise Problem(404, f"there is no job {number}", "job")
+        raise Problem(404, problem("no_job", job=number), "job")
     return found

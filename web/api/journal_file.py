@@ -1,20 +1,49 @@
-"""Reading a journal's file from any event on: it is sorted by event number, so halving finds the place.
+"""Pages of a journal's file from any event on.
 
 Rows of one event share its number (`kernel.journal`); a page of rows therefore never ends inside one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
-NEAR = 8192
+from lab.experiments.journal_file import place_behind
+
 SCAN = 50_000
 CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events are asked for; what is left out is any. A row that names several partitions or topics is about each
+    of them."""
+
+    codes: frozenset[str] = frozenset()
+    topic: str | None = None
+    partition: int | None = None
+    node: str | None = None
+
+    def admits(self, row: list[Any]) -> bool:
+        """Of a row as the wire has it."""
+        _, _, code, node, _, params = row
+        return (
+            (not self.codes or code in self.codes)
+            and (self.node is None or node == self.node)
+            and (self.topic is None or _about(params, "topic", self.topic))
+            and (self.partition is None or _about(params, "partition", self.partition))
+        )
+
+
+def _about(params: dict[str, Any], key: str, value: str | int) -> bool:
+    if key in params:
+        return bool(params[key] == value)
+    several = params.get(f"{key}s")
+    return isinstance(several, (list, dict)) and value in several
 
 
 @dataclass(slots=True)
@@ -26,51 +55,42 @@ class Page:
     more: bool = False
 
 
-def place_behind(file: BinaryIO, seq: int) -> int:
-    """Where the first row behind event `seq` begins.
-
-    * rows that begin below `low` are at or before `seq`; those that begin at `high` or above are behind it
-    """
-    low, high = 0, file.seek(0, 2)
-    while high - low > NEAR:
-        middle = (low + high) // 2
-        file.seek(middle - 1)
-        file.readline()
-        start = file.tell()
-        line = file.readline()
-        if start >= high or not line.endswith(b"\n") or _seq(line) > seq:
-            high = middle
-        else:
-            low = start + len(line)
-    file.seek(low)
-    for line in file:
-        if not line.endswith(b"\n") or _seq(line) > seq:
-            break
-        low += len(line)
-    return low
-
-
-def _seq(line: bytes) -> int:
-    """`[17,...` begins with the number."""
-    return int(line[1 : line.index(b",")])
-
-
-def read_page(path: Path, since: int, limit: int, codes: frozenset[str] = frozenset()) -> Page:
-    """About `limit` rows behind `since`, of these codes only when some are given; looks at `SCAN` rows at most."""
+def page_of(rows: Iterable[list[Any]], since: int, limit: int, wanted: Wanted) -> Page:
+    """At most `limit` rows behind `since`; looks at about `SCAN` rows. All rows of a number stand on one page: only
+    where a single one has more than `limit` the page is longer."""
     page = Page(next=since)
-    with open(path, "rb") as file:
-        file.seek(place_behind(file, since))
-        for looked, line in enumerate(file):
-            if not line.endswith(b"\n"):
-                break
-            seq, t, node, code, cause, params = orjson.loads(line)
-            if (len(page.rows) >= limit or looked >= SCAN) and seq != page.next:
+    whole, before = 0, since  # rows of whole numbers, and the last of these
+    for looked, row in enumerate(rows):
+        if row[0] != page.next:
+            whole, before = len(page.rows), page.next
+            page.next = row[0]
+            if whole >= limit or looked >= SCAN:
                 page.more = True
                 break
-            page.next = seq
-            if not codes or code in codes:
-                page.rows.append([seq, t, code, node, cause, params])
+        if wanted.admits(row):
+            page.rows.append(row)
+            if whole and len(page.rows) > limit:
+                page.more = True
+                break
+    if page.more:
+        del page.rows[whole:]
+        page.next = before
     return page
+
+
+def read_page(path: Path, since: int, limit: int, wanted: Wanted) -> Page:
+    """The same of a journal's file."""
+    with open(path, "rb") as file:
+        file.seek(place_behind(file, since))
+        return page_of(_rows(file), since, limit, wanted)
+
+
+def _rows(file: BinaryIO) -> Iterator[list[Any]]:
+    for line in file:
+        if not line.endswith(b"\n"):
+            return
+        seq, t, node, code, cause, params = orjson.loads(line)
+        yield [seq, t, code, node, cause, params]
 
 
 def whole_lines(file: BinaryIO) -> Iterator[bytes]:

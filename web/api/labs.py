@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from concurrent.futures import Future
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -16,21 +17,27 @@ from ninja import Body, Router
 from pydantic import Field
 
 from broker_core.kernel.events import REGISTRY
+from broker_core.kernel.problems import problem
 from lab.clusters.checks import Place, shown
 from lab.clusters.vocabulary import check_command
+from lab.branch import Branch
 from lab.experiments.directory import JOURNAL
+from lab.live import LiveLab
 from web.api import answers, answers_runs, journal_file, records, schemas
-from web.api.asking import answer, asked, branch_of, flushed, hosted, lab_named, raw, run_directory
-from web.api.journal_file import Page
+from web.api.asking import answer, asked, branch_of, flushed, hosted, hosted_run, lab_named, raw, run_directory
+from web.api.journal_file import Page, Wanted
 from web.api.problems import Problem
 from web.api.runs import listed
+from web.api.work import Way, jobs
 from web.live.hub import hub
+from web.live.lab import Lab, OpenRun
 
 router = Router(tags=["labs"])
-FORK_S = 120.0
+PROMPT_S = 2.0
 LOOK_EVERY_S = 0.05
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
+Partition = Annotated[int, Field(ge=0, lt=1 << 31)]
 PageLimit = Annotated[int, Field(ge=1, le=500)]
 Offset = Annotated[int, Field(ge=0, le=1 << 62)]
 Number = Annotated[int, Field(ge=0, le=1 << 31)]
@@ -51,19 +58,14 @@ async def lab(request: HttpRequest, lab: str) -> HttpResponse:
     return answer(_lab_view(lab, lab_named(lab)))
 
 
-def _lab_view(name: str, found: Any) -> dict[str, Any]:
-    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **_clock(found)}
-    spec = getattr(found, "spec", None)
-    if spec is not None:
+def _lab_view(name: str, found: Lab) -> dict[str, Any]:
+    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **found.clock()}
+    if isinstance(found, LiveLab):
+        spec = found.spec
         view |= {"seed": spec.seed, "preset": spec.cluster.preset, "controller": spec.cluster.controller,
                  "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
                  "open": list(found.branches)}  # fmt: skip
     return view
-
-
-def _clock(branch: Any) -> dict[str, Any]:
-    clock = getattr(branch, "clock", None)
-    return clock() if clock is not None else {"seq": hub.seq, "t": hub.t}
 
 
 @router.get(
@@ -83,15 +85,17 @@ async def snapshot(request: HttpRequest, lab: str, run: str | None = None) -> Ht
     summary="What happened behind an event",
 )
 async def events(
-    request: HttpRequest, lab: str, since: schemas.Seq = 0, limit: Limit = 1000, codes: str = "", wait: Wait = 0,
+    request: HttpRequest, lab: str, since: schemas.Seq = 0, limit: Limit = 1000, codes: str = "",
+    topic: str | None = None, partition: Partition | None = None, node: str | None = None, wait: Wait = 0,
     run: str | None = None,
 ) -> HttpResponse:  # fmt: skip
-    """About `limit` events behind `since` (never a part of what happened at one number), of these `codes`
-    only (separated by commas). `wait`: when there is none, up to so many seconds for the first."""
+    """At most `limit` events behind `since`, of these `codes` only (separated by commas), of this `topic`, `partition`
+    and `node` (broker-2). Events of one number come together, even when there are more than `limit` of them. `wait`:
+    when there is none, up to so many seconds for the first."""
     branch = branch_of(lab_named(lab), run)
-    wanted = frozenset(filter(None, codes.split(",")))
-    if unknown := sorted(wanted - REGISTRY.keys()):
-        raise Problem(422, f"there is no event code {', '.join(unknown)}", "codes")
+    wanted = Wanted(frozenset(filter(None, codes.split(","))), topic, partition, node)
+    if unknown := sorted(wanted.codes - REGISTRY.keys()):
+        raise Problem(422, problem("no_event_code", names=unknown), "codes")
     deadline = time.monotonic() + wait
     while True:
         page = await _page(branch, since, limit, wanted)
@@ -101,30 +105,23 @@ async def events(
         await _moved(branch, since, deadline)
 
 
-async def _moved(branch: Any, since: int, deadline: float) -> None:
+async def _moved(branch: OpenRun, since: int, deadline: float) -> None:
     """Until something has happened behind `since`: the number is read without asking the world."""
     await asyncio.sleep(LOOK_EVERY_S)
-    while _clock(branch)["seq"] <= since and time.monotonic() < deadline:
+    while branch.clock()["seq"] <= since and time.monotonic() < deadline:
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def _page(branch: Any, since: int, limit: int, codes: frozenset[str]) -> Page:
+async def _page(branch: OpenRun, since: int, limit: int, wanted: Wanted) -> Page:
     """From the journal's file where there is one, else from what is in memory."""
-    if hasattr(branch, "files") or hasattr(branch, "data"):
-        open_one = branch.main if hasattr(branch, "main") else branch
-        await flushed(open_one.run_id)
-        path = open_one.files.path / JOURNAL
-        return await asyncio.to_thread(journal_file.read_page, path, since, limit, codes)
+    if isinstance(branch, Branch):
+        await flushed(branch.run_id)
+        path = branch.files.path / JOURNAL
+        return await asyncio.to_thread(journal_file.read_page, path, since, limit, wanted)
     text = await asked(branch.events_since(since))
     if text is None:
-        raise Problem(410, "these events are no longer in memory: take a snapshot", "since")
-    rows = json.loads(text)
-    end = limit
-    while end < len(rows) and rows[end][0] == rows[end - 1][0]:
-        end += 1
-    last = rows[:end][-1][0] if rows else since
-    shown = [row for row in rows[:end] if not codes or row[2] in codes]
-    return Page(shown, last, end < len(rows))
+        raise Problem(410, problem("events_gone"), "since")
+    return journal_file.page_of(json.loads(text), since, limit, wanted)
 
 
 @router.get(
@@ -136,8 +133,6 @@ async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: 
     """`of` and `name`: partition orders-0, broker 2, group billing, znode /controller, files orders-0@2,
     bytes orders-0@2:41, config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant says)."""
     branch = branch_of(lab_named(lab), run)
-    if not hasattr(branch, "inspect"):
-        raise Problem(501, "this lab cannot be inspected", "lab")
     return answer(await asked(branch.inspect(of, name)))
 
 
@@ -183,7 +178,7 @@ async def _obey(branch: Any, command: dict[str, Any], at: Place) -> dict[str, An
     more = {"code": result["code"]} if "code" in result else {}
     if at:
         more["done"] = at[-1]  # so many were carried out before it
-    raise Problem(422, str(result.get("error", "refused")), shown((*at, str(result.get("place") or "do"))), **more)
+    raise Problem(422, result["problem"], shown((*at, str(result.get("place") or "do"))), **more)
 
 
 # -- runs of the lab ------------------------------------------------------------------------
@@ -202,45 +197,78 @@ async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Of
 
 @router.post(
     "/labs/{lab}/forks",
-    response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
+    response={201: schemas.Branch, 202: answers_runs.JobView,
+              **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
     summary="Go on from any moment with other settings", by_alias=True,
 )
-async def fork(request: HttpRequest, lab: str, fork: schemas.Fork) -> HttpResponse:
+async def fork(request: HttpRequest, lab: str, fork: schemas.Fork, wait: Wait = PROMPT_S) -> HttpResponse:
     """A new branch, paused right behind event `seq` (or at `t_us`) of an open run; the old one stays. The
     `commands` are carried out in it at that moment; `{"do": "time", "speed": "play"}` lets it go on. When one of
-    them is refused the branch is closed again."""
+    them is refused the branch is closed again. What takes longer than `wait` seconds is a job with its progress; a
+    job that is cancelled leaves no branch."""
     found = hosted(lab_named(lab))
     if fork.seq is not None and fork.t_us is not None:
-        raise Problem(422, "expected seq or t_us, found both", "t_us")
+        raise Problem(422, problem("seq_and_time"), "t_us")
     parent = branch_of(found, fork.run)
     if fork.t_us is not None and fork.t_us > parent.clock()["t"]:
-        raise Problem(422, f"run {parent.run_id} has come to {parent.clock()['t']} us only", "t_us")
+        raise Problem(422, problem("come_to_time", run=parent.run_id, t_us=parent.clock()["t"]), "t_us")
     if fork.seq is not None and fork.seq > parent.clock()["seq"]:
-        raise Problem(422, f"run {parent.run_id} has come to event {parent.clock()['seq']} only", "seq")
+        raise Problem(422, problem("come_to_event", run=parent.run_id, seq=parent.clock()["seq"]), "seq")
     for index, one in enumerate(fork.commands):
         _checked(one, ("commands", index))
     seq = parent.clock()["seq"] if fork.seq is None and fork.t_us is None else fork.seq
-    name = await asked(found.fork(parent.run_id, seq=seq, t_us=fork.t_us), FORK_S)
-    branch = found.branch(name)
-    try:
-        results = (await obey_all(branch, fork.commands, ("commands",)))["results"] if fork.commands else []
-    except Problem:
-        await asked(found.close_branch(name))
-        raise
-    return answer({**branch.view(), "results": results}, 201)
+    way = Way()
+    made = found.fork(parent.run_id, seq=seq, t_us=fork.t_us, progress=way.come)
+    return await _begun(found, made, way, wait, fork.commands, kind="fork", name=parent.run_id, seed=found.spec.seed)
 
 
 @router.post(
     "/labs/{lab}/runs/{run}/open",
-    response={201: schemas.Branch, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
+    response={201: schemas.Branch, 202: answers_runs.JobView,
+              **dict.fromkeys((400, 403, 404, 409, 413, 415, 422, 501, 503, 504), Problems)},
     summary="Open a finished run", by_alias=True,
 )
-async def open_run(request: HttpRequest, lab: str, run: str) -> HttpResponse:
-    """It is executed again to its end and paused there; from then on it is a branch that can be forked."""
+async def open_run(request: HttpRequest, lab: str, run: str, wait: Wait = PROMPT_S) -> HttpResponse:
+    """It is executed again to its end and paused there; from then on it is a branch that can be forked. What takes
+    longer than `wait` seconds is a job with its progress."""
     found = hosted(lab_named(lab))
     run_directory(run)
-    name = await asked(found.open_run(run), FORK_S)
-    return answer(found.branch(name).view(), 201)
+    way = Way()
+    return await _begun(found, found.open_run(run, way.come), way, wait, None, kind="open", name=run)
+
+
+async def _begun(
+    lab: Any, made: Future[str], way: Way, wait: float, commands: list[schemas.Command] | None, **facts: Any
+) -> HttpResponse:
+    """The branch, or the job that it will come from."""
+    work = asyncio.create_task(_made(lab, made, commands))
+    done, _ = await asyncio.wait([work], timeout=wait)
+    if done:
+        name, results = work.result()
+        return answer({**lab.branch(name).view(), **({} if results is None else {"results": results})}, 201)
+    job = await jobs.follow(_as_result(lab, work), way, **facts)
+    response = answer(job.view(), 202)
+    response["Location"] = f"/api/jobs/{job.id}"
+    return response
+
+
+async def _made(
+    lab: Any, made: Future[str], commands: list[schemas.Command] | None
+) -> tuple[str, list[dict[str, Any]] | None]:
+    """The branch's name, and what its commands answer; when one is refused it is closed again."""
+    name = await asyncio.wrap_future(made)
+    if commands is None:
+        return name, None
+    try:
+        return name, (await obey_all(lab.branch(name), commands, ("commands",)))["results"] if commands else []
+    except Problem:
+        await asked(lab.close_branch(name))
+        raise
+
+
+async def _as_result(lab: Any, work: asyncio.Task[tuple[str, list[dict[str, Any]] | None]]) -> dict[str, Any]:
+    name, results = await work
+    return {"run": name, "forked_at_us": lab.branch(name).forked_at_us, "results": results}
 
 
 @router.delete(
@@ -269,8 +297,7 @@ async def topic_records(
     """Whole batches from the one that holds `offset` on, with their facts and bytes in hex (`fields`: and
     which bytes mean what), and their records decoded. `replica`: a broker's id, the leader without one;
     also of a broker that is down. `committed`: below that replica's high watermark."""
-    branch = branch_of(hosted(lab_named(lab)), run)
-    branch = getattr(branch, "main", branch)
+    branch = hosted_run(lab_named(lab), run)
     found = await asked(
         branch.ask(records.read_bytes, branch.world, branch.spec, topic, partition, offset, replica)
     )

@@ -30,9 +30,9 @@ async def _question(lab: str, run: str | None, message: dict[str, Any]) -> HttpR
     try:
         return raw(await asking.KINDS[message["what"]](hub, hub.of(run), message, _silent))
     except asking.Refused as error:
-        raise Problem(422, str(error), message["what"]) from None
+        raise Problem(422, error.problem, message["what"]) from None
     except NoMessage as error:
-        raise Problem(404, str(error), "message") from None
+        raise Problem(404, error.problem, "message") from None
 
 
 async def _silent(share: float) -> None:

@@ -2,19 +2,18 @@
 
 ```
 {"type": "/api/problems#invalid", "title": "A value is not valid", "status": 422,
- "detail": "there is no broker 9", "place": "[1].broker"}
+ "detail": "there is no broker 9", "place": "[1].broker",
+ "problem": {"code": "no_broker", "params": {"broker": 9}}}
 ```
 `type` stays the same for ever and is what a program looks at; `title` says the same in the language of
-Accept-Language, `detail` what it is this time, `place` which part of what was sent (or which parameter) is wrong.
-Details come in English, as from the command line, and in Korean where their pattern is known (`problems.ko.json`);
-one that is not is quoted as known in English only.
+Accept-Language, `detail` what it is this time, `place` which part of what was sent (or which parameter) is wrong, and
+`problem` is the detail as a code with parameters (`broker_core.kernel.problems`).
 """
 
 from __future__ import annotations
 
 import logging
-import re
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import orjson
@@ -23,11 +22,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from broker_core.kernel.errors import CommandError
+from broker_core.kernel.errors import CommandError, Refusal
+from broker_core.kernel.problems import Problem as Refused
+from broker_core.kernel.problems import problem, told
 from lab.branch import BranchError
-from lab.clusters.checks import SpecError, shown
+from lab.clusters.checks import SpecError
 from lab.experiments.directory import DirectoryError
-from lab.live import LabError
+from lab.open_runs import LabError
 from lab.scenarios.grammar import ScenarioError
 from web.api import invalid
 from web.language import language_of
@@ -37,20 +38,17 @@ from web.messages import words_of
 MEDIA_TYPE = "application/problem+json"
 TYPES = "/api/problems"
 MOST_ERRORS = 20
-MISSING_KEY = re.compile(r"key '(.+)' is missing")
 _log = logging.getLogger("brokerlab.api")
 
 
-class Problem(Exception):
+class Problem(Refusal):
     """What a request is refused with. `kind`: the end of its type; by status and place when not given."""
 
     def __init__(
-        self, status: int, detail: str, place: str | None = None, kind: str | None = None, **more: Any
+        self, status: int, what: Refused, place: str | None = None, kind: str | None = None, **more: Any
     ) -> None:  # fmt: skip
-        super().__init__(detail)
+        super().__init__(what, place)
         self.status = status
-        self.detail = detail
-        self.place = place
         self.kind = kind
         self.more = more
 
@@ -65,58 +63,20 @@ def kind_of(status: int, place: str | None) -> str:
     return by_status.get(str(status), "refused")
 
 
-@cache
-def _patterns(part: str, key: str, language: str) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), text) for pattern, text in words_of(part, language)[key].items()]
-
-
-def told(detail: str, language: str) -> str:
-    """A detail in a language, as far as its pattern is known there. What a hole holds may be a known phrase, too."""
-    for part, key in (("grammar", "sentences"), ("problems", "details")):
-        for pattern, text in _patterns(part, key, language):
-            found = pattern.fullmatch(detail)
-            if found is not None:
-                return text.format(*[_phrase(one, language) for one in found.groups("")])
-    return detail
-
-
-def told_or_quoted(detail: str, language: str) -> str:
-    """The same; one that no pattern fits is quoted, and said to be known in English only."""
-    found = told(detail, language)
-    is_foreign = found == detail and language != "en" and _has_words(detail, language)
-    return words_of("problems", language)["other"].format(detail) if is_foreign else found
-
-
-def _has_words(detail: str, language: str) -> bool:
-    """Whether a detail is still in English: nothing of the reader's script, and more than a name."""
-    return not (language == "ko" and re.search("[가-힣]", detail)) and " " in detail
-
-
-def _phrase(text: str, language: str) -> str:
-    for pattern, words in _patterns("grammar", "parts", language):
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return words.format(*found.groups(""))
-    return text
-
-
-def told_of_grammar(detail: str, language: str) -> str:
-    """The same of what the grammar refuses; a reason that is not known is said in general."""
-    found = told(detail, language)
-    return found if found != detail else words_of("grammar", language)["other"] or detail
-
-
 def body(
-    status: int, detail: str = "", place: str | None = None, language: str = "en", kind: str | None = None, **more: Any
-) -> bytes:
-    """The document."""
-    return told_body(status, detail and told_or_quoted(detail, language), place, language, kind, **more)
+    status: int, what: Refused | None, place: str | None = None, language: str = "en", kind: str | None = None,
+    **more: Any,
+) -> bytes:  # fmt: skip
+    """The document: the problem as a sentence of this language (`detail`) and as it is (`problem`)."""
+    if what is None:
+        return told_body(status, "", place, language, kind, **more)
+    return told_body(status, told(what, language), place, language, kind, problem=what, **more)
 
 
 def told_body(
     status: int, detail: str, place: str | None, language: str, kind: str | None = None, **more: Any
 ) -> bytes:  # fmt: skip
-    """The same with a detail that is in the reader's language already."""
+    """The same with a detail that is told already."""
     kind = kind or kind_of(status, place)
     title = words_of("problems", language)["titles"].get(kind, detail)
     found: dict[str, Any] = {"type": f"{TYPES}#{kind}", "title": title, "status": status}
@@ -127,12 +87,13 @@ def told_body(
     return orjson.dumps({**found, **more}, default=str)
 
 
-def problem(
-    request: HttpRequest, status: int, detail: str = "", place: str | None = None, kind: str | None = None, **more: Any
-) -> HttpResponse:
+def refused(
+    request: HttpRequest, status: int, what: Refused | None = None, place: str | None = None, kind: str | None = None,
+    **more: Any,
+) -> HttpResponse:  # fmt: skip
     """The answer, in the language of the request."""
     language = language_of(request)
-    return _answered(body(status, detail, place, language, kind, **more), status, language)
+    return _answered(body(status, what, place, language, kind, **more), status, language)
 
 
 def _answered(content: bytes, status: int, language: str) -> HttpResponse:
@@ -151,45 +112,43 @@ def _status(error: Exception) -> int:
     return 409 if isinstance(error, (BranchError, DirectoryError)) else 422
 
 
-def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(request, _status(error), str(error))
+def _refused(request: HttpRequest, error: Refusal) -> HttpResponse:
+    return refused(request, _status(error), error.problem)
 
 
 def _spec(request: HttpRequest, error: SpecError) -> HttpResponse:
-    place = shown(error.place) or _missing(error)
-    return problem(request, 422, told_of_grammar(error.reason, language_of(request)), place)
+    return refused(request, 422, error.problem, error.where or _missing(error))
 
 
 def _missing(error: SpecError) -> str | None:
     """The key that misses from the body itself, which as a mapping has no name."""
-    found = MISSING_KEY.fullmatch(error.reason)
-    return found[1] if found else None
+    return str(error.problem["params"]["key"]) if error.problem["code"] == "missing_key" else None
 
 
 def _command(request: HttpRequest, error: CommandError) -> HttpResponse:
-    return problem(request, 422, error.reason, error.place or None)
+    return refused(request, 422, error.problem, error.where or None)
 
 
 def _scenario(request: HttpRequest, error: ScenarioError) -> HttpResponse:
-    reason = told_of_grammar(error.reason, language_of(request))
-    return problem(request, 422, reason, error.place or None, file=error.file, line=error.line)
+    return refused(request, 422, error.problem, error.place or None, file=error.file, line=error.line)
 
 
 def _own(request: HttpRequest, error: Problem) -> HttpResponse:
-    return problem(request, error.status, error.detail, error.place, error.kind, **error.more)
+    return refused(request, error.status, error.problem, error.place, error.kind, **error.more)
 
 
 def _timeout(request: HttpRequest, _error: Exception) -> HttpResponse:
-    return problem(request, 504, "the world did not answer in time")
+    return refused(request, 504, problem("world_silent"))
 
 
 def _not_found(request: HttpRequest, _error: Exception) -> HttpResponse:
-    return problem(request, 404)
+    return refused(request, 404)
 
 
 def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
-    reason = error.__cause__ if isinstance(error.__cause__, HttpError) else error  # Ninja hides what the parser says
-    return problem(request, error.status_code, str(reason), "body" if error.status_code == 400 else None)
+    if isinstance(error.__cause__, Problem):  # Ninja hides what the parser says
+        return _own(request, error.__cause__)
+    return refused(request, error.status_code, problem("failed_with", why=str(error)))
 
 
 def _invalid(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
@@ -203,13 +162,13 @@ def _invalid(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> Htt
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """A defect of ours: the reason goes to the log, not to the caller."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
-    return problem(request, 500, "this is a defect of the lab; its log says more")
+    return refused(request, 500, problem("defect"))
 
 
 def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
     """PostgreSQL is away; the live lab goes on without it."""
     _log.error("%s %s: the database does not answer: %s", request.method, request.path, str(error).strip())
-    return problem(request, 503, "the database that remembers jobs does not answer", kind="no-database")
+    return refused(request, 503, problem("no_database"), kind="no-database")
 
 
 HANDLERS: tuple[tuple[type[Exception], Any], ...] = (

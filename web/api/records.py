@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_core.broker.broker import log_dirs
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
+from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import read_all
 from broker_core.kernel.world import World
 from broker_core.log.errors import OffsetOutOfRange
@@ -24,10 +26,11 @@ from broker_core.records.annotate import annotate
 from broker_core.records.batch import decode_records
 from broker_core.records.compression import NAMES
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import Batch, ensure_valid, iterate_batches
+from broker_core.records.header import Batch, is_valid, iterate_batches
 from broker_core.records.record import Record
 from lab.clusters import observe
 from lab.clusters.spec import RunSpec
+from lab.truth import truth_of
 from web.api.problems import Problem
 
 MAX_BYTES = 1024 * 1024
@@ -54,15 +57,15 @@ def read_bytes(
     world: World, spec: RunSpec, topic: str, partition: int, offset: int | None, replica: int | None
 ) -> Found:
     """Batches from the one that holds `offset` (None: the first). Raises Problem."""
-    state = observe.partition_state(world, topic, partition)
+    state = truth_of(world).partition_state(topic, partition)
     if state is None:
-        raise Problem(404, f"there is no partition {topic}-{partition}", "topic")
+        raise Problem(404, problem("no_partition", partition=f"{topic}-{partition}"), "topic")
     broker = state["leader"] if replica is None else replica
     if broker not in state["replicas"]:
         if broker == -1:
-            raise Problem(409, f"{topic}-{partition} has no leader now; name a replica", "replica")
-        raise Problem(404, f"broker {broker} has no replica of {topic}-{partition}", "replica")
-    node = world.nodes[f"broker-{broker}"]
+            raise Problem(409, problem("no_leader_now", partition=f"{topic}-{partition}"), "replica")
+        raise Problem(404, problem("no_replica", broker=broker, partition=f"{topic}-{partition}"), "replica")
+    node = world.nodes[broker_node(broker)]
     held = observe.partitions_of(node).get((topic, partition))
     if held is not None and held.log is not None:
         found = _of_running(held.log, offset)
@@ -85,11 +88,11 @@ def _of_running(log: Any, offset: int | None) -> Found:
 
 def _of_stopped(node: Node, spec: RunSpec, directory: str, offset: int | None) -> Found:
     """Out of the files that a broker which is down has left."""
-    broker = next(one for one in spec.cluster.brokers if f"broker-{one.id}" == node.name)
+    broker = next(one for one in spec.cluster.brokers if broker_node(one.id) == node.name)
     homes = log_dirs(BrokerConfig(spec.cluster.broker_settings(broker)))
     paths = [f"{home}/{directory}" for home in homes if node.storage.list(f"{home}/{directory}")]
     if not paths:
-        raise Problem(409, f"{node.name} is down and has left no files of {directory}", "replica")
+        raise Problem(409, problem("no_files_left", node=node.name, partition=directory), "replica")
     bases = [name.removesuffix(".log") for name in node.storage.list(paths[0]) if name.endswith(".log")]
     start = int(bases[0])
     wanted = start if offset is None else offset
@@ -111,7 +114,8 @@ def _from_segment(node: Node, path: str, base: int, offset: int) -> bytes:
 
 
 def _out_of_range(offset: int, start: int, end: int | None) -> Problem:
-    return Problem(416, f"offset {offset} is out of range", "offset", log_start_offset=start, log_end_offset=end)
+    what = problem("offset_out_of_range", offset=offset)
+    return Problem(416, what, "offset", log_start_offset=start, log_end_offset=end)
 
 
 # -- decoding -------------------------------------------------------------------------------
@@ -148,7 +152,7 @@ def _facts(batch: Batch, fields: bool) -> dict[str, Any]:
     codec = NAMES[header.compression] if header.compression < len(NAMES) else f"unknown({header.compression})"
     found = {
         "base_offset": header.base_offset, "last_offset": header.last_offset, "count": header.record_count,
-        "size": header.size, "magic": header.magic, "crc": header.crc, "valid": _is_valid(batch),
+        "size": header.size, "magic": header.magic, "crc": header.crc, "valid": is_valid(batch),
         "compression": codec, "timestamp_type": "LogAppendTime" if header.is_log_append_time else "CreateTime",
         "base_timestamp": header.base_timestamp, "max_timestamp": header.max_timestamp,
         "leader_epoch": header.leader_epoch, "producer_id": header.producer_id,
@@ -173,14 +177,6 @@ def _fields(data: bytes) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     return _bytes(bytes(value)) if isinstance(value, (bytes, bytearray, memoryview)) else value
-
-
-def _is_valid(batch: Batch) -> bool:
-    try:
-        ensure_valid(batch)
-    except RecordsError:
-        return False
-    return True
 
 
 def _shown(batch: Batch, facts: dict[str, Any], wanted: int, high_watermark: int | None) -> list[dict[str, Any]]:

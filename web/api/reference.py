@@ -15,14 +15,14 @@ from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from lab.clusters.inspect_config import korean
 from lab.clusters.vocabulary import KINDS
-from web.api import answers_runs, schemas
+from web.api import answers_reference, schemas
 from web.api.asking import answer
 
 router = Router(tags=["reference"])
 
 
 @router.get(
-    "/settings", response={200: answers_runs.SettingsPage, 422: schemas.Problem},
+    "/settings", response={200: answers_reference.SettingsPage, 422: schemas.Problem},
     summary="Settings of brokers and topics",
 )
 async def settings(
@@ -54,7 +54,7 @@ def _setting(of: str, setting: Setting) -> dict[str, Any]:
     return {**found, "broker_settings": [name for name, _ in SYNONYMS.get(setting.name, ())]}
 
 
-@router.get("/events-registry", response=answers_runs.EventsRegistry, summary="Codes of the journal's events")
+@router.get("/events-registry", response=answers_reference.EventsRegistry, summary="Codes of the journal's events")
 async def events_registry(request: HttpRequest) -> HttpResponse:
     """Level, parameters with their meaning, and the one-line rendering: `{name}` stands for a parameter."""
     rows = [
@@ -64,7 +64,7 @@ async def events_registry(request: HttpRequest) -> HttpResponse:
     return answer({"items": rows, "total": len(rows)})
 
 
-@router.get("/commands", response=answers_runs.CommandsPage, summary="The vocabulary of commands")
+@router.get("/commands", response=answers_reference.CommandsPage, summary="The vocabulary of commands")
 async def commands(request: HttpRequest) -> HttpResponse:
     """For each `do`: the keys that it takes, those that must be there, and those of which there is exactly one."""
     rows: list[dict[str, Any]] = [

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
+from broker_core.kernel.problems import problem
 from web.api import schemas, spark_schemas
 from web.api.asking import answer, flushed, run_directory
 from web.api.models import DONE
@@ -61,9 +62,8 @@ class Replay(Reported):
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:
-    """An answer with the words and the plot of its question; `errors`: the Korean of those that its rows tell."""
+    """An answer with the words and the plot of its question."""
     from lab.analytics.queries import QUERIES
-    from lab.analytics.words import errors_in_korean
 
     query = QUERIES.get(found["query"])
     if query is None:
@@ -71,7 +71,7 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
     chart = query.chart
     return {
         **found, "title": dict(zip(("en", "ko"), query.title)), "reading": dict(zip(("en", "ko"), query.reading)),
-        "doc": dict(zip(("en", "ko"), query.explained)), "errors": errors_in_korean(found["columns"], found["rows"]),
+        "doc": dict(zip(("en", "ko"), query.explained)),
         "chart": chart and {"kind": chart[0], "labels": chart[1], "values": chart[2]},
     }  # fmt: skip
 
@@ -89,7 +89,7 @@ def check_queries(names: Sequence[str]) -> None:
 
     for index, name in enumerate(names):
         if name not in QUERIES:
-            raise Problem(422, f"there is no query {name}; there are {', '.join(QUERIES)}", f"query[{index}]")
+            raise Problem(422, problem("no_query", name=name, known=list(QUERIES)), f"query[{index}]")
 
 
 @router.post(
@@ -105,7 +105,7 @@ async def start(request: HttpRequest, run: str, asked_for: spark_schemas.ReplayR
     path = run_directory(run)
     await asyncio.to_thread(check_queries, asked_for.query)
     await asyncio.to_thread(check_installed)
-    await flushed(run)
+    await flushed(run, disks=True)
     row = Replay.of(path, path.parent.parent / "replays", asked_for.query)
     await asyncio.to_thread(spark.start, row)
     return accepted(row)

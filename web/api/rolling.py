@@ -15,6 +15,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
+from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from web.api import schemas, spark_schemas
 from web.api.asking import answer, flushed, run_directory
@@ -58,7 +59,7 @@ class Rolling(Work):
         self.figures = {name: value for name, value in event.items() if name not in ("event", "id")}
         self.history.append({name: self.figures.get(name) for name in KEPT})
         self.came = time.monotonic()
-        branch = getattr(hub.lab, "branches", {}).get(self.run)
+        branch = hub.lab.branches.get(self.run)
         if branch is not None:
             self.behind_s = round(max(0, branch.clock()["t"] - self.figures["t_us"]) / 1e6, 2)
 
@@ -94,12 +95,12 @@ async def start(request: HttpRequest, run: str) -> HttpResponse:
     every second. Asking again for the same run gives the same figures."""
     path = run_directory(run)
     if not await flushed(run):
-        raise Problem(409, f"run {run} is not open", "run")
+        raise Problem(409, problem("run_not_open", run=run), "run")
     await asyncio.to_thread(check_installed)
     row = _open(run)
     if row is None:
         if sum(one.state not in ENDED for one in spark.all(Rolling)) >= AT_ONCE:
-            raise Problem(429, f"{AT_ONCE} runs are followed already")
+            raise Problem(429, problem("too_many_followed", n=AT_ONCE))
         row = Rolling.of(path, path.parent.parent / "rolling")
         await asyncio.to_thread(spark.start, row)
         task = asyncio.create_task(_follow(row))
@@ -118,7 +119,7 @@ async def rolling(request: HttpRequest, run: str) -> HttpResponse:
     run_directory(run)
     row = next((row for row in spark.all(Rolling) if row.run == run), None)
     if row is None:
-        raise Problem(404, f"nobody follows run {run}", "rolling")
+        raise Problem(404, problem("nobody_follows", run=run), "rolling")
     return answer(row.view())
 
 
@@ -132,6 +133,6 @@ async def cancel(request: HttpRequest, run: str) -> HttpResponse:
     run_directory(run)
     row = _open(run)
     if row is None:
-        raise Problem(409, f"nobody follows run {run}", "rolling")
+        raise Problem(409, problem("nobody_follows", run=run), "rolling")
     await asyncio.to_thread(spark.cancel, row)
     return answer(row.view(), 202)

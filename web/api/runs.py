@@ -11,17 +11,22 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
 from pydantic import Field
 
+from broker_core.kernel.problems import problem, told
+from lab.branch import Branch
+from lab.beginnings import OPENED
 from lab.experiments.comparison import compared
 from lab.experiments.directory import JOURNAL, OPERATIONS, RUN, DirectoryError, read_facts
 from lab.experiments.forks import fork_of
-from lab.live import OPENED
+from lab.experiments.journal_file import place_behind
+from lab.experiments.packing import MANIFEST
 from lab.scenarios.export import export
 from web.api import answers, answers_runs, schemas
-from web.api.asking import answer, flushed, raw, run_directory, runs_directory
-from web.api.journal_file import place_behind, whole_lines
-from web.api.models import DONE, ENDED, FAILED
+from web.api.asking import answer, flushed, kept_receipt, raw, run_directory, runs_directory
+from web.api.journal_file import whole_lines
+from web.api.models import DONE, ENDED, FAILED, Job
 from web.api.problems import Problem
 from web.api.work import WorkFailed, in_process, jobs
+from web.language import language_of
 from web.live.hub import hub
 
 router = Router(tags=["runs"])
@@ -43,7 +48,7 @@ def _short(path: Path) -> dict[str, Any]:
     try:
         facts = read_facts(path)
     except DirectoryError as error:
-        return {"run": path.name, "error": str(error).replace(str(path), path.name)}
+        return {"run": path.name, "error": error.reason.replace(str(path), path.name)}
     found = {"run": path.name, "finished": "end_us" in facts} | {name: facts[name] for name in SHORT if name in facts}
     if facts.get("variant"):
         found["variant_title"] = variant_title(facts)
@@ -83,36 +88,46 @@ async def run(request: HttpRequest, run: str) -> HttpResponse:
 @router.get(
     "/runs/{run}/receipt",
     response={200: answers_runs.Receipt, **dict.fromkeys((404, 409, 501, 503, 504), Problems)},
-    summary="What was acknowledged, read, lost, duplicated, reordered",
+    summary="What was acknowledged, read, lost, is unread, at risk, duplicated, reordered",
 )
 async def receipt(request: HttpRequest, run: str) -> HttpResponse:
-    """Computed from the recorded operations of built-in clients and of records produced by hand. Of a
-    scenario it is the verdict at its end; of any other run it is what the history says by now: what nobody
-    has read yet counts as `unseen`, which is part of `lost`. `outside`: what attached clients were told, as
-    far as the brokers see it."""
+    """Judged from the recorded operations of built-in clients and of records produced by hand, the journal and the
+    disks. Of a scenario it is the verdict at its end, of any other run that of now. `lost`: acked, and gone from the
+    log of the last leader. `unread`: there, and nobody has read it yet. `at_risk`: on fewer disks than promised (null:
+    the disks are not known). `removed`: deleted by a rule before anybody read it. `outside`: what attached clients were
+    told, as far as the brokers see it."""
     path = run_directory(run)
-    is_open = await flushed(run)
+    is_open = await flushed(run, disks=True)
     facts = await asyncio.to_thread(read_facts, path)
     source = await asyncio.to_thread(_as_it_was, run, path, facts)
     if source is not None:
         is_open, facts = False, source
-    found = facts.get("receipt")
-    if found is None:
+    found: dict[str, Any] | None = facts.get("receipt")
+    if found is None and is_open:
+        found = await kept_receipt(run)
+    if found is None or "unread" not in found:  # of a run that goes on, or of one that an older version has judged
         try:
-            found = await asyncio.wait_for(in_process({"do": "receipt", "path": str(path)}), RECEIPT_S)
+            now: dict[str, Any] = await asyncio.wait_for(in_process({"do": "receipt", "path": str(path)}), RECEIPT_S)
+            found = now
         except WorkFailed as error:
-            raise Problem(409, str(error)) from None
+            raise Problem(409, error.problem) from None
     finished = "end_us" in facts and not is_open
-    more = {name: facts[name] for name in ("name", "variant", "passed", "unmet", "notes") if name in facts}
-    return answer({"run": run, "finished": finished, **found, **more})
+    more = {name: facts[name] for name in ("name", "variant", "passed") if name in facts}
+    language = language_of(request)
+    judged = {name: [told(one, language) for one in facts[name]] for name in ("unmet", "notes") if name in facts}
+    return answer({"run": run, "finished": finished, **found, **more, **judged})
 
 
 def _as_it_was(run: str, path: Path, facts: dict[str, Any]) -> dict[str, Any] | None:
     """Of a run that was opened and has not gone on since: what is known of the one that it is."""
     if facts.get("kind") != OPENED:
         return None
-    branch = getattr(hub.lab, "branches", {}).get(run)
-    end = facts.get("events") if branch is None or branch.ended else branch.world.journal.count
+    if (path / MANIFEST).exists():  # its parent is another lab's
+        return None
+    branch = hub.lab.branches.get(run)
+    end = facts.get("events")
+    if isinstance(branch, Branch) and not branch.ended:
+        end = branch.world.journal.count
     try:
         source = read_facts(path.parent / str(facts.get("parent")))
     except DirectoryError:
@@ -132,7 +147,7 @@ async def fork(request: HttpRequest, run: str) -> HttpResponse:
     found = await asyncio.to_thread(fork_of, path)
     facts = await asyncio.to_thread(read_facts, path)
     if "receipt" not in facts:
-        raise Problem(409, f"run {run} has not ended yet", "run")
+        raise Problem(409, problem("not_ended", run=run), "run")
     asked_for = {"do": "scenario", "parent": str(path)}
     job = await jobs.start(asked_for, runs_directory(), name=found.name[:200], seed=found.spec.seed)
     response = answer(job.view(), 202)
@@ -160,7 +175,9 @@ async def comparison(request: HttpRequest, run: str, other: str) -> HttpResponse
     response={200: schemas.Thing, **dict.fromkeys((404, 422, 501, 503, 504), Problems)},
     summary="The journal, one event a line",
 )
-async def journal(request: HttpRequest, run: str, since: Annotated[int, Field(ge=0, le=1 << 62)] = 0) -> HttpResponse:
+async def journal(
+    request: HttpRequest, run: str, since: Annotated[int, Field(ge=0, le=1 << 62)] = 0
+) -> StreamingHttpResponse:
     """The bytes of the file: `[seq, t_us, node, code, cause, {params}]`. Of an open run up to now."""
     path = run_directory(run) / JOURNAL
     await flushed(run)
@@ -172,7 +189,7 @@ async def journal(request: HttpRequest, run: str, since: Annotated[int, Field(ge
     response={200: schemas.Thing, **dict.fromkeys((404, 501, 503, 504), Problems)},
     summary="The history that the receipt is computed from, one operation a line",
 )
-async def operations(request: HttpRequest, run: str) -> HttpResponse:
+async def operations(request: HttpRequest, run: str) -> StreamingHttpResponse:
     """invoke, ok, fail or info of each send, poll and commit."""
     path = run_directory(run) / OPERATIONS
     await flushed(run)
@@ -211,18 +228,30 @@ async def scenario(request: HttpRequest, run: str) -> HttpResponse:
     "/runs/{run}/verify",
     response={200: answers_runs.Verdict, 202: answers_runs.JobView,
               **dict.fromkeys((404, 409, 422, 429, 501, 503, 504), Problems)},
-    summary="Execute a run again and compare its journal byte for byte",
+    summary="Execute a run again and hold all that it has left against what comes out",
 )  # fmt: skip
 async def verify(request: HttpRequest, run: str, wait: Wait = 30) -> HttpResponse:
-    """In a process of its own. 202 and the job when it takes longer than `wait` seconds; asking again is asking
-    for the same job."""
+    """Journal, operations, disks, the receipt and all else in run.json: `differences` names file, place and what was
+    expected there. In a process of its own. 202 and the job when it takes longer than `wait` seconds; asking again is
+    asking for the same job."""
     path = run_directory(run)
     if await flushed(run):
-        raise Problem(409, f"run {run} is open and goes on; close it or stop the lab first", "run")
+        raise Problem(409, problem("run_goes_on", run=run), "run")
     job = await jobs.of(run, "verify")
-    if job is None or (job.state in ENDED and job.state != DONE):
+    if job is None or (job.state in ENDED and not await asyncio.to_thread(_still_so, job, path)):
         job = await jobs.start({"do": "verify", "path": str(path)}, path.parent, name=run, run=run)
     job = await jobs.wait(job, wait)
     if job.state == FAILED:
-        raise Problem(409, (job.error or {}).get("title", "it could not be executed again"))
-    return answer(job.result) if job.state == DONE else answer(job.view(), 202)
+        raise Problem(409, (job.error or {}).get("problem") or problem("not_run_again"))
+    if job.state != DONE:
+        return answer(job.view(), 202)
+    language = language_of(request)
+    verdict: dict[str, Any] = job.result or {}
+    found = [{**one, "text": told(one, language)} for one in verdict["differences"]]
+    return answer({**verdict, "differences": found})
+
+
+def _still_so(job: Job, path: Path) -> bool:
+    """Whether a verdict is there, and nothing in the run has been changed since it was asked for."""
+    changed = max(one.stat().st_mtime for one in path.rglob("*") if one.is_file())
+    return job.state == DONE and changed < job.created.timestamp()

@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from web.api.answers import BranchFacts
-from web.api.answers_bytes import Closed
+from web.api.answers_bytes import Closed, Coded
 from web.api.answers_runs import Obeyed, RunListed, ScenarioFacts
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
@@ -36,7 +36,8 @@ class InvalidValue(Schema):
 
 
 class Problem(Schema):
-    """RFC 9457. `code`: what is wrong with the value at `place`, or Kafka's name of what the cluster refuses with."""
+    """RFC 9457. `code`: what is wrong with the value at `place`, or Kafka's name of what the cluster refuses with.
+    `problem`: `detail` as a code with parameters."""
 
     model_config = ConfigDict(extra="allow")
     type: str
@@ -45,6 +46,7 @@ class Problem(Schema):
     detail: str | None = None
     place: str | None = None
     code: str | None = None
+    problem: Coded | None = None
     errors: list[InvalidValue] | None = None
 
 
@@ -89,6 +91,19 @@ class Document(BaseModel):
     document: dict[str, Any] | None = None
 
 
+Generation = Literal["zookeeper", "kraft"]
+
+
+class CheckDocument(Document):
+    """A scenario to be checked; `controller`: as it is in that generation of Kafka."""
+
+    controller: Generation | None = None
+
+    def cluster(self) -> dict[str, Any]:
+        """What takes the place of keys of the scenario's cluster."""
+        return {"controller": self.controller} if self.controller else {}
+
+
 class MakeLink(Document):
     """A scenario that is to become a link; `variant`: one of its settings."""
 
@@ -113,12 +128,20 @@ class Link(Schema):
 
 class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
-    another of its settings, `fork` or `VARIANT/fork`: on its other course."""
+    another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
+    generation of Kafka than the file says, with so many dedicated controllers (KRaft only)."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
     variant: Annotated[str, Field(max_length=200)] | None = None
     live: bool = False
+    controller: Generation | None = None
+    controllers: Annotated[int, Field(ge=0, le=5)] | None = None
+
+    def cluster(self) -> dict[str, Any]:
+        """What takes the place of keys of the scenario's cluster."""
+        given = {"controller": self.controller, "controllers": self.controllers}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class RunDocument(Document, RunOptions):

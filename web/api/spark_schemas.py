@@ -17,16 +17,15 @@ Axis = Annotated[list[Value], Field(min_length=1, max_length=12)]
 
 class WorkView(Schema):
     """`state`: queued, running, done, failed or cancelled. `restarts`: how often the worker has died under it, `died`:
-    of what. `stages`: tasks of what Spark computes. `trouble`: the error as code and parameters, in both languages."""
+    of what. `stages`: tasks of what Spark computes. `error` and `died` are problems: a code and parameters."""
 
     id: str
     state: str
-    error: str | None
-    trouble: Thing | None
+    error: Thing | None
     session_s: float | None
     stages: list[Thing]
     restarts: int
-    died: str | None
+    died: Thing | None
 
 
 class ReplayRequest(BaseModel):

@@ -1,6 +1,6 @@
 """Whether Spark is there, and its installation from the page.
 
-What installs is what the start script uses before the first `replay` (`lab.cli.bootstrap`): the pinned packages of
+What installs is what the start script uses before the first `replay` (`lab.bootstrap`): the pinned packages of
 requirements/spark.txt, into the start script's own environment and no other. Its progress is a line a package.
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from lab.analytics.messages import facts
-from lab.cli.bootstrap import MARK
+from broker_core.kernel.problems import problem, told
+from lab.bootstrap import MARK
 from web.api import schemas, spark_schemas
 from web.api.asking import answer
 from web.api.models import DONE, FAILED, RUNNING
-from web.api.problems import Problem, told
+from web.api.problems import Problem
 from web.api.replays import questions
 from web.api.spark import missing, spark
 from web.language import language_of
@@ -33,7 +33,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 from pathlib import Path
-from lab.cli.bootstrap import BootstrapError, prepare
+from lab.bootstrap import BootstrapError, prepare
 try:
     prepare(Path(sys.argv[1]), Path(sys.argv[2]), ["run", "spark"])
 except (BootstrapError, OSError) as error:
@@ -87,7 +87,9 @@ class Setup:
                 process.kill()
         importlib.invalidate_caches()
         if code:
-            facts |= {"state": FAILED, "error": last.removeprefix("brokerlab: ") or f"exit code {code}"}
+            said = last.removeprefix("brokerlab: ")
+            why = problem("foreign", words=said) if said else problem("exit_code", n=code)
+            facts |= {"state": FAILED, "error": why}
         else:
             facts |= {"state": DONE, "done": facts["total"], "step": ""}
 
@@ -95,14 +97,10 @@ class Setup:
 setup = Setup()
 
 
-def _install(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if found is None else {**found, "trouble": facts(found["error"])}
-
-
 async def _view(request: HttpRequest) -> dict[str, Any]:
     why = await asyncio.to_thread(missing)
     return {"installed": why is None, "missing": why and told(why, language_of(request)), "pid": spark.pid,
-            "can_install": why is not None and setup.can_install, "install": _install(setup.facts),
+            "can_install": why is not None and setup.can_install, "install": setup.facts,
             "questions": await asyncio.to_thread(questions)}  # fmt: skip
 
 
@@ -122,10 +120,10 @@ async def install(request: HttpRequest) -> HttpResponse:
     """The pinned packages of requirements/spark.txt, from the package index, as the start script does it before the
     first replay. Ask `GET /api/spark` how far it is."""
     if setup.running:
-        raise Problem(409, "the packages are being installed already")
+        raise Problem(409, problem("installing"))
     if await asyncio.to_thread(missing) is None:
-        raise Problem(409, "Spark is installed already")
+        raise Problem(409, problem("installed"))
     if not setup.can_install:
-        raise Problem(409, "this Python was not set up by the start script: pip install -r requirements/spark.txt")
+        raise Problem(409, problem("not_our_python"))
     setup.start()
     return answer(await _view(request), 202)

@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
+from broker_core.kernel.problems import problem
+from lab.analytics.errors import read
 from lab.scenarios.grammar import Scenario
 from web.api import answers_runs, schemas, spark_schemas
 from web.api.asking import answer, runs_directory
@@ -28,7 +30,8 @@ Problems = schemas.Problem
 MOST_SEEDS, MOST_RUNS = 1000, 10_000
 OWN = "scenario.yaml"
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered", "runs_with_loss")
-NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, "max_gap_s": None, "worst_seed": None}
+NO_RUN = {**dict.fromkeys(("runs", "failed", *FIGURES), 0), "mean_gap_s": None, "max_gap_s": None, "worst_seed": None,
+          **dict.fromkeys(("loss_low", "loss_high", "lost_q1", "lost_median", "lost_q3", "median_gap_s"))}
 
 
 @dataclass(slots=True)
@@ -92,12 +95,12 @@ def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
     keys = {key: list(dict.fromkeys(_written(value) for value in values)) for key, values in asked_for.grid.items()}
     count = prod(map(len, keys.values()))
     if count > grid.MOST_CELLS or count * len(seeds) > MOST_RUNS:
-        raise Problem(422, f"{count:,} cells with {len(seeds):,} seeds are too many: {grid.MOST_CELLS} cells and "
-                           f"{MOST_RUNS:,} runs are the most", "grid")  # fmt: skip
+        most = {"most": grid.MOST_CELLS, "runs": MOST_RUNS}
+        raise Problem(422, problem("sweep_too_large", n=count, seeds=len(seeds), **most), "grid")
     try:
         cells = grid.cells_of(scenario.document, keys)
     except AnalyticsError as error:
-        raise Problem(422, str(error).removeprefix("--grid "), "grid") from None
+        raise Problem(422, error.problem, "grid") from None
     name = new_id()
     source = scenario.name if asked_for.yaml is None else str(home / name / OWN)
     request = {"do": "sweep", "scenario": source, "seeds": asked_for.seeds, "out": str(home / name),
@@ -111,7 +114,7 @@ def planned(asked_for: spark_schemas.SweepRequest, home: Path) -> Sweep:
 def _scenario(asked_for: spark_schemas.SweepRequest) -> Scenario:
     """What is swept: of the lab, or the text of the request. Raises Problem, ScenarioError."""
     if (asked_for.scenario is None) == (asked_for.yaml is None):
-        raise Problem(422, "expected exactly one of scenario and yaml", "scenario")
+        raise Problem(422, problem("exactly_one", known=["scenario", "yaml"]), "scenario")
     if asked_for.yaml is not None:
         return checked(schemas.Document(yaml=asked_for.yaml))
     return shipped(str(asked_for.scenario))
@@ -128,7 +131,7 @@ def _seeds(text: str) -> list[int]:
     try:
         return grid.parse_seeds(text, MOST_SEEDS)
     except AnalyticsError as error:
-        raise Problem(422, str(error).removeprefix("--seeds "), "seeds") from None
+        raise Problem(422, error.problem, "seeds") from None
 
 
 @router.post(
@@ -180,13 +183,11 @@ async def runs(
     request: HttpRequest, sweep: str, cell: str = "", limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
 ) -> HttpResponse:  # fmt: skip
-    """Those that lost most first. `command` repeats a run from the shell; `trouble` says the error of a run that
-    failed in both languages."""
-    from lab.analytics.messages import facts
-
+    """Those that lost most first. `command` repeats a run from the shell; `error` says why a run
+    failed."""
     row = one_of(Sweep, sweep)
     found = sorted((one for one in list(row.runs.values()) if cell in ("", one["cell"])), key=_worst_first)
-    shown = [{**one, "trouble": facts(one["error"])} for one in found[offset : offset + limit]]
+    shown = [{**one, "error": read(one["error"])} for one in found[offset : offset + limit]]
     return answer({"runs": shown, "total": len(found)})
 
 
@@ -208,9 +209,9 @@ async def again(request: HttpRequest, sweep: str, wanted: spark_schemas.SweepRun
     row = one_of(Sweep, sweep)
     document = row.documents.get(wanted.cell)
     if document is None:
-        raise Problem(404, f"there is no cell {wanted.cell}", "cell")
+        raise Problem(404, problem("no_cell", name=wanted.cell), "cell")
     if wanted.seed not in row.seeds:
-        raise Problem(404, f"there is no seed {wanted.seed} in sweep {sweep}", "seed")
+        raise Problem(404, problem("no_seed", seed=wanted.seed, sweep=sweep), "seed")
     known = await jobs.get(row.opened.get((wanted.cell, wanted.seed), ""))
     if known is None or (known.state in ENDED and known.state != DONE):
         name = f"{row.scenario} {wanted.cell}"[:200]

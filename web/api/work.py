@@ -11,14 +11,18 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.conf import settings
 
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import problem
+from lab.branch import BranchError
 from lab.experiments.directory import next_run
+from lab.open_runs import LabError
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
 
@@ -26,15 +30,12 @@ AT_ONCE = 2
 WAITING = 32
 LONGEST_LINE = 4 * 1024 * 1024
 REMEMBERED = 500
+LOOK_S = 0.2
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-class WorkFailed(Exception):
-    """The process could not do it; the text says why."""
-
-    def __init__(self, reason: str, place: str | None = None) -> None:
-        super().__init__(reason)
-        self.place = place
+class WorkFailed(Refusal):
+    """The process could not do it."""
 
 
 async def in_process(request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
@@ -62,12 +63,27 @@ async def _talk(
         said = orjson.loads(line)
         if "result" in said:
             return said["result"]
-        if "error" in said:
-            raise WorkFailed(said["error"], said.get("place"))
+        if "problem" in said:
+            raise WorkFailed(said["problem"], said.get("place"))
         if tell is not None:
             tell(said)
     lines = (await complaints).decode(errors="replace").strip().splitlines()
-    raise WorkFailed(f"the process has ended without a result: {lines[-1] if lines else 'it said nothing'}")
+    raise WorkFailed(problem("no_result", why=lines[-1] if lines else "-"), None)
+
+
+def told_of(error: Refusal) -> dict[str, Any]:
+    """Why a job has failed, as it is stored."""
+    return {"title": error.reason, "place": error.where or None, "problem": error.problem}
+
+
+class Way:
+    """How far something has come that works on another thread."""
+
+    def __init__(self) -> None:
+        self.share = 0.0
+
+    def come(self, share: float) -> None:
+        self.share = share
 
 
 class Jobs:
@@ -115,7 +131,7 @@ class Jobs:
         """Queue a piece of work; 429 when too many wait."""
         await self._take_over()
         if len(self._tasks) >= WAITING + AT_ONCE:
-            raise Problem(429, f"{WAITING} jobs wait already")
+            raise Problem(429, problem("jobs_wait", n=WAITING))
         if request["do"] == "scenario":
             path = await asyncio.to_thread(claim_run, runs)
             request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
@@ -126,6 +142,35 @@ class Jobs:
         self._tasks[job.id] = asyncio.create_task(self._work(job, request))
         self._forget()
         return job
+
+    async def follow(self, work: Coroutine[Any, Any, dict[str, Any]], way: Way, **facts: Any) -> Job:
+        """A job for what is under way in this process already; cancelling the job cancels it."""
+        await self._take_over()
+        job = Job(id=secrets.token_hex(8), lab=settings.LAB_NAME, state=RUNNING, **facts)
+        await job.asave(force_insert=True)
+        self._jobs[job.id] = job
+        self._changed[job.id] = asyncio.Event()
+        self._tasks[job.id] = asyncio.create_task(self._until_done(job, work, way))
+        self._forget()
+        return job
+
+    async def _until_done(self, job: Job, work: Coroutine[Any, Any, dict[str, Any]], way: Way) -> None:
+        under_way = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait([under_way], timeout=LOOK_S))[0]:
+                self._progress(job, {"progress": round(way.share, 3)})
+            result = under_way.result()
+            await self._store(job, state=DONE, progress=1.0, run=result["run"], result=result)
+        except (BranchError, LabError, Problem) as error:
+            await self._store(job, state=FAILED, error=told_of(error))
+        except TimeoutError:
+            await self._store(job, state=FAILED, error=told_of(Problem(504, problem("world_silent"))))
+        except asyncio.CancelledError:
+            under_way.cancel()
+            await self._store(job, state=CANCELLED)
+        finally:
+            self._tasks.pop(job.id, None)
+            self._changed.pop(job.id).set()
 
     async def cancel(self, job: Job) -> bool:
         """End a job that this process works on; False when it has ended or is another's."""
@@ -144,7 +189,7 @@ class Jobs:
                 result = await in_process(request, lambda said: self._progress(job, said))
                 await self._store(job, state=DONE, progress=1.0, phase="", result=_portable(result))
         except WorkFailed as error:
-            await self._store(job, state=FAILED, error={"title": str(error), "place": error.place})
+            await self._store(job, state=FAILED, error=told_of(error))
         except asyncio.CancelledError:
             await self._store(job, state=CANCELLED)
         finally:

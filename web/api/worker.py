@@ -27,7 +27,7 @@ import orjson
 
 from lab.checkers import receipt
 from lab.clusters.build import memory
-from lab.clusters.checks import SpecError, shown
+from lab.clusters.checks import SpecError
 from lab.experiments import forks
 from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
@@ -90,16 +90,14 @@ def asked_for(request: dict[str, Any]) -> grammar.Scenario:
         return forks.fork_of(Path(request["parent"]))
     variant = request.get("variant")
     if "yaml" in request:
-        return grammar.parse(request["yaml"], f"{request['name']}.yaml", variant)
-    scenario = grammar.from_dict(request["document"], request["name"])
+        return grammar.parse(request["yaml"], f"{request['name']}.yaml", variant, request.get("cluster"))
+    scenario = grammar.from_dict(grammar.with_cluster(request["document"], request.get("cluster")), request["name"])
     return grammar.variant_of(scenario, variant) if variant else scenario
 
 
 def verify_run(request: dict[str, Any]) -> dict[str, Any]:
     """Execute a run again."""
-    verdict = verify(Path(request["path"]))
-    return {"same": verdict.same, "events": verdict.events, "reason": verdict.reason, "line": verdict.line,
-            "recorded": verdict.recorded[:4000], "executed": verdict.executed[:4000]}  # fmt: skip
+    return verify(Path(request["path"])).to_dict()
 
 
 def receipt_of(request: dict[str, Any]) -> dict[str, Any]:
@@ -119,11 +117,11 @@ def main() -> None:
     try:
         result = KINDS[request["do"]](request)
     except SpecError as error:
-        say(error=error.reason, place=shown(error.place))
+        say(problem=error.problem, place=error.where)
     except grammar.ScenarioError as error:
-        say(error=error.reason, place=error.place)
+        say(problem=error.problem, place=error.place)
     except (RunError, DirectoryError) as error:
-        say(error=str(error))
+        say(problem=error.problem)
     else:
         say(result=result)
     os._exit(0)

@@ -3,7 +3,7 @@
     S->C {v, run, epoch, k:"snap", seq, t, state}
     S->C {v, run, epoch, k:"d", from, to, t0, t1, ev:[[seq, dt, code, node, cause, {params}], ...]}
          or a JSON list of such deltas when several waited
-    S->C {k:"hb", seq, t, speed, paused}                    when a second passed without anything else
+    S->C {k:"hb", seq, t, speed, paused}                    after a second without anything else, or at another pace
     C->S {k:"hello", run, epoch, last} | {k:"resync", last}
     C->S {k:"cmd", id, do, ...}  ->  {k:"ack", id, ok, seq | error, place}
     C->S {k:"ask", id, what, ...} -> {k:"progress", id, share} ... {k:"ack", id, ok, ...}   (questions: `asking`)
@@ -25,7 +25,9 @@ from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from broker_core.kernel.problems import problem
 from lab.branch import BranchError
+from web import strict
 from web.access import LOOK
 from web.live import asking
 from web.live.hub import Hub, hub
@@ -34,7 +36,8 @@ from web.live.viewer import Viewer
 HEARTBEAT_SECONDS = 1.0
 COMMANDS_AT_ONCE = 32
 LOOKING = ("history", "inspect", "outline", "export", "message")
-LOOK_ONLY = {"ok": False, "error": "the class's token is for looking only", "place": "do"}
+TEXTS, NUMBERS, LARGEST = ("run", "what"), ("last", "t"), 1 << 53
+LOOK_ONLY = {"ok": False, "problem": problem("look_only"), "place": "do"}
 
 
 class LabConsumer(AsyncWebsocketConsumer):
@@ -46,6 +49,7 @@ class LabConsumer(AsyncWebsocketConsumer):
         self.hub: Hub = hub  # of the run that is looked at
         self.known: int | None = None  # `last` of a viewer that may be given the missed events only
         self.greeted = False
+        self.pace: tuple[Hub, float, bool] | None = None  # how fast the run goes, as it was told last
         self.tasks: set[asyncio.Task[None]] = set()
         self.writer: asyncio.Task[None] | None = None
         await self.accept()
@@ -67,9 +71,9 @@ class LabConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One message of the viewer's; one that makes no sense ends the connection (1007)."""
         try:
-            message = json.loads(text_data or "")
-            kind = message["k"]
-        except (ValueError, KeyError, TypeError):
+            message = strict.loads(text_data or "")
+            kind = _kind(message)
+        except ValueError:
             await self.close(1007)
             return
         if kind in ("hello", "resync"):
@@ -89,8 +93,8 @@ class LabConsumer(AsyncWebsocketConsumer):
     def _greet(self, message: dict[str, Any]) -> None:
         if message["k"] == "hello":
             self._look_at(hub.of(message.get("run")))
-        lab, last = self.hub.lab, message.get("last")
-        same = message["k"] == "resync" or (message.get("run"), message.get("epoch")) == (lab.run_id, lab.epoch)
+        run, last = self.hub.run, message.get("last")
+        same = message["k"] == "resync" or (message.get("run"), message.get("epoch")) == (run.run_id, run.epoch)
         self.known = last if same and isinstance(last, int) and last > 0 else None
         self.viewer.cut()
         if not self.greeted:
@@ -112,16 +116,16 @@ class LabConsumer(AsyncWebsocketConsumer):
     def _work(self, number: Any, work: Coroutine[Any, Any, None]) -> None:
         if len(self.tasks) >= COMMANDS_AT_ONCE:
             work.close()
-            work = self._ack(number, {"ok": False, "error": "too many commands at once", "place": "do"})
+            work = self._ack(number, {"ok": False, "problem": problem("too_many_commands"), "place": "do"})
         task = asyncio.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def _obey(self, number: Any, command: dict[str, Any]) -> None:
         try:
-            answer = await asyncio.wrap_future(self.hub.lab.submit(command))
+            answer = await asyncio.wrap_future(self.hub.run.submit(command))
         except BranchError as error:
-            answer = {"ok": False, "error": str(error), "place": "run"}
+            answer = {"ok": False, "problem": error.problem, "place": "run"}
         await self._ack(number, answer)
 
     async def _answer(self, message: dict[str, Any]) -> None:
@@ -131,13 +135,12 @@ class LabConsumer(AsyncWebsocketConsumer):
         await self.send(await asking.answer(hub, self.hub, message, tell))
 
     async def _ack(self, number: Any, answer: dict[str, Any]) -> None:
-        words = asking.in_words(str(answer["error"])) if "error" in answer else {}
-        await self.send(json.dumps({**answer, **words, "k": "ack", "id": number}))
+        await self.send(json.dumps({**answer, "k": "ack", "id": number}))
 
     async def _write(self) -> None:
         """Snapshot when behind, else what waits, else a heartbeat; ends with the connection."""
         while True:
-            if getattr(self.hub.lab, "ended", False):
+            if self.hub.run.ended:
                 self._look_at(hub)
             if self.viewer.behind:
                 text: str | None = await self._catch_up()
@@ -149,6 +152,15 @@ class LabConsumer(AsyncWebsocketConsumer):
                     text = self._heartbeat()
             if text:
                 await self.send(text)
+                await self._tell_pace()
+
+    async def _tell_pace(self) -> None:
+        """Another viewer may have changed how fast the run goes: that is told at once, however much happens."""
+        facts = self.hub.run.clock()
+        pace = (self.hub, facts["speed"], facts["paused"])
+        known, self.pace = self.pace, pace
+        if known is not None and known != pace:
+            await self.send(self._heartbeat())
 
     async def _catch_up(self) -> str:
         """What a viewer that is behind gets; nothing when the run has just ended."""
@@ -160,20 +172,33 @@ class LabConsumer(AsyncWebsocketConsumer):
 
     async def _missed(self) -> str:
         """The missed events when they are still there, else a snapshot; deltas queue up meanwhile."""
-        lab, known = self.hub.lab, self.known
+        run, known = self.hub.run, self.known
         self.known = None
         self.viewer.caught_up()
-        head = f'{{"v":1,"run":"{lab.run_id}","epoch":{lab.epoch},"k":'
+        head = f'{{"v":1,"run":"{run.run_id}","epoch":{run.epoch},"k":'
         if known is not None:
-            rows = await asyncio.wrap_future(lab.events_since(known))
+            rows = await asyncio.wrap_future(run.events_since(known))
             if rows is not None:
                 found = json.loads(rows)
                 last, t = (found[-1][0], found[-1][1]) if found else (known, self.hub.t)
                 return f'{head}"d","from":{known},"to":{last},"t0":0,"t1":{t},"ev":{rows}}}'
-        seq, text = await asyncio.wrap_future(lab.snapshot())
+        seq, text = await asyncio.wrap_future(run.snapshot())
         return f'{{"v":1,"k":"snap","seq":{seq},{text[1:]}'
 
     def _heartbeat(self) -> str:
-        clock = getattr(self.hub.lab, "clock", None)
-        facts = clock() if clock is not None else {"seq": self.hub.seq, "t": self.hub.t}
-        return json.dumps({"k": "hb", **facts})
+        return json.dumps({"k": "hb", **self.hub.run.clock()})
+
+
+def _kind(message: Any) -> str:
+    """What a message is; raises ValueError for one that no page sends."""
+    if not isinstance(message, dict) or not isinstance(message.get("k"), str):
+        raise ValueError("a message is an object with a kind")
+    for key in TEXTS:
+        if not isinstance(message.get(key, ""), str | None):
+            raise ValueError(f"{key}: expected a text")
+    for key in NUMBERS:
+        value = message.get(key, 0)
+        if value is not None and (not isinstance(value, (int, float)) or abs(value) > LARGEST):
+            raise ValueError(f"{key}: expected a number")
+    kind: str = message["k"]
+    return kind

@@ -17,8 +17,9 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 
+from broker_core.kernel.problems import problem
 from lab.branch import BranchError
-from lab.live import LabError
+from lab.open_runs import LabError
 from web.access import headers_of
 from web.api.errors import PREFIX
 from web.api.problems import MEDIA_TYPE, body
@@ -28,7 +29,7 @@ from web.live import wire_names
 MOST = 8 * 1024 * 1024
 HERE = (f"{PREFIX}docs", f"{PREFIX}docs.css", f"{PREFIX}openapi.json", f"{PREFIX}problems")
 CARRIED = (b"accept", b"accept-language", b"content-type", b"cookie")
-SLOW = ("/forks", "/open", "/verify", "/receipt")
+SLOW = ("/verify", "/receipt")
 TEMPORARY = (b"connection", b"transfer-encoding", b"content-length")
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
@@ -61,7 +62,7 @@ async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
         found = await asyncio.wrap_future(lab.call("http", None, request, patience_s=patience(request)))
     except (LabError, BranchError) as error:
         language = spoken(headers.get(b"accept-language", ""), headers.get(b"cookie", ""))
-        found = {"status": 503, "body": body(503, str(error), "lab", language, "host-away"),
+        found = {"status": 503, "body": body(503, error.problem, "lab", language, "host-away"),
                  "headers": [["content-type", MEDIA_TYPE], ["retry-after", "1"]]}  # fmt: skip
     raw = [(name.encode(), value.encode("latin-1")) for name, value in found["headers"]]
     raw.append((b"content-length", str(len(found["body"])).encode()))
@@ -70,7 +71,7 @@ async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 def patience(request: dict[str, Any]) -> float:
-    """How long the host may take: forks and opened runs take their time, and some callers want to wait."""
+    """How long the host may take: some questions take their time, and some callers want to wait."""
     if request["path"].endswith(SLOW):
         return wire_names.SLOW_PATIENCE_S
     wanted = parse_qs(request["query"]).get("wait", ["0"])[0]
@@ -79,9 +80,9 @@ def patience(request: dict[str, Any]) -> float:
 
 async def _whole_body(receive: Any) -> bytes | None:
     """None when the caller has hung up (or was refused by the guard)."""
-    content = b""
+    content: bytes = b""
     while True:
-        message = await receive()
+        message: dict[str, Any] = await receive()
         if message["type"] == "http.disconnect":
             return None
         content += message.get("body", b"")
@@ -99,8 +100,8 @@ async def answered(request: dict[str, Any], address: str) -> dict[str, Any]:
     except TooLarge:
         given = dict(request["headers"])
         language = spoken(given.get("accept-language", ""), given.get("cookie", ""))
-        detail = f"the answer has more than {MOST >> 20} MiB; ask {address}"
-        content = body(501, detail, "lab", language, "ask-the-host", host=address)
+        what = problem("answer_too_large", most=MOST >> 20, address=address)
+        content = body(501, what, "lab", language, "ask-the-host", host=address)
         return {"status": 501, "headers": [["content-type", MEDIA_TYPE]], "body": content}
 
 

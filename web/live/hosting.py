@@ -15,9 +15,11 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Any
 
+from broker_core.kernel.errors import what_of
+from web.live.lab import Lab, OpenRun
 from web.live import wire_names as names
 from web.live.forwarding import answered
-from web.live.lab import Batch
+from lab.feed import Batch
 from web.live.watch import RETRY_S, received
 
 BACKLOG = 200
@@ -97,7 +99,7 @@ class Publication:
 class LabHost:
     """Offers the lab of this process to others."""
 
-    def __init__(self, lab: Any, layer: Any, name: str, address: str = "") -> None:
+    def __init__(self, lab: Lab, layer: Any, name: str, address: str = "") -> None:
         self.lab = lab
         self.address = address
         self.layer = layer
@@ -113,15 +115,13 @@ class LabHost:
         for work in (self._serve(), self._expire()):
             self._keep(asyncio.create_task(work))
 
-    def branch(self, run: str | None) -> Any:
+    def branch(self, run: str | None) -> OpenRun:
         """An open run, the live one without a name."""
-        if not hasattr(self.lab, "branch"):
-            return self.lab
         return self.lab.branch(run)
 
     def is_open(self, run: str | None) -> bool:
         """Whether there is such a branch (now)."""
-        return run is None or run in getattr(self.lab, "branches", {})
+        return run is None or run in self.lab.branches
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
@@ -138,7 +138,7 @@ class LabHost:
             if call["what"] in THAT_MAY_OPEN:
                 said["facts"] = self._facts()
         except Exception as error:
-            said = {"error": str(error) or type(error).__name__}
+            said = {"error": what_of(error)}
         await self._tell(call["to"], {"type": "answer", "n": call["n"], **said})
 
     async def _tell(self, channel: str, answer: dict[str, Any]) -> None:
@@ -146,11 +146,12 @@ class LabHost:
         until = time.monotonic() + names.PATIENCE_S
         while True:
             try:
-                return await self.layer.send(channel, answer)
+                await self.layer.send(channel, answer)
+                return
             except Exception as error:
                 if time.monotonic() > until:
                     _log.warning("an answer could not be sent: %s", error)
-                    return None
+                    return
                 await asyncio.sleep(RETRY_S)
 
     async def _do(self, call: dict[str, Any]) -> Any:
@@ -189,8 +190,7 @@ class LabHost:
 
     def _facts(self) -> dict[str, Any]:
         """Which run is live, which are open, where its clock stands."""
-        branches = getattr(self.lab, "branches", {})
-        views = [branch.view() for branch in list(branches.values())]
+        views = [branch.view() for branch in list(self.lab.branches.values())]
         return {"host": self.nonce, "run": self.lab.run_id, "epoch": self.lab.epoch, "clock": self.lab.clock(),
                 "branches": views}  # fmt: skip
 

@@ -16,21 +16,24 @@ import threading
 from collections import deque
 from typing import Any
 
-from web.live.lab import Batch, Lab
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import problem
+from lab.feed import Batch
+from web.live.lab import Lab, OpenRun
 from web.live.viewer import Viewer
 
 BACKLOG = 400
 
 
-class NoLab(RuntimeError):
+class NoLab(Refusal, RuntimeError):
     """The process serves no lab yet."""
 
 
 class Hub:
-    """The lab of this process and its viewers."""
+    """One open run and its viewers."""
 
     def __init__(self) -> None:
-        self._lab: Lab | None = None
+        self._run: OpenRun | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._token: Any = None
         self._lock = threading.Lock()
@@ -38,49 +41,27 @@ class Hub:
         self._overflow = False
         self._scheduled = False
         self.viewers: dict[Viewer, None] = {}
-        self._others: dict[str, Hub] = {}  # of the open runs that somebody looks at, besides the lab's own
         self.seq = 0  # the last event handed to viewers
         self.t = 0  # its virtual time, microseconds
 
-    def attach(self, lab: Lab) -> None:
-        """Serve `lab` from now on."""
+    def attach(self, run: OpenRun) -> None:
+        """Serve `run` from now on."""
         self.detach()
-        self._lab = lab
+        self._run = run
 
     def detach(self) -> None:
         """Serve nothing."""
-        if self._token is not None and self._lab is not None:
-            self._lab.unsubscribe(self._token)
-        self._lab, self._token = None, None
+        if self._token is not None and self._run is not None:
+            self._run.unsubscribe(self._token)
+        self._run, self._token = None, None
         self.viewers.clear()
-        for other in self._others.values():
-            other.detach()
-        self._others.clear()
-
-    def of(self, run: str | None) -> Hub:
-        """The hub of an open run; this one for the lab's own run and for one that is not open."""
-        branch = getattr(self.lab, "branches", {}).get(run)
-        if run == self.lab.run_id or branch is None or branch.ended:
-            return self
-        found = self._others.get(branch.run_id)
-        if found is None or found.lab is not branch:
-            found = self._others[branch.run_id] = Hub()
-            found.attach(branch)
-        return found
-
-    def close_others(self) -> None:
-        """Forget runs that have ended or that nobody looks at."""
-        for run, other in list(self._others.items()):
-            if not other.viewers:
-                other.detach()
-                del self._others[run]
 
     @property
-    def lab(self) -> Lab:
-        """The lab; raises NoLab."""
-        if self._lab is None:
-            raise NoLab("no lab is attached")
-        return self._lab
+    def run(self) -> OpenRun:
+        """The run; raises NoLab."""
+        if self._run is None:
+            raise NoLab(problem("no_lab"))
+        return self._run
 
     def add(self, viewer: Viewer) -> None:
         """Deltas for `viewer` from now on; the first viewer starts the subscription."""
@@ -88,13 +69,13 @@ class Hub:
         self.viewers[viewer] = None
         if self._token is None:
             self.seq = 0
-            self._token = self.lab.subscribe(self._on_batch)
+            self._token = self.run.subscribe(self._on_batch)
 
     def remove(self, viewer: Viewer) -> None:
         """No more deltas; after the last viewer the world serialises nothing any more."""
         self.viewers.pop(viewer, None)
-        if not self.viewers and self._token is not None and self._lab is not None:
-            self._lab.unsubscribe(self._token)
+        if not self.viewers and self._token is not None and self._run is not None:
+            self._run.unsubscribe(self._token)
             self._token = None
 
     def _on_batch(self, batch: Batch) -> None:
@@ -129,9 +110,56 @@ class Hub:
         start = self.seq
         self.seq, self.t = batch.last, batch.t1
         return (
-            f'{{"v":1,"run":"{self.lab.run_id}","epoch":{self.lab.epoch},"k":"d","from":{start},"to":{batch.last},'
+            f'{{"v":1,"run":"{self.run.run_id}","epoch":{self.run.epoch},"k":"d","from":{start},"to":{batch.last},'
             f'"t0":{batch.t0},"t1":{batch.t1},"ev":{batch.text}}}'
         )
 
 
-hub = Hub()
+class LabHub(Hub):
+    """The lab of this process: the hub of its live run, and those of the other runs that somebody looks at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lab: Lab | None = None
+        self._others: dict[str, Hub] = {}
+
+    def serve(self, lab: Lab) -> None:
+        """Serve `lab` from now on."""
+        self.attach(lab)
+        self._lab = lab
+
+    def detach(self) -> None:
+        """Serve nothing."""
+        super().detach()
+        self._lab = None
+        for other in self._others.values():
+            other.detach()
+        self._others.clear()
+
+    @property
+    def lab(self) -> Lab:
+        """The lab; raises NoLab."""
+        if self._lab is None:
+            raise NoLab(problem("no_lab"))
+        return self._lab
+
+    def of(self, run: str | None) -> Hub:
+        """The hub of an open run; this one for the lab's own run and for one that is not open."""
+        branch = self.lab.branches.get(run) if run is not None else None
+        if run == self.lab.run_id or branch is None or branch.ended:
+            return self
+        found = self._others.get(branch.run_id)
+        if found is None or found.run is not branch:
+            found = self._others[branch.run_id] = Hub()
+            found.attach(branch)
+        return found
+
+    def close_others(self) -> None:
+        """Forget runs that have ended or that nobody looks at."""
+        for run, other in list(self._others.items()):
+            if not other.viewers:
+                other.detach()
+                del self._others[run]
+
+
+hub = LabHub()

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 from zlib import crc32
 
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.world import World
 from broker_core.records.header import iterate_batches
 from lab.clusters import observe
+from lab.truth import truth_of
 
 MOST_BYTES = 16 * 1024 * 1024
 PIECE = 1024 * 1024
@@ -22,17 +24,17 @@ PIECE = 1024 * 1024
 def outline(world: World) -> dict[str, Any]:
     """`controller`, `controller_epoch`, `partitions`: name -> facts. Runs between two events."""
     partitions: dict[str, Any] = {}
-    for topic, found in observe.topics(world).items():
+    for topic, found in truth_of(world).topics().items():
         for number, state in found.items():
             partitions[f"{topic}-{number}"] = _partition(world, topic, number, state)
     return {
-        "controller": observe.controller_id(world), "controller_epoch": observe.controller_epoch(world),
+        "controller": truth_of(world).controller_id(), "controller_epoch": truth_of(world).controller_epoch(),
         "partitions": partitions,
     }  # fmt: skip
 
 
 def _partition(world: World, topic: str, number: int, state: dict[str, Any]) -> dict[str, Any]:
-    node = world.nodes.get(f"broker-{state['leader']}")
+    node = world.nodes.get(broker_node(state["leader"]))
     replica = observe.partitions_of(node).get((topic, number)) if node is not None else None
     log = replica.log if replica is not None else None
     return {

@@ -10,6 +10,7 @@ watch begins waits until it has begun: a snapshot is never older than the first 
 
 from __future__ import annotations
 
+from broker_core.kernel.problems import Problem, problem
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
@@ -17,9 +18,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from lab.branch import BranchError
-from lab.live import LabError
+from lab.open_runs import LabError
 from web.live import wire_names as names
-from web.live.lab import Batch
+from lab.feed import Batch
 from web.live.watch import RETRY_S, Watch, received
 
 
@@ -42,6 +43,7 @@ class RemoteLab:
     def __init__(self, name: str, layer: Any = None, lost: Callable[[str | None], None] = cut_viewers) -> None:
         self.name = name
         self.run_id = ""
+        self.ended = False
         self.epoch = 0
         self.lost = lost
         self._layer = layer
@@ -52,6 +54,7 @@ class RemoteLab:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pending: dict[int, Future[Any]] = {}
         self._progress: dict[int, Callable[[float], None]] = {}
+        self._shares: dict[int, float] = {}
         self._calls = 0
         self._watches: dict[str | None, Watch] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -85,12 +88,12 @@ class RemoteLab:
 
     def fork(
         self, run_id: str, seq: int | None = None, t_us: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> Future[Any]:  # fmt: skip
         """As a lab's own; of a call its progress is not told, of a question it is."""
         return self.call("fork", None, run_id, seq, t_us, patience_s=names.SLOW_PATIENCE_S)
 
-    def open_run(self, name: str, progress: Callable[[int], None] | None = None) -> Future[Any]:
+    def open_run(self, name: str, progress: Callable[[float], None] | None = None) -> Future[Any]:
         return self.call("open_run", None, name, patience_s=names.SLOW_PATIENCE_S)
 
     def close_branch(self, run_id: str) -> Future[Any]:
@@ -116,18 +119,22 @@ class RemoteLab:
             if watch.task is not None:
                 watch.task.cancel()
 
+    def view(self) -> dict[str, Any]:
+        """As far as it is known here."""
+        return {"run": self.run_id, "epoch": self.epoch, **self.clock()}
+
     def clock(self) -> dict[str, Any]:
         """The host's clock as it was told last, carried on with its speed."""
         told = self._clock
         elapsed = 0.0 if told["paused"] else (time.monotonic() - self._clock_at) * told["speed"]
         return {**told, "t": told["t"] + int(elapsed * 1_000_000)}
 
-    def branch(self, run: str | None = None) -> Any:
+    def branch(self, run: str | None = None) -> RemoteLab | RemoteBranch:
         """An open run, the live one without a name. Raises BranchError."""
         if run is None or run == self.run_id:
             return self
         if run not in self.branches:
-            raise BranchError(f"there is no open run {run}; open are {', '.join(self.branches)}")
+            raise BranchError(problem("no_open_run", run=run, known=list(self.branches)))
         return self.branches[run]
 
     # -- calls ------------------------------------------------------------------------------
@@ -159,16 +166,22 @@ class RemoteLab:
             await self._layer.send(names.calls(self.name), call)
         except Exception as error:
             await asyncio.sleep(RETRY_S)
-            self._settle(number, error=f"the lab cannot be asked: {error}", unreachable=True)
+            self._settle(number, error=problem("not_asked", why=str(error)), unreachable=True)
         assert self._loop is not None
         self._loop.call_later(patience_s, self._give_up, number)
 
     def _give_up(self, number: int) -> None:
-        self._settle(number, error="the process that hosts the lab does not answer", unreachable=True)
+        """Unless the host has said meanwhile how far it has come: then it is asked to go on."""
+        if self._shares.pop(number, None) is not None:
+            assert self._loop is not None
+            self._loop.call_later(names.PATIENCE_S, self._give_up, number)
+            return
+        self._settle(number, error=problem("host_silent"), unreachable=True)
 
-    def _settle(self, number: int, value: Any = None, error: str | None = None, unreachable: bool = False) -> None:
+    def _settle(self, number: int, value: Any = None, error: Problem | None = None, unreachable: bool = False) -> None:
         answer = self._pending.pop(number, None)
         self._progress.pop(number, None)
+        self._shares.pop(number, None)
         if answer is None or answer.done():
             return
         if error is not None:
@@ -179,7 +192,7 @@ class RemoteLab:
     def _lost_all(self, reason: str) -> None:
         """What was asked is gone with the server that had it."""
         for number in list(self._pending):
-            self._settle(number, error=f"the lab cannot be asked: {reason}", unreachable=True)
+            self._settle(number, error=problem("not_asked", why=reason), unreachable=True)
 
     def note_time(self, answer: Future[Any]) -> None:
         """A command has changed the live run's speed: heartbeats say so at once."""
@@ -215,6 +228,7 @@ class RemoteLab:
         async for message in received(self._layer, channel, self._lost_all):
             if "share" in message:
                 if message["n"] in self._progress:
+                    self._shares[message["n"]] = message["share"]
                     self._progress[message["n"]](message["share"])
                 continue
             if "facts" in message:

@@ -6,19 +6,19 @@ import asyncio
 import json
 from pathlib import Path
 
-from broker_core.kernel.errors import KernelError
+from broker_core.kernel.errors import KernelError, Refusal, what_of
+from broker_core.kernel.problems import Problem
 from lab.scenarios import grammar
 from lab.scenarios.export import export
 from lab.scenarios.links import LinkError, pack
 
 
-class NotShared(Exception):
+class NotShared(Refusal):
     """It cannot be made; `code` says why in one word, or `place` where the grammar stumbles."""
 
-    def __init__(self, reason: str, code: str = "", place: str = "") -> None:
-        super().__init__(reason)
+    def __init__(self, what: Problem, code: str = "", place: str = "") -> None:
+        super().__init__(what, place)
         self.code = code
-        self.place = place
 
 
 async def exported(directory: Path) -> str:
@@ -28,8 +28,8 @@ async def exported(directory: Path) -> str:
         scenario = await asyncio.to_thread(grammar.parse, text, f"{directory.name}.yaml")
         return json.dumps({"yaml": text, "link": pack(scenario.document), "name": scenario.name})
     except LinkError as error:
-        raise NotShared(str(error), f"link.{error.code}") from None
+        raise NotShared(error.problem, f"link.{error.code}") from None
     except grammar.ScenarioError as error:
-        raise NotShared(error.reason, place=error.place) from None
+        raise NotShared(error.problem, place=error.place) from None
     except (KernelError, OSError) as error:
-        raise NotShared(str(error)) from None
+        raise NotShared(what_of(error)) from None

@@ -11,29 +11,16 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from lab.branch import BranchError
-from lab.live import LabError
+from lab.open_runs import LabError
 from web.live import wire_names as names
-from web.live.lab import Batch
+from lab.feed import Batch
 
 RETRY_S = 1.0
 ON_THEIR_WAY_S = 0.3
 _log = logging.getLogger("brokerlab.remote")
-
-
-@dataclass(slots=True)
-class RemoteBatch:
-    """A batch that came over the layer."""
-
-    first: int
-    last: int
-    t0: int
-    t1: int
-    text: str
-    count: int
 
 
 async def received(
@@ -114,7 +101,7 @@ class Watch:
             self.lab.lost(self.run)
         if message["last"] > self._last or follows:
             fields = ("first", "last", "t0", "t1", "text", "count")
-            self._hand_on(RemoteBatch(*(message[name] for name in fields)))
+            self._hand_on(Batch(*(message[name] for name in fields)))
 
     async def _fill(self) -> bool:
         """What was missed, as one batch with absolute times; False when it cannot be had."""
@@ -126,7 +113,7 @@ class Watch:
             return False
         rows = json.loads(text)
         if rows:
-            self._hand_on(RemoteBatch(rows[0][0], rows[-1][0], 0, rows[-1][1], text, len(rows)))
+            self._hand_on(Batch(rows[0][0], rows[-1][0], 0, rows[-1][1], text, len(rows)))
         return True
 
     def _hand_on(self, batch: Batch) -> None:

@@ -1,11 +1,13 @@
 """Every sentence that a person reads, in English and Korean.
 
-Five JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
-receipts), `inspect` (for the inspector and the levers) and `spark` (for replays, sweeps and rolling
-figures), which join `page`, and `story` (what each journal event says and why it happens). The server
-alone uses `access`, `problems` and `api`. JSON needs no compiler on the learner's machine, the same file
-serves the server's first rendering, the browser and node's tests, and a test compares the two languages
-key by key.
+Seven JSON files a language: `page` (labels, buttons, hints), `desk` (the same for runs, scenarios and
+receipts), `lesson` (what is watched and predicted), `inspect` (for the inspector and the levers), `spark`
+(for replays, sweeps and rolling figures) and `learn` (for the glossary and the path through the lessons),
+which join `page`, and `story` (what each journal event says and why it happens). The server alone uses
+`access`, `problems` (titles of what REST refuses with; what is wrong itself is told by
+`broker_core.kernel.problems`) and `api`. JSON needs no compiler on the learner's machine, the same file
+serves the server's first rendering, the browser and node's tests, and a test compares the two languages key
+by key.
 
 A sentence has holes: `{broker|broker}` is the parameter `broker` shown by the filter `broker`.
 Korean particles that depend on the sound before them stand as `{이/가}`; `static/i18n` chooses.
@@ -18,14 +20,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from broker_core.kernel import problems
+from lab.glossary.catalogue import told
+
 LANGUAGES = ("en", "ko")
 
 
 @cache
 def catalogue(language: str) -> dict[str, Any]:
-    """{"language", "page": {key: text}, "story": {code: {"say", "why"}}, "refusals": {...}} of one language.
+    """{"language", "page": {key: text}, "story": {code: {"say", "why"}}, "problems": {...}, "terms": [...]}.
 
-    `refusals`: the patterns of English reasons, which the journal keeps; nothing to translate into English.
+    `problems`: the sentence of each code of a problem, which journal and answers carry (`kernel.problems`).
+    `terms`: the words of the glossary, which the page marks in its texts.
     """
     if language not in LANGUAGES:
         language = "en"
@@ -33,13 +39,10 @@ def catalogue(language: str) -> dict[str, Any]:
     found: dict[str, Any] = {"language": language}
     for part in ("page", "story"):
         found[part] = json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
-    for part in ("desk", "inspect", "spark"):
+    for part in ("desk", "lesson", "inspect", "spark", "learn"):
         found["page"] |= json.loads((directory / f"{part}.{language}.json").read_text(encoding="utf-8"))
-    grammar = words_of("grammar", language)
-    sentences = dict(grammar["sentences"])
-    for pattern, text in words_of("problems", language)["details"].items():
-        sentences.setdefault(pattern, text)
-    found["refusals"] = {"sentences": sentences, "parts": grammar["parts"]}
+    found["problems"] = problems.catalogue(language)
+    found["terms"] = told(language)
     return found
 
 

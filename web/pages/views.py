@@ -11,6 +11,7 @@ import json
 from functools import cache
 from typing import Any
 
+from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language
@@ -19,7 +20,8 @@ from django.views.decorators.http import require_GET
 
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
 from lab.branch import BranchError
-from lab.live import LabError
+from lab.open_runs import LabError
+from web.access import ACT
 from web.language import language_of
 from web.live.hub import NoLab, hub
 from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
@@ -86,6 +88,7 @@ async def _screen(request: HttpRequest, language: str) -> HttpResponse:
     seq, text = await asyncio.wrap_future(hub.lab.snapshot())
     state = json.loads(text)["state"]
     context = {
+        "may": request.scope.get("may", ACT) if isinstance(request, ASGIRequest) else ACT,
         "language": language if language in LANGUAGES else "en",
         "words": catalogue(language)["page"],
         "messages": catalogue_text(language),

@@ -1,20 +1,19 @@
-"""Settings: DescribeConfigs 32, AlterConfigs 33, IncrementalAlterConfigs 44.
+"""Settings are shown: DescribeConfigs 32.
 
-| resource | name | read and changed at |
+| resource | name | read at |
 |---|---|---|
 | topic (2) | orders | any broker |
 | broker (4) | "1" | that broker |
 | broker (4) | "" (all brokers) | any broker |
 
-A change is written to the coordination tree with a slip for all brokers; each of them reads it and
-takes it over (`broker.configs`).
+Changing them is the cluster's business (`cluster.port`); each broker is told and takes it over (`broker.configs`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_core.broker.connections import RequestContext, respond
+from broker_core.broker.connections import RequestContext
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry
 from broker_core.metadata.configs_topics import describe_topic
 from broker_core.metadata.topic_names import problem_with
@@ -30,11 +29,11 @@ TOPIC, BROKER, CLIENT_METRICS = 2, 4, 16
 def describe(broker: Broker, context: RequestContext) -> None:
     """Values with where they come from, and on wish the chain of synonyms and the documentation.
 
-    The settings of a topic are read from the coordination tree: this broker may have no replica of it.
+    The settings of a topic are asked for: this broker may have no replica of it.
     """
     asked = [one.resource_name for one in context.body.resources if one.resource_type == TOPIC]
     known = [name for name in dict.fromkeys(asked) if broker.cache.contains(name)]
-    broker.configs.read_topics(known, _describe_all, (broker, context))
+    broker.cluster.read_topic_settings(known, _describe_all, (broker, context))
 
 
 def _describe_all(state: tuple[Broker, RequestContext]) -> None:
@@ -102,11 +101,3 @@ def _shown(entry: ConfigEntry, request: Any) -> Any:
         config_type=int(entry.type),
         documentation=(entry.doc or None) if request.include_documentation else None,
     )  # fmt: skip
-
-
-def alter(broker: Broker, context: RequestContext) -> None:
-    broker.config_admin.alter_configs(context.body, respond, context)
-
-
-def alter_incrementally(broker: Broker, context: RequestContext) -> None:
-    broker.config_admin.incremental_alter_configs(context.body, respond, context)

@@ -1,10 +1,8 @@
-"""FindCoordinator (10): the leader of the partition of `__consumer_offsets` to which a group's name hashes.
+"""FindCoordinator (10): the leader of the partition of `__consumer_offsets` to which a group's name hashes, or of
+`__transaction_state` for a transactional id.
 
 Version 4 asks for several keys at once. The internal topic is created when it is first needed;
 meanwhile the answer is COORDINATOR_NOT_AVAILABLE.
-
-Every producer with a transactional id asks here first. Without transactions the answer must be one that
-ends it: COORDINATOR_NOT_AVAILABLE means "ask again", and its `initTransactions` would hang for a minute.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.broker.connections import RequestContext
+from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
-OFFSETS_TOPIC = "__consumer_offsets"
 
 
 def handle(broker: Broker, context: RequestContext) -> None:
@@ -42,14 +40,14 @@ def handle(broker: Broker, context: RequestContext) -> None:
 
 
 def _find(broker: Broker, key_type: int, key: str) -> m.FindCoordinatorResponse.Coordinator:
-    if key_type == TRANSACTION and not broker.transactions_enabled:
-        return _failed(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if key_type != GROUP:
+    if key_type not in (GROUP, TRANSACTION):
         return _failed(key, ErrorCode.INVALID_REQUEST)
-    if not broker.cache.contains(OFFSETS_TOPIC):
-        broker.auto_create_topic(OFFSETS_TOPIC)
+    topic = GROUP_METADATA_TOPIC if key_type == GROUP else TRANSACTION_STATE_TOPIC
+    if not broker.cache.contains(topic):
+        broker.auto_create_topic(topic)
         return _failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    leader = broker.cache.leader(OFFSETS_TOPIC, broker.groups.partition_for(key))
+    partition_for = broker.groups.partition_for if key_type == GROUP else broker.transactions.partition_for
+    leader = broker.cache.leader(topic, partition_for(key))
     endpoint = None if leader is None else broker.cache.endpoint(leader, broker.listener)
     if leader is None or endpoint is None:
         return _failed(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -13,12 +13,14 @@ What an old consumer cannot read is an error of the partition, checked in this o
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
 from broker_core.broker.handlers.leader_hints import FIRST_FETCH, HINTED, add_hints
+from broker_core.kernel import events
 from broker_core.kernel.storage import read_all
-from broker_core.records.conversion import down_convert
+from broker_core.records.conversion import Allowance, down_convert
 from broker_core.records.errors import RecordsError
 from broker_core.replication.errors import error_code
 from broker_core.wire import messages as m
@@ -26,6 +28,7 @@ from broker_core.wire.errors import NONE, ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
+    from broker_core.replication.delayed_fetch import Readings
 
 FIRST_FETCH_OF_BATCHES = 4
 FIRST_FETCH_OF_ZSTD = 10
@@ -34,12 +37,26 @@ FIRST_FETCH_OF_ZSTD = 10
 def fetch(broker: Broker, context: RequestContext) -> None:
     """Clients from before 0.11 (to version 3) get the older formats that they can read; none before 2.1 reads zstd."""
     version = context.api_version
+    told = partial(_tell_of_records, broker, context) if context.connection.number >= 0 else None
     if version < FIRST_FETCH_OF_ZSTD:
-        broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, (broker, context))
+        broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, (broker, context), told)
     elif version >= FIRST_FETCH and context.body.replica_state.replica_id < 0:
-        broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context))
+        broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context), told)
     else:
-        broker.replicas.fetching.fetch(context.body, version, context.pipeline.respond, context)
+        broker.replicas.fetching.fetch(context.body, version, context.pipeline.respond, context, told)
+
+
+def _tell_of_records(broker: Broker, context: RequestContext, readings: Readings) -> None:
+    """Which records leave for a client outside, if it is still there: who has read them nobody else could say."""
+    connection = context.connection
+    if connection.closed or connection.left or not broker.node.messages:
+        return
+    for position, reading in readings:
+        if reading.size and reading.behind > position.fetch_offset:
+            broker.node.note(events.RECORDS_SENT, {
+                "topic": position.topic, "partition": position.index, "base_offset": position.fetch_offset,
+                "last_offset": reading.behind - 1, "to": str(connection.number),
+            })  # fmt: skip
 
 
 def _fetched(state: tuple[Broker, RequestContext], response: Any) -> None:
@@ -67,11 +84,13 @@ def _fetched_by_an_old_client(state: tuple[Broker, RequestContext], response: An
     offsets = {
         (topic.topic, part.partition): part.fetch_offset for topic in context.body.topics for part in topic.partitions
     } if converts else {}  # fmt: skip
+    allowance = Allowance()
     for topic in response.responses:
         for place, part in enumerate(topic.partitions):
             error = _unreadable(broker, context, topic.topic, part.partition_index)
             if not error and converts and part.records:
-                error = _convert(part, context.api_version, offsets[topic.topic, part.partition_index])
+                offset = offsets[topic.topic, part.partition_index]
+                error = _convert(part, 0 if context.api_version < 2 else 1, offset, allowance)
             if error:
                 topic.partitions[place] = m.FetchResponse.PartitionData(
                     partition_index=part.partition_index, error_code=error, high_watermark=-1
@@ -91,11 +110,12 @@ def _unreadable(broker: Broker, context: RequestContext, topic: str, index: int)
     return ErrorCode.UNSUPPORTED_VERSION if old and not config.message_downconversion_enable else NONE
 
 
-def _convert(part: Any, version: int, offset: int) -> ErrorCode:
-    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1."""
+def _convert(part: Any, magic: int, offset: int, allowance: Allowance) -> ErrorCode:
+    """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1. Once the allowance is used up a partition
+    has nothing for this answer; the consumer asks again."""
     data = read_all(part.records) if isinstance(part.records, list) else part.records
     try:
-        part.records = down_convert(data, 0 if version < 2 else 1, offset)
+        part.records = down_convert(data, magic, offset, allowance)
     except RecordsError as error:
         return error_code(error)
     return NONE

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
+from broker_core.broker.handlers.topic_ids import FIRST_OFFSETS, UNKNOWN, answer_by_id, name_topics, unknown_topics
 from broker_core.groups.member import ClientIdentity
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -43,21 +44,35 @@ def leave(broker: Broker, context: RequestContext) -> None:
 def commit_offsets(broker: Broker, context: RequestContext) -> None:
     """Partitions that do not exist are answered here; the coordinator gets the rest."""
     request = context.body
-    unknown = _without_unknown(broker, request)
-    if not request.topics and unknown:
-        _committed((context, unknown), m.OffsetCommitResponse(topics=[]))
+    asked: list[Any] = []
+    if context.api_version >= FIRST_OFFSETS:
+        asked = request.topics
+        name_topics(broker, asked)
+        request.topics = [topic for topic in asked if topic.name]
+    unknown = take_unknown(broker, request)
+    if not request.topics and (unknown or asked):
+        _committed((context, unknown, asked), m.OffsetCommitResponse(topics=[]))
         return
-    broker.groups.commit_offsets(request, client_of(context), _committed, (context, unknown))
+    broker.groups.commit_offsets(request, client_of(context), _committed, (context, unknown, asked))
 
 
-def _committed(state: tuple[RequestContext, Unknown], response: m.OffsetCommitResponse) -> None:
-    context, unknown = state
-    committed = m.OffsetCommitResponse
-    _add_unknown(response, unknown, committed.OffsetCommitResponseTopic, committed.OffsetCommitResponsePartition)
+def _committed(state: tuple[RequestContext, Unknown, list[Any]], response: m.OffsetCommitResponse) -> None:
+    context, unknown, asked = state
+    topic = m.OffsetCommitResponse.OffsetCommitResponseTopic
+    partition = m.OffsetCommitResponse.OffsetCommitResponsePartition
+    tell_unknown(response, unknown, topic, partition)
+    if asked:
+        response.topics = answer_by_id(asked, response.topics)
+        response.topics += [
+            topic(topic_id=one.topic_id, partitions=[
+                partition(partition_index=part.partition_index, error_code=UNKNOWN) for part in one.partitions
+            ])
+            for one in unknown_topics(asked)
+        ]  # fmt: skip
     context.respond(response)
 
 
-def _without_unknown(broker: Broker, request: Any) -> Unknown:
+def take_unknown(broker: Broker, request: Any) -> Unknown:
     """Takes the topics and partitions that do not exist out of the request."""
     unknown: Unknown = {}
     for topic in request.topics:
@@ -71,7 +86,8 @@ def _without_unknown(broker: Broker, request: Any) -> Unknown:
     return unknown
 
 
-def _add_unknown(response: Any, unknown: Unknown, topic_kind: Any, partition_kind: Any) -> None:
+def tell_unknown(response: Any, unknown: Unknown, topic_kind: Any, partition_kind: Any) -> None:
+    """Puts them back into the answer, as partitions that do not exist."""
     topics = {topic.name: topic for topic in response.topics}
     for name, indexes in unknown.items():
         if name not in topics:
@@ -84,7 +100,35 @@ def _add_unknown(response: Any, unknown: Unknown, topic_kind: Any, partition_kin
 
 
 def fetch_offsets(broker: Broker, context: RequestContext) -> None:
-    context.respond(broker.groups.fetch_offsets(context.body, client_of(context)))
+    if context.api_version < FIRST_OFFSETS:
+        context.respond(broker.groups.fetch_offsets(context.body, client_of(context)))
+    else:
+        _fetch_by_id(broker, context)
+
+
+def _fetch_by_id(broker: Broker, context: RequestContext) -> None:
+    """Of all topics where none is named: those that are still there."""
+    asked = [group.topics for group in context.body.groups]
+    for group, topics in zip(context.body.groups, asked, strict=True):
+        if topics is not None:
+            name_topics(broker, topics)
+            group.topics = [topic for topic in topics if topic.name]
+    response = broker.groups.fetch_offsets(context.body, client_of(context))
+    topic = m.OffsetFetchResponse.OffsetFetchResponseTopics
+    partition = m.OffsetFetchResponse.OffsetFetchResponsePartitions
+    for group, topics in zip(response.groups, asked, strict=True):
+        if topics is None:
+            here = [topic(name=name, topic_id=number) for name, number in broker.cache.topic_ids.items()]
+            group.topics = answer_by_id(here, [one for one in group.topics if one.name in broker.cache.topic_ids])
+        elif not group.error_code:
+            group.topics = answer_by_id(topics, group.topics) + [
+                topic(topic_id=one.topic_id, partitions=[
+                    partition(partition_index=index, committed_offset=-1, committed_leader_epoch=-1, error_code=UNKNOWN)
+                    for index in one.partition_indexes
+                ])
+                for one in unknown_topics(topics)
+            ]  # fmt: skip
+    context.respond(response)
 
 
 def describe(broker: Broker, context: RequestContext) -> None:
@@ -101,11 +145,11 @@ def delete(broker: Broker, context: RequestContext) -> None:
 
 def delete_offsets(broker: Broker, context: RequestContext) -> None:
     """As with commits: what does not exist is said here, if the group has no error of its own (KIP-496)."""
-    unknown = _without_unknown(broker, context.body)
+    unknown = take_unknown(broker, context.body)
     response = broker.groups.delete_offsets(context.body)
     if response.error_code == ErrorCode.NONE:
         deleted = m.OffsetDeleteResponse
-        _add_unknown(response, unknown, deleted.OffsetDeleteResponseTopic, deleted.OffsetDeleteResponsePartition)
+        tell_unknown(response, unknown, deleted.OffsetDeleteResponseTopic, deleted.OffsetDeleteResponsePartition)
     context.respond(response)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
+from broker_core.metadata.offered import BROKERS, CLUSTER_OPERATIONS, NOT_ASKED, wrong_endpoint
 from broker_core.metadata.topic_names import problem_with
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 TOPIC_OPERATIONS = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
-CLUSTER_OPERATIONS = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
-BROKERS, CONTROLLERS = 1, 2
-NOT_ASKED = -(1 << 31)
+FIRST_WITH_FENCED = 2
 
 
 def handle(broker: Broker, context: RequestContext) -> None:
@@ -103,11 +102,7 @@ def describe_cluster(broker: Broker, context: RequestContext) -> None:
     """Answer a DescribeCluster request."""
     request = context.body
     if context.api_version >= 1 and request.endpoint_type != BROKERS:
-        error, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"
-        if request.endpoint_type == CONTROLLERS:
-            error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
-            message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
-        context.respond(m.DescribeClusterResponse(error_code=error, error_message=message, brokers=[]))
+        context.respond(wrong_endpoint(request.endpoint_type, BROKERS, context.api_version))
         return
     controller = broker.cache.controller_id
     brokers = [
@@ -116,6 +111,8 @@ def describe_cluster(broker: Broker, context: RequestContext) -> None:
         )
         for node in broker.cache.live_nodes(broker.listener)
     ]
+    if context.api_version >= FIRST_WITH_FENCED and request.include_fenced_brokers:
+        brokers += _fenced(broker)
     operations = CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
     context.respond(
         m.DescribeClusterResponse(
@@ -126,3 +123,13 @@ def describe_cluster(broker: Broker, context: RequestContext) -> None:
             cluster_authorized_operations=operations,
         )
     )
+
+
+def _fenced(broker: Broker) -> list[Any]:
+    """Brokers that are registered and not alive (KIP-1073)."""
+    return [
+        m.DescribeClusterResponse.DescribeClusterBroker(
+            broker_id=one.id, host=found.host, port=found.port, rack=one.rack, is_fenced=True
+        )
+        for one in broker.cache.fenced.values() if (found := one.listeners.get(broker.listener)) is not None
+    ]  # fmt: skip

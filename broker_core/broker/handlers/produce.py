@@ -1,8 +1,9 @@
 """Produce (0): append batches to the leaders' logs.
 
-In Kafka's order: bytes that can be walked over, no transaction, known partition, one batch of the right
-format, then the replica manager: valid acks, enough ISR for acks=all (NOT_ENOUGH_REPLICAS), batch
-validation, append, and with acks=all the wait for the ISR.
+Version 13 names topics by id (KIP-516): an unknown one is UNKNOWN_TOPIC_ID.
+In Kafka's order: bytes that can be walked over, no transaction, known partition, not one of the cluster's own topics,
+one batch of the right format, then the replica manager: valid acks, enough ISR for acks=all (NOT_ENOUGH_REPLICAS),
+batch validation, append, and with acks=all the wait for the ISR.
 acks=0 gets no answer; when something was wrong its connection is closed, the only sign it can get.
 """
 
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
 from broker_core.broker.handlers.leader_hints import FIRST_PRODUCE, HINTED, add_hints
+from broker_core.broker.handlers.topic_ids import FIRST_PRODUCE as FIRST_PRODUCE_BY_ID
+from broker_core.broker.handlers.topic_ids import UNKNOWN, answer_by_id, name_topics, unknown_topics
+from broker_core.broker.handlers.transactional import Verified, verify_batches
+from broker_core.metadata.topic_names import is_internal
 from broker_core.records import RecordsError, check_produce_payload, read_headers
 from broker_core.records.header import ATTRIBUTES_AT, TRANSACTIONAL, is_single_batch
 from broker_core.wire import messages as m
@@ -21,16 +26,17 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 VALID_ACKS = (0, 1, -1)
+ADMIN_CLIENT = "__admin_client"
+"""Who calls himself so may write to the cluster's own topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
 
 
 def handle(broker: Broker, context: RequestContext) -> None:
     request = context.body
     if context.api_version < 3 and broker.mode == "kraft":
-        _answer(context, _all(request, ErrorCode.UNSUPPORTED_VERSION))
+        context.close("versions below 3 are offered for old clients that insist, and refused")
         return
-    if request.acks not in VALID_ACKS:
-        _answer(context, _all(request, ErrorCode.INVALID_REQUIRED_ACKS))
-        return
+    if context.api_version >= FIRST_PRODUCE_BY_ID:
+        name_topics(broker, request.topic_data)
     transactional = False
     try:
         for topic in request.topic_data:
@@ -39,7 +45,7 @@ def handle(broker: Broker, context: RequestContext) -> None:
     except RecordsError as error:
         _answer(context, _all(request, ErrorCode[error.kafka_error], error.reason))
         return
-    if (transactional or request.transactional_id is not None) and not broker.transactions_enabled:
+    if transactional and request.transactional_id is None:
         _answer(context, _all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
         return
     known: list[tuple[str, int, Any]] = []
@@ -49,14 +55,36 @@ def handle(broker: Broker, context: RequestContext) -> None:
         for partition in topic.partition_data:
             if partition.index not in hosted:
                 failed.append((topic.name, _failure(partition.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+            elif is_internal(topic.name) and context.client_id != ADMIN_CLIENT:
+                failed.append((topic.name, _failure(partition.index, ErrorCode.INVALID_TOPIC_EXCEPTION)))
             elif refusal := _payload_error(partition.records, context.api_version):
                 failed.append((topic.name, _failure(partition.index, refusal)))
             else:
                 known.append((topic.name, partition.index, partition.records))
+    if request.acks not in VALID_ACKS:
+        failed += [(topic, _failure(index, ErrorCode.INVALID_REQUIRED_ACKS)) for topic, index, _ in known]
+        known = []
     if not known:
         _answer(context, _response(failed))
         return
-    broker.replicas.append(request.timeout, request.acks, known, _appended, (broker, context, failed))
+    state = (broker, context, failed)
+    if transactional:
+        verify_batches(broker, context, known, _verified, (state, known))
+    else:
+        broker.replicas.append(request.timeout, request.acks, known, _appended, state)
+
+
+def _verified(waiting: tuple[tuple[Broker, RequestContext, list[tuple[str, Any]]], list[Any]], found: Verified) -> None:
+    """Batches of a transaction that may be appended are; of the others the producer is told why not."""
+    (broker, context, failed), known = waiting
+    for (topic, index), error in found.refused.items():
+        failed.append((topic, _failure(index, error)))
+    kept = [one for one in known if one[:2] not in found.refused]
+    request, state = context.body, (broker, context, failed)
+    if kept:
+        broker.replicas.append(request.timeout, request.acks, kept, _appended, state, guards=found.guards)
+    else:
+        _answer(context, _response(failed))
 
 
 def _is_transactional(records: Any) -> bool:
@@ -130,6 +158,8 @@ def _response(parts: list[tuple[str, Any]]) -> m.ProduceResponse:
 
 
 def _answer(context: RequestContext, response: m.ProduceResponse) -> None:
+    if context.api_version >= FIRST_PRODUCE_BY_ID:
+        _put_ids(context.body, response)
     if context.body.acks != 0:
         context.pipeline.respond(context, response)
         return
@@ -139,3 +169,12 @@ def _answer(context: RequestContext, response: m.ProduceResponse) -> None:
                 context.close(f"acks=0 and {ErrorCode(part.error_code).name} for {topic.name}-{part.index}")
                 return
     context.finish()
+
+
+def _put_ids(request: Any, response: m.ProduceResponse) -> None:
+    topic = m.ProduceResponse.TopicProduceResponse
+    response.responses = answer_by_id(request.topic_data, response.responses)
+    response.responses += [
+        topic(topic_id=one.topic_id, partition_responses=[_failure(part.index, UNKNOWN) for part in one.partition_data])
+        for one in unknown_topics(request.topic_data)
+    ]

@@ -17,14 +17,14 @@ from typing import Any
 
 from broker_core.controller.zk.channels import Answered, ControllerChannels, ControlRequest
 from broker_core.controller.zk.context import ControllerContext
-from broker_core.metadata.partition import LEADER_DURING_DELETE, LeaderAndIsr, TopicPartition
+from broker_core.metadata.partition import LeaderAndIsr, TopicPartition
+from broker_core.metadata.registration import PROTOCOL_NUMBERS
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 
-EPOCH_DURING_DELETE = -2
+LEADER_DURING_DELETE = EPOCH_DURING_DELETE = -2
 NO_EPOCH = -1
 INCREMENTAL = 1
-SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
 class RequestBatch:
@@ -169,7 +169,7 @@ class RequestBatch:
                 port=each.port,
                 host=each.host,
                 listener=each.listener,
-                security_protocol=SECURITY_PROTOCOL_IDS.get(each.security_protocol, 0),
+                security_protocol=PROTOCOL_NUMBERS.get(each.security_protocol, 0),
             )
             for each in info.endpoints
         ]

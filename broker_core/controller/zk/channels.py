@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.rpc import RpcClient
@@ -92,7 +93,7 @@ class ControllerChannels:
             epoch=request.body.controller_epoch,
         )
         self.rpc.call(
-            f"broker-{channel.broker}",
+            broker_node(channel.broker),
             request.api,
             VERSIONS[request.api],
             request.body,

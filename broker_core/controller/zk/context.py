@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from broker_core.controller.elections import Situation
 from broker_core.controller.state_machines import PartitionState, ReplicaState
 from broker_core.metadata.partition import LeaderAndIsr, ReplicaAssignment, TopicPartition
-from broker_core.metadata.znodes import BrokerInfo
+from broker_core.controller.zk.znodes import BrokerInfo
 
 Replica = tuple[str, int, int]  # topic, partition, broker
 

@@ -40,7 +40,7 @@ from broker_core.controller.zk.thread import ControllerThread
 from broker_core.controller.zk.topics import Topics
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import RpcClient

@@ -20,7 +20,7 @@ from broker_core.controller.state_machines import PartitionState, ReplicaState
 from broker_core.controller.zk.context import Replica
 from broker_core.controller.zk.core import ControllerCore
 from broker_core.kernel import events
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p
 

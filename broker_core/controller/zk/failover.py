@@ -20,9 +20,9 @@ from broker_core.controller.zk.notifications import Notifications
 from broker_core.controller.zk.reassignment import Reassignment
 from broker_core.controller.zk.topics import Topics
 from broker_core.kernel import events
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.partition import LeaderAndIsr, TopicPartition
-from broker_core.metadata.znodes import BrokerInfo, TopicInfo
+from broker_core.controller.zk.znodes import BrokerInfo, TopicInfo
 from broker_core.zookeeper import protocol as p
 
 

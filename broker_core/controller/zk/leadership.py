@@ -16,7 +16,7 @@ from broker_core.controller.elections import Strategy
 from broker_core.controller.state_machines import PartitionState
 from broker_core.controller.zk.core import ControllerCore
 from broker_core.kernel.node import Timer
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.partition import TopicPartition
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode

@@ -19,8 +19,8 @@ from broker_core.controller.zk.core import ControllerCore
 from broker_core.controller.zk.deletion import TopicDeletion
 from broker_core.controller.zk.reassignment import Reassignment
 from broker_core.kernel import events
-from broker_core.metadata import znodes
-from broker_core.metadata.znodes import BrokerInfo
+from broker_core.controller.zk import znodes
+from broker_core.controller.zk.znodes import BrokerInfo
 from broker_core.zookeeper import protocol as p
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from broker_core.controller.state_machines import ReplicaState
 from broker_core.controller.zk.core import ControllerCore
 from broker_core.controller.zk.membership import Membership
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.partition import LeaderAndIsr, TopicPartition
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p

@@ -19,7 +19,7 @@ from broker_core.controller.zk.context import ControllerContext
 from broker_core.controller.zk.store import ControllerStore
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.partition import NO_LEADER, LeaderAndIsr, TopicPartition
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p

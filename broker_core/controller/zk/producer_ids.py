@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.controller.zk.core import ControllerCore
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p

@@ -21,10 +21,10 @@ from broker_core.controller.elections import Strategy
 from broker_core.controller.state_machines import PartitionState, ReplicaState
 from broker_core.controller.zk.core import ControllerCore
 from broker_core.kernel import events
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.errors import RequestError
 from broker_core.metadata.partition import LeaderAndIsr, ReplicaAssignment, TopicPartition
-from broker_core.metadata.znodes import TopicInfo
+from broker_core.controller.zk.znodes import TopicInfo
 from broker_core.wire.errors import ErrorCode
 from broker_core.zookeeper import protocol as p
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from broker_core.controller.zk.context import ControllerContext
 from broker_core.controller.zk.thread import ControllerThread
-from broker_core.metadata import znodes
+from broker_core.controller.zk import znodes
 from broker_core.metadata.partition import LeaderAndIsr, TopicPartition
 from broker_core.zookeeper import protocol as p
 

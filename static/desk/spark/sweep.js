@@ -2,6 +2,7 @@
  * A sweep: a scenario, values for some keys, seeds; its table; a cell with its runs; a run opened at the moment of
  * its loss.
  */
+import { told } from "../../i18n/format.js";
 import { api } from "../../net/api.js";
 import { gridOf, seedsIn } from "../../model/spark.js";
 import { reveal } from "../../views/reveal.js";
@@ -151,7 +152,7 @@ export class Sweep extends Work {
       await pause(ASK_EVERY_MS);
       job = await api(`/jobs/${job.id}`);
     }
-    if (job.state !== "done") throw new Error(job.error?.detail ?? job.error?.title ?? this.app.words.t(`job.${job.state}`));
+    if (job.state !== "done") throw new Error(job.error?.problem ? told(job.error.problem, this.app.words.words) : this.app.words.t(`job.${job.state}`));
     return api(`/runs/${job.run}`);
   }
 

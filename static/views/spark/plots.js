@@ -1,5 +1,5 @@
 /** Plots of answers: bars and stretches of time. Each mark is a button that leads to its moment in the run. */
-import { FILTERS, count, seconds } from "../../i18n/format.js";
+import { FILTERS, count, seconds, told } from "../../i18n/format.js";
 import { barsOf, spansOf } from "../../model/spark.js";
 import { h } from "../patch.js";
 
@@ -14,17 +14,17 @@ export function short(value) {
   return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-/** A value of a column in the reader's language, with its unit. `errors`: English -> Korean. */
-export function shown(name, value, words, errors = {}) {
+/** A value of a column in the reader's language, with its unit. */
+export function shown(name, value, words) {
   if (value === null || value === undefined || value === "") return "–";
   if (PERCENT.has(name)) return `${short(100 * value)} %`;
-  if (/_us$/.test(name)) return `${seconds(value)} s`;
+  if (name.endsWith("_us")) return `${seconds(value)} s`;
   if (SECONDS.has(name)) return `${short(value)} s`;
   if (MILLIS.test(name)) return `${short(value)} ms`;
   if (NODES.has(name) || (name === "broker" && Number.isNaN(Number(value)))) return words.name(value);
   if (name === "broker") return FILTERS.broker(value, words.words);
   if (name === "reason") return words.words[`spark.value.${value}`] ?? FILTERS.reason(value, words.words);
-  if (name === "error" && words.language === "ko") return errors[value] ?? value;
+  if (name === "error" && value.code) return told(value, words.words);
   if (typeof value === "number") return short(value);
   return words.words[`spark.value.${value}`] ?? String(value);
 }
@@ -69,7 +69,7 @@ export function bars(answer, words, goTo) {
 
 /** Stretches of virtual time, a line for each label, one axis below all of them. */
 export function spans(answer, words, goTo) {
-  const { end, ticks, lines, of } = spansOf(answer, (row, labels) => labelOf(row, labels, words));
+  const { ticks, lines, of } = spansOf(answer, (row, labels) => labelOf(row, labels, words));
   const percent = (share) => `${(100 * share).toFixed(3)}%`;
   return [h("div", { key: "spans", class: "plot-spans" },
     lines.map(({ label, stretches }) => h("div", { key: label, class: "plot-line" }, h("span", { class: "plot-label" }, label),

@@ -1,4 +1,6 @@
 /** How far a piece of Spark's work is: a bar, what is done now, what has gone wrong; and what to do where Spark is missing. */
+import { told } from "../../i18n/format.js";
+import { sentence } from "../../i18n/problems.js";
 import { h } from "../patch.js";
 
 /** A bar with its share, a text above it and buttons behind it. */
@@ -17,12 +19,11 @@ export function stagesLine({ stages = [] }, words) {
 
 /** Of what the worker died, and that another one is at work. */
 export function restarted({ died }, words) {
-  const code = /exit code (-?\d+)/.exec(died ?? "")?.[1];
-  return words.t("spark.restarted", { reason: code === undefined ? words.t("spark.died.machine") : words.t("spark.died", { code }) });
+  return words.t("spark.restarted", { reason: sentence(told(died, words.words)).replace(/\.$/, "") });
 }
 
 /** What went wrong, in the reader's language; what another program said stays as it said it. */
-export const spokenError = ({ error, trouble }, words) => trouble?.[words.language] ?? error ?? "?";
+export const spokenError = ({ error }, words) => (error ? told(error, words.words) : "?");
 
 /** Death and failure, told. */
 export function troubles(work, words) {
@@ -51,7 +52,7 @@ export function missing(view) {
     h("p", { class: "verdict warn" }, "▲ ", words.t("spark.missing")),
     h("p", { class: "hint" }, setup.missing),
     h("p", {}, h("code", {}, "pip install -r requirements/spark.txt")),
-    running && bar(words, "install", install.total ? install.done / install.total : 0, words.t(install.step ? "spark.installing" : "spark.installing.first", install)),
+    running && bar(words, "install", install.total ? install.done / (install.total + 1) : 0, words.t(install.step ? "spark.installing" : install.total ? "spark.installing.last" : "spark.installing.first", install)),
     install?.state === "failed" && h("p", { class: "none", role: "alert" }, spokenError(install, words)),
     setup.can_install && !running && h("div", { class: "run-acts" }, h("button", { type: "button", class: "main", "data-spark": "install", onclick: desk.spark.install }, words.t("spark.install")), h("span", { class: "hint" }, words.t("spark.install.hint"))));
 }

@@ -2,7 +2,7 @@
 import { count } from "../../i18n/format.js";
 import { momentOf } from "../../model/spark.js";
 import { h } from "../patch.js";
-import { told } from "../scenarios.js";
+import { told } from "../../i18n/texts.js";
 import { PLOTS, column, shown, spoken } from "./plots.js";
 import { bar, stagesLine, troubles, waitingFor } from "./progress.js";
 
@@ -45,13 +45,17 @@ function beside(answer, answers, words) {
   return h("p", { class: "hint", "data-beside": "lost" }, words.t("receipt.further.inconsistent_lost"));
 }
 
+/** What a run has not recorded: an empty answer would say that nothing happened. */
+const gaps = (answer, words) => (answer.missing ?? []).map(({ run, what }) =>
+  h("p", { key: `missing-${run}`, class: "hint", "data-missing": what }, "▲ ", words.t("spark.missing", { run, what: words.t(`spark.missing.${what.replaceAll(" ", "_")}`) })));
+
 function contents(view) {
   const { words, desk } = view;
   const { replay } = desk.spark;
   return h("nav", { key: "contents", class: "spark-contents", "aria-label": words.t("spark.answers") },
     h("ul", {}, replay.answers.map((one) => h("li", { key: one.query }, h("button", {
       type: "button", "data-answer": one.query, "aria-current": one === replay.answer ? "true" : null, class: `${one === replay.answer ? "here " : ""}${tone(one)}`, onclick: () => replay.pick(one.query),
-    }, h("span", {}, told(one.title, words)), h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", count(one.count)))))));
+    }, h("span", {}, told(one.title, words)), h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", one.missing?.length && !one.count ? "?" : count(one.count)))))));
 }
 
 function table(answer, words, goTo, leads) {
@@ -60,8 +64,26 @@ function table(answer, words, goTo, leads) {
   return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" }, h("table", { class: "partitions small spark-table" },
     h("thead", {}, h("tr", {}, columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
     h("tbody", {}, answer.rows.map((row, index) => h("tr", { key: index },
-      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words, answer.errors))),
+      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words))),
       h("td", {}, leads(row) ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment")) : null))))));
+}
+
+const offsetsOf = ({ first_offset: first, last_offset: last }) => (first === null ? null : first === last ? count(first) : `${count(first)} – ${count(last)}`);
+
+/** Neighbours that were lost as one row, the longest first; all of them can be saved from the report. Pure. */
+export const rangesAsRows = ({ ranges, ...answer }) => ({ ...answer, columns: ["run", "label", "topic", "partition", "offsets", "records", "test"], rows: ranges.map((one) => ({ ...one, offset: one.first_offset, offsets: offsetsOf(one) })) });
+
+/** The rows of an answer, or of its ranges, and what more there is. */
+function rowsOf(answer, replay, words, goTo) {
+  const leads = (row) => momentOf(answer.query, row) !== null;
+  if (!answer.rows.length) return null;
+  if (answer.ranges?.length) return [
+    h("h4", { key: "title", "data-ranges": answer.ranges_count }, words.t("spark.ranges", { n: answer.count, ranges: answer.ranges_count, shown: answer.ranges.length })),
+    table(rangesAsRows(answer), words, goTo, leads),
+    replay.found?.report && h("p", { key: "all" }, h("a", { href: `${replay.found.report}#${answer.query}`, target: "_blank", rel: "noopener", "data-all": answer.query }, words.t("spark.ranges.all"))),
+  ];
+  return [h("h4", { key: "title" }, words.t("spark.rows", { n: answer.count })), table(answer, words, goTo, leads),
+    answer.count > answer.rows.length && h("p", { key: "more", class: "hint" }, words.t("spark.more", { n: answer.count - answer.rows.length }))];
 }
 
 function answerView(view) {
@@ -73,12 +95,11 @@ function answerView(view) {
   const draw = answer.chart && answer.rows.length ? PLOTS[answer.chart.kind] : null;
   return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
     h("h3", { id: "answer-title" }, told(answer.title, words)),
-    h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
+    gaps(answer, words),
+    (answer.rows.length > 0 || !answer.missing?.length) && h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
     beside(answer, replay.answers, words),
     draw && draw(answer, words, goTo),
-    answer.rows.length > 0 && h("h4", {}, words.t("spark.rows", { n: answer.count })),
-    answer.rows.length > 0 && table(answer, words, goTo, (row) => momentOf(answer.query, row) !== null),
-    answer.count > answer.rows.length && h("p", { class: "hint" }, words.t("spark.more", { n: answer.count - answer.rows.length })),
+    rowsOf(answer, replay, words, goTo),
     h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", {}, told(answer.doc, words))));
 }
 

@@ -3,7 +3,7 @@ import { count } from "../../i18n/format.js";
 import { FIGURES, LEVELS, heatOf, shellOf, summary } from "../../model/spark.js";
 import { segments } from "../levers.js";
 import { h } from "../patch.js";
-import { told } from "../scenarios.js";
+import { told } from "../../i18n/texts.js";
 import { column, short } from "./plots.js";
 import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.js";
 
@@ -124,6 +124,14 @@ function runRow(view, row) {
     h("td", {}, h("button", { type: "button", "data-seed": row.seed, disabled: sweep.opening !== null, onclick: () => sweep.open(row) }, busy ? words.t("sweep.opening", { percent: Math.round(100 * (sweep.opening.job?.progress ?? 0)) }) : words.t(row.lost ? "sweep.open.loss" : "sweep.open"))));
 }
 
+/** How the runs of a cell spread, and what so few of them say of all. */
+function spreadOf(cell, words) {
+  if (!cell?.runs || cell.lost_median === null || cell.lost_median === undefined) return null;
+  const percent = (share) => `${Math.round(100 * share)}`;
+  return h("p", { class: "hint", "data-spread": cell.cell }, words.t("sweep.spread", {
+    median: short(cell.lost_median), first: short(cell.lost_q1), third: short(cell.lost_q3), n: cell.runs_with_loss, of: cell.runs, low: percent(cell.loss_low), high: percent(cell.loss_high) }));
+}
+
 function runs(view) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
@@ -131,6 +139,7 @@ function runs(view) {
   const names = ["acked", "read", "lost", "duplicated", "reordered"];
   return h("section", { key: "runs", class: "sweep-runs", "aria-labelledby": "cell-title" },
     h("h3", { id: "cell-title", tabindex: "-1" }, words.t("sweep.runs", { cell: sweep.cell.replaceAll(",", ", ") })),
+    spreadOf(sweep.found.cells.find(({ cell }) => cell === sweep.cell), words),
     sweep.runs === null && h("p", { class: "empty", role: "status" }, words.t("sweep.runs.loading")),
     sweep.runs && !sweep.runs.total && h("p", { class: "empty" }, words.t("sweep.runs.none")),
     sweep.runs?.total > 0 && h("p", { class: "hint" }, words.t("sweep.runs.hint")),

@@ -41,7 +41,7 @@ export const ms = (us) => (us === null || us === undefined ? "–" : `${(us / 10
 /** What stands at the top of a tab whose facts are asked for: since when they hold, or why there are none. */
 export function asOf(view, entry) {
   const { words, clock } = view;
-  if (entry.error) return h("p", { key: "asof", class: "hint warn-text" }, `▲ ${view.refusal({ error: entry.error })}`);
+  if (entry.error) return h("p", { key: "asof", class: "hint warn-text" }, `▲ ${view.refusal({ problem: entry.error })}`);
   if (!entry.found) return h("p", { key: "asof", class: "hint" }, words.t("look.asking"));
   return h("p", { key: "asof", class: clock.live ? "hint" : "hint warn-text" }, clock.live ? words.t("look.as_of", { t: seconds(entry.t) }) : `▲ ${words.t("look.now_not_then", { t: seconds(entry.t) })}`);
 }

@@ -2,6 +2,8 @@
 import { asOf, choices, hint } from "./common.js";
 import { byNumber } from "../../model/names.js";
 import { h } from "../patch.js";
+import { prose } from "../prose.js";
+import { marked } from "../terms.js";
 
 const ROWS = 80;
 
@@ -42,7 +44,7 @@ function row(view, subject, one) {
   return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },
     h("div", { class: "setting-name" }, h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, onclick: toggle }, h("code", {}, one.name)),
       h("b", {}, one.value === null || one.value === "" ? "–" : one.value)),
-    one.doc && h("p", { class: "setting-meaning" }, view.words.language === "ko" ? one.ko : one.doc),
+    one.doc && h("p", { class: "setting-meaning" }, prose(words.language === "ko" ? one.ko : one.doc, (part) => marked(words, part))),
     h("div", { class: "setting-note" }, one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"), one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`, one.read_only && ` · ${words.t("config.read_only")}`),
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }

@@ -2,6 +2,7 @@
 import { seconds } from "../../i18n/format.js";
 import { hint } from "./common.js";
 import { h } from "../patch.js";
+import { prose } from "../prose.js";
 
 /** {total, red: [names]} of the state's lights. */
 export function redLights(state) {
@@ -35,7 +36,7 @@ function light(view, name, meaning) {
   const { ok, violations, first } = state.invariants[name];
   return h("li", { key: name, class: `light ${ok ? "good" : "bad"}` },
     h("div", { class: "light-name" }, h("b", {}, `${ok ? "✓" : "✕"} `), h("code", {}, name), !ok && h("span", {}, words.t("lights.count", { n: violations }))),
-    h("p", { class: "hint" }, meaning?.[name]?.[words.language] ?? ""),
+    h("p", { class: "hint" }, prose(meaning?.[name]?.[words.language])),
     first && h("p", { class: "light-first" }, sentence(first, words)),
     first && h("button", { type: "button", class: "plain more", "data-light": name, onclick: () => view.goToLight(name) }, `→ ${words.t("lights.go", { t: seconds(first.t) })}`));
 }

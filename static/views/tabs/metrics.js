@@ -3,6 +3,7 @@ import { difference, ranked, registryKey, shortName } from "../../inspect/measur
 import { commandText, seconds } from "../../i18n/format.js";
 import { asOf, badge, cell, hint, table } from "./common.js";
 import { h } from "../patch.js";
+import { prose } from "../prose.js";
 
 const ROWS = 60;
 
@@ -21,7 +22,7 @@ function row(one, meaning, words) {
   const text = entry?.[words.language] ?? "";
   return [
     h("tr", { key: `${one.name}@${one.broker}:name`, class: `metric-name${wrong ? " offline" : ""}`, title: one.name },
-      h("th", { scope: "rowgroup", colspan: 4 }, h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, text))),
+      h("th", { scope: "rowgroup", colspan: 4 }, h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, prose(text)))),
     h("tr", { key: `${one.name}@${one.broker}`, class: `metric-row${wrong ? " offline" : ""}` },
       cell(badge(one.broker, "in")), cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one)}`, "number")),
   ];

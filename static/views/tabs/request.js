@@ -65,10 +65,12 @@ function underWay(view) {
   const { words, clock } = view;
   const { paused } = clock.cluster;
   const standing = clock.live ? view.standing : [];
-  const key = !clock.live ? "flights.past" : standing.length ? (paused ? "flights.hint" : "flights.running") : paused ? "flights.none" : "flights.none_running";
+  const passing = clock.live && !paused && !standing.length ? (view.underWay ?? []).reduce((sum, { count }) => sum + count, 0) : 0;
+  const n = standing.length || passing;
+  const key = !clock.live ? "flights.past" : standing.length ? (paused ? "flights.hint" : "flights.running") : paused ? "flights.none" : passing ? "flights.passing" : "flights.none_running";
   return [
-    title("flights", words.t("flights.title", { n: standing.length })),
-    h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n: standing.length }) },
+    title("flights", words.t("flights.title", { n })),
+    h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n }) },
       standing.length > 0 && h("ul", { key: "flights-list", class: "flights" }, standing.slice(0, UNDER_WAY).map((one) => flight(view, one))),
       hint("flights-hint", words.t(key))),
   ];
@@ -87,7 +89,7 @@ function messageBytes(view, request) {
     h("div", { key: "bytes-side", class: "look-row" }, segments("message", words.t("message.bytes"), sides, shown?.side ?? null, ask)),
     !shown && hint("bytes-how", words.t("message.how")),
     shown?.waiting && h("p", { key: "bytes-wait", class: "hint", role: "status" }, words.t("message.wait", { share: shown.share })),
-    shown?.error && h("p", { key: "bytes-error", class: "hint" }, words.t("message.none", { error: view.refusal({ error: shown.error }) })),
+    shown?.error && h("p", { key: "bytes-error", class: "hint" }, words.t("message.none", { error: view.refusal({ problem: shown.error }) })),
     shown?.found && [
       hint("bytes-facts", `${words.t("message.size", { n: shown.found.size })} · ${words.t(`message.${shown.found.how}`)}`),
       hex(view, shown.found, "messageLit"), fieldText(view, shown.found, "messageLit"), byteFields(view, shown.found, "messageLit"),

@@ -28,7 +28,8 @@ func tour(brokers kgo.Opt) {
 	groups(ctx, admin, brokers)
 	offsets(ctx, admin)
 	moves(ctx, admin)
-	refusals(ctx, admin, brokers)
+	transactions(ctx, brokers)
+	refusals(ctx, admin)
 	must(admin.DeleteTopics(ctx, topic))
 	fmt.Println("done")
 }
@@ -158,16 +159,23 @@ func moves(ctx context.Context, admin *kadm.Client) {
 	must(admin.DescribeProducers(ctx, moved))
 }
 
-// refusals: what there is not ends with an error of its own, soon.
-func refusals(ctx context.Context, admin *kadm.Client, brokers kgo.Opt) {
+// transactions: what is aborted is as if it had never been.
+func transactions(ctx context.Context, brokers kgo.Opt) {
 	client := must(kgo.NewClient(brokers, kgo.TransactionalID("tx"), kgo.DefaultProduceTopic(topic)))
 	defer client.Close()
-	err := client.BeginTransaction()
-	if err == nil {
-		err = client.ProduceSync(ctx, kgo.StringRecord("never")).FirstErr()
+	for _, end := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit} {
+		err := client.BeginTransaction()
+		assert(err == nil, err)
+		err = client.ProduceSync(ctx, kgo.StringRecord("whole")).FirstErr()
+		assert(err == nil, err)
+		err = client.EndTransaction(ctx, end)
+		assert(err == nil, err)
 	}
-	assert(errors.Is(err, kerr.TransactionalIDAuthorizationFailed), err)
-	_, err = admin.DescribeClientQuotas(ctx, false, nil)
+}
+
+// refusals: what there is not ends with an error of its own, soon.
+func refusals(ctx context.Context, admin *kadm.Client) {
+	_, err := admin.DescribeClientQuotas(ctx, false, nil)
 	assert(err != nil, "quotas were described")
 	_, err = admin.DescribeUserSCRAMs(ctx)
 	assert(err != nil, "users were described")

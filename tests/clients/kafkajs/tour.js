@@ -51,7 +51,11 @@ async function records() {
   await producer.disconnect()
   const transactional = kafka.producer({ transactionalId: 'tx', idempotent: true, maxInFlightRequests: 1 })
   await transactional.connect()
-  assert.equal(await refusal(transactional.transaction()), 'KafkaJSGroupCoordinatorNotFound')
+  for (const end of ['commit', 'abort']) {
+    const transaction = await transactional.transaction()
+    await transaction.send({ topic: `${TOPIC}-whole`, messages: [{ value: end }] })
+    await transaction[end]()
+  }
   await transactional.disconnect()
 }
 

@@ -1,0 +1,137 @@
+"""What has changed in the image becomes news for one broker: settings, metadata cache, replicas, in this order.
+
+| in the delta | told as |
+|---|---|
+| settings of a topic, of this broker, of all brokers | `Member.take_settings`, whole |
+| brokers, partitions, topics that are gone | MetadataDelta |
+| a partition of which this broker holds a replica | ReplicaChange: lead, or follow whom |
+| one of which it holds none any more, or whose topic is gone | ReplicaStop |
+
+Replicas wait until the broker's logs are open (`begin`): then all of the image is told of once, and logs of partitions
+that the cluster does not know, or not here, are deleted: their topic went while this broker did not look.
+
+Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, LocalReplicaChanges, LogManager.isStrayReplica.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker_core.cluster.port import Member
+from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, TOPICS, Entity
+from broker_core.metadata.delta import MetadataDelta, ReplicaChange, ReplicaStop, TopicDelta
+from broker_core.metadata.image import BROKER, TOPIC, ConfigResource, Delta, MetadataImage
+
+TOPIC_IS_GONE = -2
+"""The leader epoch of a stop that holds in every epoch."""
+
+
+class BrokerPublisher:
+    """Tells one broker. `begun`: its logs are open; `applied` is called behind each change of its replicas."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.begun = False
+        self.applied: Callable[[list[ReplicaChange]], None] | None = None
+
+    def publish(self, image: MetadataImage, delta: Delta, offset: int) -> None:
+        if delta.is_empty:
+            self.member.cache.advance(offset)
+            return
+        self._tell_settings(image, delta)
+        self.member.changed(metadata_delta(image, delta, offset, self._controller(image)))
+        if self.begun:
+            replicas, broker = self.member.replicas, self.member.broker_id
+            replicas.stop_replicas(replica_stops(image, delta, broker))
+            self._apply(replica_changes(image, delta, broker))
+
+    def begin(self, image: MetadataImage) -> None:
+        """The logs are open: lead and follow as the image says."""
+        if self.begun:
+            return
+        self.begun = True
+        self._delete_strays(image)
+        self._apply(all_replicas(image, self.member.broker_id))
+
+    def _apply(self, changes: list[ReplicaChange]) -> None:
+        self.member.replicas.apply(changes, fence=False)
+        if self.applied is not None:
+            self.applied(changes)
+
+    def _controller(self, image: MetadataImage) -> int | None:
+        """Whom clients should ask as the controller: any broker that is alive, since each forwards (KIP-590)."""
+        alive = sorted(broker.id for broker in image.brokers.values() if not broker.fenced)
+        return self.member.node.random("named as controller").choice(alive) if alive else None
+
+    # -- settings -------------------------------------------------------------------------------
+    def _tell_settings(self, image: MetadataImage, delta: Delta) -> None:
+        for topic in delta.removed.values():
+            if self.member.topic_overrides(topic.name):
+                self.member.take_settings((TOPICS, topic.name), {}, running=self.begun)
+        for resource in delta.configs:
+            entity = self._entity(resource)
+            if entity is not None:
+                self.member.take_settings(entity, dict(image.configs.get(resource, {})), running=self.begun)
+
+    def _entity(self, resource: ConfigResource) -> Entity | None:
+        """What other brokers are told is no business of this one."""
+        kind, name = resource
+        if kind == TOPIC:
+            return TOPICS, name
+        if kind == BROKER and name in ("", str(self.member.broker_id)):
+            return BROKERS, name or DEFAULT_ENTITY
+        return None
+
+    # -- replicas -------------------------------------------------------------------------------
+    def _delete_strays(self, image: MetadataImage) -> None:
+        here = {(one.topic, one.partition): one.topic_id for one in all_replicas(image, self.member.broker_id)}
+        logs = self.member.replicas.log_manager
+        for log in logs.logs():
+            if here.get((log.topic, log.partition)) != log.topic_id:
+                logs.delete(log.topic, log.partition, self.member.node.wall_ms())
+
+
+# -- an image and what has changed in it, read as news ------------------------------------------------
+def metadata_delta(image: MetadataImage, delta: Delta, offset: int, controller_id: int | None) -> MetadataDelta:
+    """For the metadata cache."""
+    gone = [TopicDelta(topic.name, topic.id, dict.fromkeys(topic.partitions)) for topic in delta.removed.values()]
+    changed: dict[str, TopicDelta] = {}
+    for topic_id, number in delta.partitions:
+        topic = image.topics[topic_id]
+        found = changed.setdefault(topic.name, TopicDelta(topic.name, topic_id, {}))
+        found.partitions[number] = topic.partitions[number]
+    brokers = dict(sorted(image.brokers.items())) if delta.brokers else None
+    return MetadataDelta(controller_id, brokers, [*gone, *changed.values()], offset)
+
+
+def replica_changes(image: MetadataImage, delta: Delta, broker: int) -> list[ReplicaChange]:
+    """Partitions that have changed and of which `broker` holds a replica."""
+    found = []
+    for (topic_id, number), before in delta.partitions.items():
+        topic = image.topics[topic_id]
+        if broker in topic.partitions[number].replicas and topic.partitions[number] != before:
+            found.append(ReplicaChange(topic.name, topic_id, number, topic.partitions[number], before is None))
+    return found
+
+
+def replica_stops(image: MetadataImage, delta: Delta, broker: int) -> list[ReplicaStop]:
+    """Replicas of `broker` that are none any more."""
+    found = [
+        ReplicaStop(topic.name, number, TOPIC_IS_GONE, True)
+        for topic in delta.removed.values() for number, one in topic.partitions.items() if broker in one.replicas
+    ]  # fmt: skip
+    for (topic_id, number), before in delta.partitions.items():
+        topic = image.topics[topic_id]
+        now = topic.partitions[number]
+        if before is not None and broker in before.replicas and broker not in now.replicas:
+            found.append(ReplicaStop(topic.name, number, now.leader_epoch, True))
+    return found
+
+
+def all_replicas(image: MetadataImage, broker: int) -> list[ReplicaChange]:
+    """Every replica that `broker` should hold."""
+    return [
+        ReplicaChange(topic.name, topic.id, number, partition)
+        for topic in image.topics.values() for number, partition in topic.partitions.items()
+        if broker in partition.replicas
+    ]  # fmt: skip

@@ -1,0 +1,119 @@
+"""The records of internal topics: what key and value look like, in the notation of the wire's messages.
+
+Such a topic is compacted: the last record of each key is the truth, and a record without value (a tombstone) removes
+its key. Key and value each begin with a version (int16); the key's version says what the record is about.
+
+| topic               | key                                     | value                    | written  |
+|---------------------|-----------------------------------------|--------------------------|----------|
+| __consumer_offsets  | 0, 1  OffsetCommitKey                   | OffsetCommitValue 0-4    | 3, or 1  |
+|                     | 2     GroupMetadataKey                  | GroupMetadataValue 0-4   | 3        |
+| __transaction_state | 0     TransactionLogKey                 | TransactionLogValue 0-1  | 0, or 1  |
+
+Worked example: group "g" commits offset 42 of orders-0 (key version 1, value version 3):
+
+    00 01 | 00 01 g | 00 06 o r d e r s | 00 00 00 00
+    00 03 | 00 00 00 00 00 00 00 2a | 00 00 00 05 | 00 00 | 00 00 01 8b cf e5 68 00
+    ver     offset                    leader epoch  metadata  commit timestamp
+
+Source: the message definitions in Kafka's group-coordinator and transaction-coordinator modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.wire.compiled import read_message, write_message
+from broker_core.wire.errors import WireError
+from broker_core.wire.messages import define
+
+TABLES = """
+OffsetCommitKey 0-1
+  group                          string                0+
+  topic                          string                0+
+  partition                      int32                 0+
+
+OffsetCommitValue 0-4 flexible 4+
+  offset                         int64                 0+
+  leader_epoch                   int32                 3+  = -1
+  metadata                       string                0+
+  commit_timestamp               int64                 0+
+  expire_timestamp               int64                 1-1 = -1
+  topic_id                       uuid                  4+  tag 0
+
+GroupMetadataKey 2-2
+  group                          string                2+
+
+GroupMetadataValue 0-4 flexible 4+
+  protocol_type                  string                0+
+  generation                     int32                 0+
+  protocol                       string                0+  null
+  leader                         string                0+  null
+  current_state_timestamp        int64                 2+  = -1
+  members                        [MemberMetadata]      0+
+    member_id                    string                0+
+    group_instance_id            string                3+  null = null
+    client_id                    string                0+
+    client_host                  string                0+
+    rebalance_timeout            int32                 1+  = -1
+    session_timeout              int32                 0+
+    subscription                 bytes                 0+
+    assignment                   bytes                 0+
+
+TransactionLogKey 0-0
+  transactional_id               string                0+
+
+TransactionLogValue 0-1 flexible 1+
+  producer_id                    int64                 0+
+  previous_producer_id           int64                 1+  tag 0 = -1
+  next_producer_id               int64                 1+  tag 1 = -1
+  producer_epoch                 int16                 0+
+  next_producer_epoch            int16                 1+  tag 3 = -1
+  transaction_timeout_ms         int32                 0+
+  transaction_status             int8                  0+
+  transaction_partitions         [PartitionsSchema]    0+  null
+    topic                        string                0+
+    partition_ids                [int32]               0+
+  transaction_last_update_ms     int64                 0+
+  transaction_start_ms           int64                 0+
+  client_transaction_version     int16                 1+  tag 2 = 0
+"""
+globals().update(define(TABLES, __name__))
+if TYPE_CHECKING:
+    OffsetCommitKey: Any
+    OffsetCommitValue: Any
+    GroupMetadataKey: Any
+    GroupMetadataValue: Any
+    TransactionLogKey: Any
+    TransactionLogValue: Any
+
+Buffer = bytes | bytearray | memoryview
+
+
+class MalformedRecord(ValueError):
+    """Bytes that are no record of an internal topic."""
+
+
+def encode(message: Any, version: int) -> bytes:
+    """A key or value: its version, then its fields."""
+    kind = message.__class__
+    return b"".join(write_message(kind, version, message, bytearray(version.to_bytes(2, "big")), sized=False))
+
+
+def version_of(data: Buffer | None) -> int:
+    """The version that a key or value begins with. Raises MalformedRecord."""
+    if data is None:
+        raise MalformedRecord("it has no key")
+    if len(data) < 2:
+        raise MalformedRecord(f"ends at {len(data)}, before its version")
+    return int.from_bytes(data[:2], "big", signed=True)
+
+
+def decode(kind: Any, data: Buffer) -> tuple[Any, int]:
+    """A key or value of a known kind, and its version. Raises MalformedRecord."""
+    version = version_of(data)
+    if version not in kind.TYPE.versions:
+        raise MalformedRecord(f"{kind.__name__} version {version} is not known")
+    try:
+        return read_message(kind, version, memoryview(data).toreadonly()[2:]), version
+    except WireError as error:
+        raise MalformedRecord(str(error)) from None

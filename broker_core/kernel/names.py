@@ -1,0 +1,58 @@
+"""What the processes of a world are called; made and read here only.
+
+| name | process |
+|---|---|
+| broker-1 | the broker with id 1 |
+| controller-101 | the controller with id 101, of a KRaft cluster with dedicated ones |
+| zookeeper-1 | the first server of the coordination ensemble |
+| operator | whoever sits at the screen |
+
+Every other name is a client's.
+"""
+
+from __future__ import annotations
+
+OPERATOR = "operator"
+_BROKER, _CONTROLLER, _ZOOKEEPER = "broker-", "controller-", "zookeeper-"
+
+
+def broker_node(broker: int) -> str:
+    """The process of a broker."""
+    return f"{_BROKER}{broker}"
+
+
+def zookeeper_node(server: int) -> str:
+    """The process of a coordination server."""
+    return f"{_ZOOKEEPER}{server}"
+
+
+def controller_node(controller: int) -> str:
+    """The process of a dedicated controller."""
+    return f"{_CONTROLLER}{controller}"
+
+
+def place_of(node: str, listener: str) -> str:
+    """Where outside clients connect: a process, or a listener of it that has a name, "broker-1:CONTROLLER"."""
+    return f"{node}:{listener}" if listener else node
+
+
+def is_broker(node: str) -> bool:
+    return node.startswith(_BROKER)
+
+
+def is_zookeeper(node: str) -> bool:
+    return node.startswith(_ZOOKEEPER)
+
+
+def is_controller(node: str) -> bool:
+    return node.startswith(_CONTROLLER)
+
+
+def is_keeper(node: str) -> bool:
+    """Whether it runs to keep what the cluster has decided, and nothing else."""
+    return is_zookeeper(node) or is_controller(node)
+
+
+def broker_of(node: str) -> int:
+    """The id of the broker whose process this is."""
+    return int(node.removeprefix(_BROKER))

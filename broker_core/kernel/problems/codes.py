@@ -1,0 +1,8 @@
+"""Every code of a problem: the registry with all that is declared in it."""
+
+from __future__ import annotations
+
+from broker_core.kernel.problems import codes_of_core, codes_of_lab
+from broker_core.kernel.problems.registry import REGISTRY
+
+__all__ = ["REGISTRY", "codes_of_core", "codes_of_lab"]

@@ -1,0 +1,43 @@
+"""Settings of the metadata quorum, with Kafka's names and defaults (QuorumConfig, MetadataLogConfig).
+
+| setting | default | what waits for it |
+|---|---|---|
+| `controller.quorum.election.timeout.ms` | 1,000 | unattached, candidate: this to twice this, drawn each time |
+| `controller.quorum.fetch.timeout.ms` | 2,000 | follower without an answer; leader without a majority: 1.5 times |
+| `controller.quorum.election.backoff.max.ms` | 1,000 | the last of the successors that a resigning leader names |
+| `controller.quorum.append.linger.ms` | 25 | records wait for others before they are written |
+| `controller.quorum.request.timeout.ms` | 2,000 | a request without an answer |
+| `controller.quorum.retry.backoff.ms` | 20 | after a request that failed |
+| `metadata.log.segment.bytes` | 1 GiB | |
+| `metadata.log.max.record.bytes.between.snapshots` | 20 MiB | the controller's and each broker's next snapshot |
+| `metadata.log.max.snapshot.interval.ms` | 3,600,000 | the same |
+| `metadata.max.retention.bytes`, `.ms` | 100 MiB, 7 d | old snapshots, and the log below them |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+MAX_FETCH_BYTES = 8 * 1024 * 1024
+MAX_FETCH_WAIT_MS = 500
+CHECK_QUORUM_FACTOR = 1.5
+OBSERVER_SESSION_TIMEOUT_MS = 300_000
+CAUGHT_UP_WITHIN_MS = 3_600_000
+CLEANING_INTERVAL_MS = 60_000
+
+
+@dataclass(slots=True)
+class QuorumSettings:
+    """See the module; times in milliseconds, sizes in bytes. Timeouts and intervals above 0."""
+
+    election_timeout_ms: int = 1_000
+    fetch_timeout_ms: int = 2_000
+    election_backoff_max_ms: int = 1_000
+    append_linger_ms: int = 25
+    request_timeout_ms: int = 2_000
+    retry_backoff_ms: int = 20
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3_600_000
+    max_retention_bytes: int = 100 * 1024 * 1024
+    max_retention_ms: int = 7 * 24 * 3_600_000

@@ -1,0 +1,62 @@
+"""`dump-log`: what stands in the files of a partition directory, and whether their indexes are true."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from broker_core.log.dump import INDEXES, check_shape, dump_files, verify_files
+from broker_core.metadata.records import text_of
+from broker_core.records.errors import RecordsError
+from cli.errors import CommandError
+
+
+def dump_log(arguments: argparse.Namespace) -> int:
+    """Print each file's lines, as JSON one object a line.
+
+    Exit code 1 when a check of an index found a fault, 2 when a file cannot be read or is of another kind.
+    """
+    for name in arguments.files:
+        if not Path(name).is_file():
+            raise CommandError(f"{name}: no such file", 2)
+    try:
+        if arguments.verify_index_only:
+            return _check(arguments, verify_files, (".log", *INDEXES), "every entry is true")
+        if arguments.index_sanity_check:
+            return _check(arguments, check_shape, INDEXES, "passed sanity check")
+        if arguments.hex:
+            _only(arguments.files, (".log",), "--hex")
+        decode = text_of if arguments.cluster_metadata_decoder else None
+        deep = arguments.deep or decode is not None
+        for line in dump_files(arguments.files, deep, arguments.json, arguments.hex, decode):
+            print(line)
+    except OSError as error:
+        raise CommandError(f"{error.filename}: {error.strerror}", 2) from None
+    return 0
+
+
+def _check(
+    arguments: argparse.Namespace, check: Callable[[str], list[str]], suffixes: tuple[str, ...], verdict: str
+) -> int:
+    """A line for each file that is right, else one for each fault; all files are looked at."""
+    _only(arguments.files, suffixes, "--verify-index-only" if check is verify_files else "--index-sanity-check")
+    found = 0
+    for name in arguments.files:
+        try:
+            faults = check(name)
+        except RecordsError as error:
+            faults = [str(error)]
+        found += len(faults)
+        if arguments.json:
+            print(json.dumps({"file": name, "faults": faults}))
+        else:
+            print("\n".join(faults) or f"{name}: {verdict}")
+    return 1 if found else 0
+
+
+def _only(names: list[str], suffixes: tuple[str, ...], option: str) -> None:
+    for name in names:
+        if Path(name).suffix not in suffixes:
+            raise CommandError(f"{name}: {option} takes {', '.join(suffixes)} files", 2)

@@ -1,0 +1,129 @@
+"""`replay`: what was lost, how long nothing could be written, and why, asked with Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.errors import INTERRUPTED, CommandError
+from cli.spark import with_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WIDEST = 40
+PAUSE_S = 10.0
+"""Between two lines of progress where there is no terminal."""
+_LINE = "\r\x1b[K"
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Exit code 0 when answered, 1 when the work broke off, 2 for directories that hold no run, unknown queries and
+    missing Java or PySpark, 130 when interrupted."""
+    try:
+        from lab.analytics import queries
+        from lab.analytics import recorded
+        from lab.analytics import replay as pipeline
+        from lab.analytics.errors import AnalyticsError
+        from lab.analytics.places import find_runs, size_of
+        from lab.analytics.tables import SMALL
+    except ImportError as error:
+        raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
+    out = Path(arguments.out) if arguments.out else None
+    found: list[dict[str, Any]] = []
+    empty: list[str] = []
+    told = 0
+    try:
+        names = [queries.find(name).name for name in arguments.query or []]
+        much = size_of(find_runs(arguments.directories)) >= SMALL
+    except AnalyticsError as error:
+        raise CommandError(str(error), 2) from None
+    if out is not None:
+        make_directory(out)
+
+    def ask(spark: SparkSession) -> None:
+        nonlocal told
+        for answer in pipeline.replay(spark, arguments.directories, names, out, None if arguments.json else progress):
+            if arguments.json:
+                found.append(pipeline.plain(answer))
+            elif answer.rows or names:
+                clear()
+                print(f"\n{answer.name}\n{text_table(answer.columns, answer.rows, answer.count)}", flush=True)
+            elif not answer.missing:
+                empty.append(answer.name)
+            if not arguments.json:
+                for english, _ in recorded.told(answer.missing):
+                    clear()
+                    print(f"{answer.name}: {english}", flush=True)
+            told += 1
+
+    if not arguments.json:
+        progress("Spark starts", 0, 1)
+    try:
+        with_session("brokerlab replay", arguments.master, ask, long=much)
+    except KeyboardInterrupt:
+        incomplete = "" if out is None else f", {out} is not complete"
+        total = len(names or queries.QUERIES)
+        raise CommandError(f"interrupted: {told} of {total} questions were answered{incomplete}", INTERRUPTED) from None
+    finally:
+        clear()
+    if arguments.json:
+        print(json.dumps(found, default=str))
+        return 0
+    if empty:
+        print(f"\nnothing to tell about: {', '.join(empty)}")
+    if out is not None:
+        print(f"\nreport: {out / 'report.html'}")
+    return 0
+
+
+def make_directory(path: Path) -> None:
+    """Where results go, made before Spark starts; raises CommandError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}", 2) from None
+
+
+_said = 0.0
+
+
+def progress(what: str, done: int, total: int) -> None:
+    """On a terminal one line that changes; elsewhere, in a file or a pipe, a line now and then."""
+    global _said
+    if not sys.stderr.isatty():
+        if done and time.monotonic() >= _said + PAUSE_S:
+            _said = time.monotonic()
+            print(f"{done}/{total} {what}", file=sys.stderr, flush=True)
+    else:
+        print(f"{_LINE}{done}/{total} {what}", end="" if done < total else _LINE, file=sys.stderr, flush=True)
+
+
+def clear() -> None:
+    """Take the line of progress away."""
+    if sys.stderr.isatty():
+        print(_LINE, end="", file=sys.stderr, flush=True)
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], count: int, most: int = 20) -> str:
+    """Columns set apart by two blanks; at most `most` rows."""
+    from lab.analytics.charts import figure
+
+    shown = [[figure(row[name])[:WIDEST] for name in columns] for row in rows[:most]]
+    widths = [max(len(line[index]) for line in [list(columns), *shown]) for index in range(len(columns))]
+    numeric = [all(isinstance(row[name], int | float | None) for row in rows[:most]) for name in columns]
+    lines = [_line(list(columns), widths, numeric), *(_line(line, widths, numeric) for line in shown)]
+    if count > len(shown):
+        lines.append(f"  ... {count - len(shown):,} more")
+    return "\n".join(lines) if rows else "  nothing"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    set_right = zip(cells, widths, numeric)
+    padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in set_right)
+    return "  " + "  ".join(padded).rstrip()

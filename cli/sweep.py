@@ -1,0 +1,124 @@
+"""`sweep`: a scenario over a grid of settings and seeds, whole worlds inside Spark's tasks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from broker_core.kernel.problems import problem
+from cli.errors import INTERRUPTED, CommandError
+from cli.replay import clear, make_directory, progress, text_table
+from cli.spark import with_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lab.analytics.tally import Tally
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Exit code 0 when every run could be carried out, 1 when one failed or was left open, 2 for a wrong grid or no
+    Spark, 130 when interrupted: then the runs that were through are told as always, the others as left open."""
+    try:
+        from lab.analytics import grid, sweep, sweep_report, tally
+        from lab.analytics.errors import AnalyticsError, trouble as what_was
+        from lab.analytics.scratch import scratch
+    except ImportError as error:
+        raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
+    out = Path(arguments.out) if arguments.out else None
+    try:
+        cells = grid.cells(arguments.scenario, grid.parse_grid(arguments.grid))
+        seeds = grid.parse_seeds(arguments.seeds)
+    except AnalyticsError as error:
+        raise CommandError(str(error), 2) from None
+    if out is not None:
+        make_directory(out)
+        with written(out):
+            sweep.write_cells(cells, out)
+
+    total = len(cells) * len(seeds)
+    count = tally.Tally(total, None)
+    stopped = ""
+
+    def compute(spark: SparkSession) -> list[dict[str, Any]]:
+        count.box = tally.letter_box(spark)
+        with told(count, arguments.json):
+            frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box, home)
+            rows, trouble = sweep.carry_out(frame, count)
+        if trouble is not None:
+            rows += sweep.left_open(arguments.scenario, cells, seeds, out, rows, what_was(trouble))
+        return rows
+
+    if not arguments.json:
+        progress("Spark starts", 0, 1)
+    try:
+        with scratch() as home:
+            results = with_session("brokerlab sweep", arguments.master, compute)
+    except KeyboardInterrupt:
+        count.look()
+        results = list(count.rows)
+        stopped = f"interrupted: {len(results)} of {total} runs were carried out"
+        if not results:
+            raise CommandError(stopped, INTERRUPTED) from None
+        results += sweep.left_open(arguments.scenario, cells, seeds, out, results, problem("interrupted"))
+    finally:
+        clear()
+    summary = sweep.summarise(cells, results)
+    failed = sweep_report.failures(results)
+    if out is not None:
+        with written(out):
+            sweep_report.write(out, cells, summary, results)
+    if arguments.json:
+        print(json.dumps({"cells": summary, "failed": failed}))
+    else:
+        show(sweep_report.text(cells, summary), summary, failed, out)
+    if stopped:
+        print(f"brokerlab: {stopped}", file=sys.stderr)
+        return INTERRUPTED
+    return 1 if failed else 0
+
+
+@contextmanager
+def written(out: Path) -> Iterator[None]:
+    """Results go below `out`; raises CommandError when they cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{error.filename or out}: {error.strerror}", 2) from None
+
+
+@contextmanager
+def told(count: Tally, quiet: bool) -> Iterator[None]:
+    """How many runs are done, on a terminal, while they are computed."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.5):
+            count.look()
+            progress("runs", min(len(count.rows), count.total - 1), count.total)
+
+    looking = threading.Thread(target=look, daemon=True)
+    if not quiet:
+        looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if not quiet:
+            looking.join()
+
+
+def show(heat_map: str, summary: list[dict[str, object]], failed: list[str], out: Path | None) -> None:
+    """For a terminal: heat map, cells, failures."""
+    columns = [name for name in summary[0] if name != "open"]
+    print(f"{heat_map}\n\n{text_table(columns, summary, len(summary), len(summary))}")
+    if failed:
+        print("\nfailed:\n  " + "\n  ".join(failed))
+    if out is not None:
+        print(f"\nreport: {out / 'sweep.html'}\nscenarios of the cells: {out / 'cells'}")

@@ -1,0 +1,117 @@
+"""`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
+
+Each call has a worker for each core (pytest-xdist), each with a data directory of its own and, in the second call, a
+browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked `slow` are left out
+of the everyday run and belong to `--all` and to CI. The end of the output says what took longest, and what was tried
+again because a program that is not ours had failed (`tests/outside.py`).
+`pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from cli import spent
+from cli.places import CHECKOUT
+
+NO_TESTS_COLLECTED = 5
+MEMORY = "/dev/shm"
+MEMORY_BYTES = 4 << 30  # free in memory, before the browser's part puts its files there
+WORKERS = 4
+_OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors", "again")
+
+
+def test(arguments: argparse.Namespace) -> int:
+    """Exit code 0 only when every test passed or was skipped for a reason."""
+    if arguments.pytest:
+        return _pytest(arguments.pytest)[0]
+    everything = arguments.all or os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    also = "" if everything else " and not slow"
+    total: Counter[str] = Counter()
+    failed = False
+    rows: list[dict[str, Any]] = []
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-shared-") as shared:
+        for title, marks in (("Everything but the browser", "not browser"), ("The page in a browser", "browser")):
+            print(f"== {title} ==", flush=True)
+            options = ["-m", marks + also, "-rs", "-q"]
+            more = {"BROKERLAB_SHARED": shared}
+            code, counts, spent_here = _pytest(options, _workers(), in_memory=marks == "browser", more=more)
+            rows += spent_here
+            total += counts
+            failed = failed or code not in (0, NO_TESTS_COLLECTED)
+    for line in spent.told(rows):
+        print(line)
+    bad = total["failed"] + total["errors"] or int(failed)
+    again = f", {total['again']} tried again" if total["again"] else ""
+    minutes = (time.monotonic() - began) / 60
+    print(f"Total: {total['passed']} passed, {bad} failed, {total['skipped']} skipped{again}, {minutes:.1f} minutes")
+    if not everything:
+        print("Without the slow ones: brokerlab test --all runs them, too.")
+    if arguments.learn and not failed:
+        spent.learn(rows)
+    return 1 if failed or not total["passed"] else 0
+
+
+def _workers() -> int:
+    return max(1, min(os.cpu_count() or 1, WORKERS))
+
+
+def _memory() -> str | None:
+    """A file system in memory with room. On the disk of a busy machine one fsync may take half a minute, for which a
+    live lab and its page stand still; what the browser's part looks at is the page."""
+    try:
+        there = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
+        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        return None
+    return MEMORY if there and found and int(found[1]) * 1024 >= 2 * MEMORY_BYTES else None
+
+
+def _pytest(
+    options: list[str], workers: int = 1, in_memory: bool = False, more: dict[str, str] | None = None
+) -> tuple[int, Counter[str], list[dict[str, Any]]]:
+    """Run pytest with data directories of its own, `more` in its environment and its output passed on; exit code,
+    counts of its last line, what the tests have cost."""
+    last = ""
+    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-", dir=_memory() if in_memory else None) as data:
+        lines = Path(data) / "spent.jsonl"
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": data, "BROKERLAB_SPENT": str(lines)}
+        environment |= more or {}
+        if in_memory:
+            environment["TMPDIR"] = data
+        command = [sys.executable, "-m", "pytest", *options]
+        if workers > 1:
+            command += ["--dist", "loadfile"]
+            for worker in range(workers):
+                command += ["--tx", f"popen//env:BROKERLAB_DATA={data}/{worker}"]
+        pytest = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, text=True)
+        assert pytest.stdout is not None
+        for line in pytest.stdout:
+            print(line, end="", flush=True)
+            if re.search(r"\d+ (passed|failed|skipped|deselected|errors?)\b.* in ", line):
+                last = line
+        code = pytest.wait()
+        rows = spent.read(lines)
+    counts = Counter({("errors" if word == "error" else word): int(number)
+                      for number, word in re.findall(r"(\d+) (\w+)", last) if word in _OUTCOMES})
+    return code, counts, rows
+
+
+def pictures(arguments: argparse.Namespace) -> int:
+    """All states of the page as PNG files; the gallery's exit code."""
+    options = ["--only", arguments.only]
+    options += ["--language", arguments.language] if arguments.language else []
+    options += [os.path.abspath(arguments.directory)] if arguments.directory else []
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    return subprocess.call([sys.executable, "-m", "tests.browser.gallery", *options], cwd=CHECKOUT, env=environment)

@@ -1,0 +1,211 @@
+"""`up`: brokers first, then the page, in one process, until Ctrl-C or SIGTERM.
+
+The page's socket is bound before anything is loaded, so that a taken port is told at once and a browser
+that comes early waits instead of being refused; Django is imported only when the brokers already listen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import gc
+import os
+import random
+import socket
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from broker_core.drivers.tcp import stream_socket
+from cli.broker_settings import Overrides, parse_settings
+from cli.directory import claimable
+from cli.errors import CommandError
+from cli.page_home import page_home
+from cli.places import CHECKOUT
+from cli.signals import Signals, Stop
+from lab.clusters.checks import SpecError
+from lab.clusters.spec import RunSpec, run_from_dict
+from lab.live import Addresses, LiveLab
+from lab.open_runs import LabError
+
+HOST = "127.0.0.1"
+EVERYWHERE = ("0.0.0.0", "::", "")
+PATIENCE_S = 4.0
+SLOW = ("Still starting: when the lab was not stopped last time, the brokers' old sessions have to expire first"
+        " ({setting}) ...")
+ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
+STOP_PATIENCE_S = 10.0
+STILL_STOPPING = ("Still stopping: the brokers hand over their partitions (controlled shutdown);"
+                  " Ctrl-C again ends at once, and the next start has to recover ...")
+# Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
+REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
+              "transaction.state.log.replication.factor")
+
+
+def up(arguments: argparse.Namespace) -> int:
+    """Start, print the addresses, serve until a signal, stop cleanly."""
+    data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
+    spec = make_spec(arguments)
+    if arguments.kafka_host in EVERYWHERE and not _all_advertised(spec):
+        raise CommandError("--kafka-host: clients are told this address; name one that they can reach,"
+                           " or set advertised.listeners of each broker", 2)
+    claimable(data)
+    listener = None if arguments.no_web else bind("page", arguments.host, arguments.port, "--port", "--host")
+    for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
+        port = arguments.kafka_port + index
+        bind(f"broker {broker.id}", arguments.kafka_host, port, "--kafka-port", "--kafka-host").close()
+    signals = Signals()
+    signals.install()
+    try:
+        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals)
+    except Stop:
+        pass
+    finally:
+        if listener is not None:
+            listener.close()
+    return 0
+
+
+def make_spec(arguments: argparse.Namespace) -> RunSpec:
+    """What the lab is built from; CommandError when a setting is unknown or does not fit."""
+    common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
+    brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
+    copies = str(min(3, arguments.brokers))
+    common = {**dict.fromkeys(REPLICATED, copies), **common}
+    cluster = {"brokers": brokers, "controller": arguments.controller, "controllers": arguments.controllers,
+               "preset": arguments.preset, "settings": common, "host": arguments.kafka_host,
+               "port": arguments.kafka_port}
+    seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
+    try:
+        return run_from_dict({"cluster": cluster, "seed": seed, "record_level": arguments.record_level,
+                              "epoch_ms": time.time_ns() // 1_000_000})
+    except SpecError as error:
+        raise CommandError(f"--set: {error}", 2) from None
+
+
+def _all_advertised(spec: RunSpec) -> bool:
+    common = spec.cluster.settings
+    return all("advertised.listeners" in {**common, **broker.settings} for broker in spec.cluster.brokers)
+
+
+def _broker(number: int, settings: Overrides) -> dict[str, Any]:
+    """A broker's id is its number unless `--set NUMBER:broker.id=ID` says otherwise."""
+    others = {name: value for name, value in settings.items() if name not in ("broker.id", "node.id")}
+    return {"id": int(settings.get("broker.id", settings.get("node.id", number))), "settings": others}
+
+
+def bind(who: str, host: str, port: int, option: str, address_option: str) -> socket.socket:
+    """A socket bound to the port; one clear line when that cannot be."""
+    found = stream_socket(host)
+    try:
+        found.bind((host, port))
+    except OverflowError:
+        found.close()
+        raise CommandError(f"{who}: there is no port {port}; choose a smaller one with {option}", 2) from None
+    except OSError as error:
+        found.close()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise CommandError(f"{who}: {host} is no address of this machine; name one with {address_option}") from None
+        reason = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+        raise CommandError(f"{who}: port {port} {reason}; choose another one with {option}") from None
+    return found
+
+
+def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> None:
+    try:
+        with signals.waiting():
+            addresses = _start(lab)
+        if listener is not None:
+            listener.listen(128)
+        # What has to be reached elsewhere is tried before anybody is told that the lab is there.
+        server = _page(lab, listener) if listener and any(name in os.environ for name in ELSEWHERE) else None
+        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
+        if listener is None:
+            gc.enable()
+            with signals.waiting():
+                lab.stopped.wait()
+        else:
+            _serve_page(lab, listener, server or _page(lab, listener), signals)
+        if lab.stopped.is_set():
+            raise CommandError("the brokers have ended by themselves; the reason stands above")
+    finally:
+        _stop(lab, signals)
+
+
+def _stop(lab: LiveLab, signals: Signals) -> None:
+    """Wait until the brokers have stopped. When it takes a while that is told, and may be cut short."""
+    signals.ignore()
+    if not lab.stop(STOP_PATIENCE_S):
+        print(STILL_STOPPING, file=sys.stderr, flush=True)
+        signals.let_through()
+        lab.stop(None)
+
+
+def _start(lab: LiveLab) -> Addresses:
+    """After a crash the old sessions of the brokers have to expire first: that takes a while, and is told."""
+    try:
+        lab.begin()
+        try:
+            return lab.wait(PATIENCE_S)
+        except TimeoutError:
+            setting = "broker.session.timeout.ms" if lab.spec.cluster.is_kraft else "zookeeper.session.timeout.ms"
+            print(SLOW.format(setting=setting), file=sys.stderr, flush=True)
+            return lab.wait()
+    except LabError as error:
+        raise CommandError(str(error)) from None
+    except TimeoutError:
+        raise CommandError("the brokers did not come up") from None
+
+
+def _page(lab: LiveLab, listener: socket.socket) -> Any:
+    """Load the web only now."""
+    os.environ["BROKERLAB_DATA"] = str(page_home(lab.data))
+    from web.server import CannotServe, build
+
+    try:
+        return build(lab, listener)
+    except CannotServe as error:
+        raise CommandError(str(error)) from None
+
+
+def _serve_page(lab: LiveLab, listener: socket.socket, server: Any, signals: Signals) -> None:
+    """Let the web run in this thread until a signal, or until the brokers end."""
+    from web.server import invitations
+
+    for line in invitations(listener):
+        print(line, flush=True)
+    gc.enable()
+    threading.Thread(target=_end_with, args=(lab, server), daemon=True).start()
+    signals.when_wanted = partial(setattr, server, "should_exit", True)
+    signals.check()
+    server.run(sockets=[listener])
+
+
+def _end_with(lab: LiveLab, server: Any) -> None:
+    lab.stopped.wait()
+    server.should_exit = True
+
+
+def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None) -> None:
+    """Addresses first, then how to attach and how to stop."""
+    host, port = brokers[0]
+    lines = [] if listener is None else [f"Page: {page_address(listener)}"]
+    lines += [
+        f"Kafka: {','.join(f'{host}:{port}' for host, port in brokers)}",
+        f"Attach: kcat -b {host}:{port} -t orders -P    (-C reads; any Kafka client will do)",
+        f"Data: {lab.data}",
+    ]
+    if lab.spec.cluster.preset != "default":
+        lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
+    lines.append("Stop: Ctrl-C; what was written is there at the next start")
+    print("\n".join(lines), flush=True)
+
+
+def page_address(listener: socket.socket) -> str:
+    """Where a browser on this machine finds the page."""
+    host, port = listener.getsockname()[:2]
+    host = HOST if host in EVERYWHERE else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

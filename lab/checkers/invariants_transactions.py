@@ -1,0 +1,109 @@
+"""Invariants of transactions: how far readers with read_committed may see, and what they must never be handed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from broker_core.kernel.world import World
+from broker_core.log.markers import aborted_transactions
+from broker_core.log.partition_log import PartitionLog
+from broker_core.records.header import BatchHeader, iterate_batches
+from lab.checkers.invariants_base import Invariant, Violation
+from lab.checkers.invariants_log import CHUNK, UNREADABLE
+
+Place = tuple[str, int]
+
+
+class LastStableOffset(Invariant):
+    """A leader's last stable offset is at most its high watermark, and no open transaction begins below it (KIP-98).
+
+    What is open is counted here from the producers themselves, not from what the log keeps for its fetches.
+    """
+
+    meaning = {
+        "en": "The last stable offset is neither above the high watermark nor behind the start of an open transaction.",
+        "ko": "마지막 안정 오프셋은 하이 워터마크를 넘지 않고, 열린 트랜잭션의 시작도 지나지 않습니다.",
+    }
+
+    def check(self, world: World) -> list[Violation]:
+        found = []
+        for look in self.view.looks:
+            for broker, leader in look.presumed.items():
+                log = leader.log
+                stable, limit = log.last_stable_offset, log.high_watermark
+                for entry in log.producers.entries.values():
+                    if entry.transaction_start is not None:
+                        limit = min(limit, max(entry.transaction_start, log.log_start_offset))
+                if stable > limit:
+                    params = {"leader": broker, "offset": stable, "end": limit}
+                    found.append(self.found_in(look, "stable_too_high", (broker, limit), **params))
+        return found
+
+
+class NoAbortedRead(Invariant):
+    """No built-in consumer with read_committed is handed a record of an open or aborted transaction (Adya, G1a)."""
+
+    meaning = {
+        "en": "A reader with read_committed never gets a record of an open or aborted transaction.",
+        "ko": "read_committed로 읽는 쪽은 열려 있거나 중단된 트랜잭션의 레코드를 받지 않습니다.",
+    }
+    operations = ("poll",)
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._found: list[Violation] = []
+
+    def operation(self, row: Mapping[str, Any]) -> None:
+        node = self.view.world.nodes.get(row["process"])
+        settings = getattr(node.machine, "settings", None) if node is not None else None
+        if row["kind"] != "ok" or getattr(settings, "isolation_level", "") != "read_committed":
+            return
+        leader = self.view.leader(row["topic"], row["partition"])
+        if leader is None:
+            return
+        for first, _, _, count in row["runs"]:
+            try:
+                self._judge(leader.log, first, first + count, row)
+            except UNREADABLE:
+                continue
+
+    def _judge(self, log: PartitionLog, first: int, end: int, row: Mapping[str, Any]) -> None:
+        aborted = aborted_transactions(log, first, end)
+        for header in _transactional(log, first, end):
+            entry = log.producers.entries.get(header.producer_id)
+            start = entry.transaction_start if entry is not None else None
+            is_open = start is not None and start <= header.base_offset
+            is_aborted = any(
+                one.producer_id == header.producer_id and one.first_offset <= header.base_offset < one.last_offset
+                for one in aborted
+            )
+            excused = self.view.history(row["topic"], row["partition"]).excused
+            if (is_open or is_aborted) and header.base_offset >= excused:
+                offset = max(first, header.base_offset)
+                params = {"topic": row["topic"], "partition": row["partition"], "offset": offset}
+                params |= {"process": row["process"], "producer_id": header.producer_id}
+                what = "aborted_read" if is_aborted else "uncommitted_read"
+                key = (row["topic"], row["partition"], row["process"], offset)
+                self._found.append(self.found(row["seq"], row["t"], what, key, **params))
+
+    def check(self, world: World) -> list[Violation]:
+        found, self._found = self._found, []
+        return found
+
+
+def _transactional(log: PartitionLog, first: int, end: int) -> Iterator[BatchHeader]:
+    """Headers of the transactional batches with records between two offsets."""
+    offset = max(first, log.log_start_offset)
+    while offset < min(end, log.log_end_offset):
+        read = log.read(offset, CHUNK, log.log_end_offset)
+        if not read.size:
+            return
+        for part in read.slices:
+            for batch in iterate_batches(part.read()):
+                header = batch.header
+                if header.base_offset >= end:
+                    return
+                if header.is_transactional and not header.is_control:
+                    yield header
+        offset = read.next_offset

@@ -1,0 +1,104 @@
+"""The processes of a cluster as a description names them: brokers, and with KRaft who of them are controllers.
+
+| controller | controllers | who decides |
+|---|---|---|
+| zookeeper | | the broker that was first in the tree; zookeeper-1 keeps the tree |
+| kraft | 0 | brokers 1, 2, 3 are voters, too ("combined"); of fewer than three brokers the first |
+| kraft | 3 | controller-101, -102, -103, each a process with a disk of its own |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
+from lab.clusters import presets
+
+FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
+FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
+
+
+@dataclass(slots=True)
+class BrokerSpec:
+    """One broker: its id, its rack and settings of its own."""
+
+    id: int
+    rack: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterSpec:
+    """Brokers and what they have in common. A world adds those that join it to `brokers`."""
+
+    name: str = "lab"
+    brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
+    controller: str = "zookeeper"
+    controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
+    preset: str = "default"
+    settings: dict[str, str] = field(default_factory=dict)
+    protections: dict[str, bool] = field(default_factory=dict)
+    link_delay_ms: float = 0.0
+    stage_costs: dict[str, int] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 9092
+
+    def listener_port(self, broker: BrokerSpec) -> int:
+        """The cluster's port and the ones behind it, in order of the brokers; 0: any that is free."""
+        return self.port + self.brokers.index(broker) if self.port else 0
+
+    def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
+        """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
+        given = {**presets.broker(self.preset, self.controller), **self.settings, **broker.settings}
+        given["broker.id"] = str(broker.id)
+        if broker.rack is not None:
+            given["broker.rack"] = broker.rack
+        given.setdefault("log.dirs", "data")
+        if self.is_kraft:
+            given |= self._quorum_settings("broker,controller" if broker.id in self.voters() else "broker")
+        else:
+            given.setdefault("zookeeper.connect", f"{zookeeper_node(1)}:2181")
+        given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.listener_port(broker)}")
+        if self.is_kraft and broker.id in self.controller_ports():
+            given["listeners"] += f",{self._controller_address(broker.id)}"
+        return given
+
+    # -- KRaft ----------------------------------------------------------------------------------
+    @property
+    def is_kraft(self) -> bool:
+        return self.controller == "kraft"
+
+    def controller_ids(self) -> list[int]:
+        """Dedicated controllers: 101, 102, ..."""
+        return [FIRST_CONTROLLER + number for number in range(self.controllers)]
+
+    def voters(self) -> dict[int, str]:
+        """Id -> node of the quorum's voters: the dedicated controllers, else three brokers (of one or two, one).
+
+        Brokers that join later do not vote.
+        """
+        if self.controllers:
+            return {number: controller_node(number) for number in self.controller_ids()}
+        first = self.brokers[: COMBINED_VOTERS if len(self.brokers) >= COMBINED_VOTERS else 1]
+        return {broker.id: broker_node(broker.id) for broker in first}
+
+    def _quorum_settings(self, roles: str) -> dict[str, str]:
+        voters = ",".join(f"{number}@{node}:{CONTROLLER_PORT}" for number, node in self.voters().items())
+        return {"process.roles": roles, "controller.quorum.voters": voters, "controller.listener.names": "CONTROLLER"}
+
+    def controller_ports(self) -> dict[int, int]:
+        """Voter -> the port of its controller listener for tools outside: 100 behind the cluster's, and those behind
+        that one. None where the system is to choose."""
+        voters = self.voters() if self.is_kraft and 0 < self.port <= HIGHEST_PORT - FIRST_BEHIND - MOST_VOTERS else {}
+        return {number: self.port + FIRST_BEHIND + index for index, number in enumerate(voters)}
+
+    def _controller_address(self, number: int) -> str:
+        return f"CONTROLLER://{self.host}:{self.controller_ports()[number]}"
+
+    def controller_settings(self, number: int) -> dict[str, str]:
+        """All settings that a dedicated controller is started with."""
+        given = {**presets.broker(self.preset, self.controller), **self.settings}
+        given.setdefault("log.dirs", "data")
+        if number in self.controller_ports():
+            given["listeners"] = self._controller_address(number)
+        return {**given, "node.id": str(number), **self._quorum_settings("controller")}

@@ -1,0 +1,43 @@
+"""Of which generation a lab's directory is: a directory of one is not opened with the other.
+
+What `meta.properties` says in the brokers' log directories decides, and the directories of dedicated controllers: what
+the cluster has decided lies on the voters' disks, so another number of them would be another cluster.
+
+| on the disks | asked for | |
+|---|---|---|
+| nothing | anything | it is made |
+| version=0 | zookeeper | opened |
+| version=1, controller-101, -102, -103 | kraft, 3 controllers | opened |
+| version=1 | zookeeper, or kraft with other voters | refused |
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from broker_core.kernel.problems import Problem, problem
+from lab.clusters.brokers import ClusterSpec
+
+VERSIONS = {"version=0": "zookeeper", "version=1": "kraft"}
+
+
+def generation_of(directory: Path) -> str | None:
+    """None where no broker has ever started. Raises OSError."""
+    for path in sorted(directory.glob("broker-*/*/meta.properties")):
+        for line in path.read_text(errors="replace").split("\n"):
+            if line.strip() in VERSIONS:
+                return VERSIONS[line.strip()]
+    return None
+
+
+def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:
+    """Why a directory cannot be opened with this description; None when it can. Raises OSError."""
+    found = generation_of(directory)
+    if found is None:
+        return None
+    if found != cluster.controller:
+        return problem("other_generation", path=str(directory), given=found)
+    dedicated = len(list(directory.glob("controller-*")))
+    if cluster.is_kraft and dedicated != cluster.controllers:
+        return problem("other_voters", path=str(directory), n=dedicated)
+    return None

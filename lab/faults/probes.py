@@ -1,0 +1,48 @@
+"""Rare paths that swarm runs have to reach: what no seed does, no seed tests.
+
+A probe is a code of the journal. `python -m lab.faults 1..200` says at its end in how many runs each was reached, and
+fails when one was not reached in a hundred runs or more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from broker_core.kernel import events
+from lab.experiments.directory import JOURNAL
+
+ENOUGH = 100
+PROBES: dict[str, events.EventCode] = {
+    "a controller that was replaced is fenced": events.CONTROLLER_FENCED,
+    "a controller resigns": events.CONTROLLER_RESIGNED,
+    "a laggard leaves the ISR": events.ISR_SHRUNK,
+    "a replica comes back into the ISR": events.ISR_EXPANDED,
+    "a change of the ISR is refused": events.ISR_CHANGE_REFUSED,
+    "a log is cut": events.TRUNCATED,
+    "a batch comes twice": events.DUPLICATE_BATCH,
+    "a segment is rolled": events.SEGMENT_ROLLED,
+    "a log is recovered after a crash": events.LOG_RECOVERED,
+    "a disk fails": events.DISK_FAULT,
+    "a session of the tree expires": events.SESSION_EXPIRED,
+    "a partition has nobody to lead it": events.PARTITION_OFFLINE,
+    "a write is given up": events.SEND_FAILED,
+    "a connection breaks": events.CONNECTION_LOST,
+    "a group shares out its partitions": events.GROUP_ASSIGNED,
+}
+
+
+def reached(directory: Path) -> Counter[str]:
+    """Probes that a run has reached, each counted once."""
+    journal = (directory / JOURNAL).read_bytes()
+    return Counter(probe for probe, code in PROBES.items() if f',"{code.name}",'.encode() in journal)
+
+
+def told(counts: Counter[str], runs: int) -> list[str]:
+    """A line for each probe, the rarest first."""
+    return [f"{counts[probe]:6} of {runs} runs: {probe}" for probe in sorted(PROBES, key=lambda one: counts[one])]
+
+
+def unreached(counts: Counter[str], runs: int) -> list[str]:
+    """Probes that ought to have been reached by now."""
+    return [probe for probe in PROBES if not counts[probe]] if runs >= ENOUGH else []

@@ -1,0 +1,229 @@
+"""The truth of a KRaft cluster: what is committed in the metadata log, as the process that has read furthest knows it.
+
+| question | answered from |
+|---|---|
+| who is controller, in which epoch | the process that leads the metadata quorum in the newest epoch |
+| who is registered | brokers of the image that are not fenced |
+| topics, leaders, ISRs, settings | the image |
+
+While nobody leads, what the processes have known stands, be they gone by now: the truth hears every state transition,
+so it knows them whether anybody has asked it or not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.cluster.kraft.loader import MetadataLoader
+from broker_core.cluster.kraft.process import MetadataProcess
+from broker_core.kernel.events import CONFIG_CHANGED, TOPIC_CREATED, TOPIC_DELETED, TOPIC_GROWN
+from broker_core.kernel.journal import Row
+from broker_core.kernel.names import is_controller
+from broker_core.kernel.node import STOPPED
+from broker_core.kernel.world import World
+from broker_core.metadata.config_entities import BROKERS, TOPICS, Entity
+from broker_core.metadata.image import TOPIC, MetadataImage, TopicImage
+from broker_core.metadata.partition import LeaderAndIsr
+from broker_core.metadata.registration import PartitionRegistration
+from lab.truth.port import EXISTS, ControllerFigures, State
+
+_NOBODY = MetadataLoader()
+
+
+class KRaftTruth:
+    """See `lab.truth.port.Truth`."""
+
+    who = "metadata log"
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._furthest = _NOBODY
+        self._loaders: dict[str, MetadataLoader] = {}
+
+    def heard(self, row: Row) -> None:
+        """A state transition: its node's process is known from now on, as is what the one before it knew."""
+        node = self.world.nodes.get(row[2])
+        process = None if node is None else process_of(node.machine)
+        if process is None or self._loaders.get(row[2]) is process.loader:
+            return
+        before = self._loaders.get(row[2], _NOBODY)
+        if before.offset > self._furthest.offset:
+            self._furthest = before
+        self._loaders[row[2]] = process.loader
+
+    # -- where it stands ----------------------------------------------------------------------
+    def _processes(self) -> list[MetadataProcess]:
+        """Of the nodes that run, or are paused."""
+        found = []
+        for node in self.world.nodes.values():
+            process = process_of(node.machine) if node.state != STOPPED else None
+            if process is not None and process.is_open:
+                found.append(process)
+        return found
+
+    @property
+    def loader(self) -> MetadataLoader:
+        running = [process.loader for process in self._processes()]
+        leading = self._leading()
+        if leading is not None and leading.loader.offset > _NOBODY.offset:
+            return max(running, key=_offset)
+        return max([*running, *self._loaders.values(), self._furthest], key=_offset)
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.loader.image
+
+    def _leading(self) -> MetadataProcess | None:
+        leading = [one for one in self._processes() if one.raft.quorum.leader is not None]
+        return max(leading, key=lambda one: one.raft.quorum.epoch, default=None)
+
+    # -- the cluster --------------------------------------------------------------------------
+    def controller_id(self) -> int | None:
+        found = self._leading()
+        return None if found is None or found.controller is None or not found.controller.is_active else found.id
+
+    def controller_node(self) -> str | None:
+        found = self._leading()
+        return None if found is None or self.controller_id() is None else found.node.name
+
+    def controller_epoch(self) -> int:
+        return max((one.raft.quorum.epoch for one in self._processes()), default=0)
+
+    def keepers(self) -> list[str]:
+        found = self._processes()
+        names = [host for host, _ in found[0].voters.values()] if found else []
+        return [name for name in names if name in self.world.nodes]
+
+    def registered(self) -> list[int]:
+        return sorted(broker.id for broker in self.image.brokers.values() if not broker.fenced)
+
+    # -- topics -------------------------------------------------------------------------------
+    def _topic(self, topic: str) -> TopicImage | None:
+        image = self.image
+        topic_id = image.topic_ids.get(topic)
+        return None if topic_id is None else image.topics[topic_id]
+
+    def _partition(self, topic: str, partition: int) -> PartitionRegistration | None:
+        found = self._topic(topic)
+        return None if found is None else found.partitions.get(partition)
+
+    def topics(self) -> dict[str, dict[int, State]]:
+        image = self.image
+        found = {name: image.topics[image.topic_ids[name]].partitions for name in sorted(image.topic_ids)}
+        return {name: {number: _state(parts[number]) for number in sorted(parts)} for name, parts in found.items()}
+
+    def partition_state(self, topic: str, partition: int) -> State | None:
+        found = self._partition(topic, partition)
+        return None if found is None else _state(found)
+
+    def leader_and_isr(self, topic: str, partition: int) -> LeaderAndIsr | None:
+        found = self._partition(topic, partition)
+        return None if found is None else _leader_and_isr(found)
+
+    def reassignment(self, topic: str, partition: int) -> dict[str, list[int]] | None:
+        found = self._partition(topic, partition)
+        if found is None or not (found.adding_replicas or found.removing_replicas):
+            return None
+        return {"adding": list(found.adding_replicas), "removing": list(found.removing_replicas)}
+
+    def topic_configs(self, topic: str) -> dict[str, str] | None:
+        if self._topic(topic) is None:
+            return None
+        return dict(self.image.configs.get((TOPIC, topic), {}))
+
+    def setting_changed(self, row: Row) -> tuple[Entity, dict[str, str] | None] | None:
+        code, params = row[3], row[5]
+        if code in (TOPIC_CREATED.name, TOPIC_GROWN.name):
+            return (EXISTS, params["topic"]), {}
+        if code == TOPIC_DELETED.name:
+            return (EXISTS, params["topic"]), None
+        if code != CONFIG_CHANGED.name:
+            return None
+        if params["resource"] == "topic":
+            return (TOPICS, params["name"]), self.topic_configs(params["name"])
+        name = "" if params["resource"] == "default" else params["name"]
+        return (BROKERS, params["name"]), dict(self.image.configs.get((4, name), {}))
+
+    # -- processes ----------------------------------------------------------------------------
+    def reign(self, machine: Any) -> int | None:
+        controller = _controller(machine)
+        return None if controller is None else controller.epoch
+
+    def obeyed(self, machine: Any) -> int | None:
+        process = process_of(machine)
+        return None if process is None or not process.is_open else process.raft.quorum.epoch
+
+    def controller_figures(self, machine: Any) -> ControllerFigures:
+        controller = _controller(machine)
+        if controller is None or not controller.is_active:
+            return ControllerFigures()
+        image = controller.image
+        found = ControllerFigures(True, topics=len(image.topics))
+        for topic in image.topics.values():
+            for partition in topic.partitions.values():
+                found.partitions += 1
+                found.offline_partitions += not partition.has_leader
+                found.preferred_imbalance += partition.leader != partition.replicas[0]
+        return found
+
+    def remembered(self, machine: Any, topic: str, partition: int) -> LeaderAndIsr | None:
+        controller = _controller(machine)
+        topic_id = None if controller is None else controller.image.topic_ids.get(topic)
+        if controller is None or topic_id is None:
+            return None
+        found = controller.image.topics[topic_id].partitions.get(partition)
+        return None if found is None else _leader_and_isr(found)
+
+    # -- the quorum itself ----------------------------------------------------------------------
+    def snapshot(self) -> dict[str, Any]:
+        """`quorum`: who leads and votes, and how far each process has come; `servers`: dedicated controllers; `znodes`:
+        empty, since there is no tree."""
+        processes, leading = self._processes(), self._leading()
+        quorum = {
+            "leader": None if leading is None else leading.id, "epoch": self.controller_epoch(),
+            "voters": sorted((leading or processes[0]).raft.history.last_voters.ids) if processes else [],
+            "high_watermark": None if leading is None else leading.raft.high_watermark,
+            "replicas": {
+                str(one.id): {"node": one.node.name, "state": one.raft.quorum.state.name,
+                              "epoch": one.raft.quorum.epoch, "leo": one.raft.log.end_offset,
+                              "applied": one.loader.offset}
+                for one in processes
+            },
+        }  # fmt: skip
+        servers = {
+            name: {"node": name, "state": node.state, "how": node.how_stopped, "incarnation": node.incarnation}
+            for name, node in self.world.nodes.items() if is_controller(name)
+        }
+        return {"znodes": {}, "quorum": quorum, "servers": servers}
+
+    def expire_session(self, node: str) -> str | None:
+        """There are no sessions to end: a broker is fenced for its silence."""
+        return None
+
+
+def _offset(loader: MetadataLoader) -> int:
+    return loader.offset
+
+
+def process_of(machine: Any) -> MetadataProcess | None:
+    """The part of a machine that has the metadata log: of a broker, or of a controller."""
+    found = getattr(getattr(machine, "cluster", machine), "process", None)
+    return found if isinstance(found, MetadataProcess) else None
+
+
+def _controller(machine: Any) -> Any:
+    """Active or not; None where there is none."""
+    process = process_of(machine)
+    return None if process is None else process.controller
+
+
+def _state(found: PartitionRegistration) -> State:
+    return {"leader": found.leader, "leader_epoch": found.leader_epoch, "isr": list(found.isr),
+            "replicas": list(found.replicas)}  # fmt: skip
+
+
+def _leader_and_isr(found: PartitionRegistration) -> LeaderAndIsr:
+    return LeaderAndIsr(
+        found.leader, list(found.isr), found.leader_epoch, found.partition_epoch,
+        recovery_state=found.leader_recovery_state,
+    )  # fmt: skip

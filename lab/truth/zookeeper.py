@@ -1,0 +1,206 @@
+"""The truth of a cluster with ZooKeeper: the coordination tree of the first server that runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from broker_core.controller.zk import znodes
+from broker_core.kernel.events import ZNODE_CHANGED, ZNODE_CREATED, ZNODE_DELETED
+from broker_core.kernel.journal import Row
+from broker_core.kernel.names import broker_node
+from broker_core.kernel.world import World
+from broker_core.metadata.config_entities import BROKERS, TOPICS, Entity
+from broker_core.metadata.partition import LeaderAndIsr
+from broker_core.zookeeper.server import ZooKeeperServer
+from lab.truth.port import EXISTS, ControllerFigures, State
+
+HIDDEN = ("/zookeeper",)
+_CODES = (ZNODE_CREATED.name, ZNODE_CHANGED.name, ZNODE_DELETED.name)
+_PARENTS = {znodes.TOPICS: EXISTS, "/config/topics": TOPICS, "/config/brokers": BROKERS}
+
+
+def server_of(world: World) -> ZooKeeperServer | None:
+    """The first coordination server that runs."""
+    for node in world.nodes.values():
+        if isinstance(node.machine, ZooKeeperServer):
+            return node.machine
+    return None
+
+
+class ZooKeeperTruth:
+    """See `lab.truth.port.Truth`."""
+
+    who = "tree"
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._known: dict[tuple[str, int], tuple[Any, bytes, LeaderAndIsr]] = {}
+
+    def heard(self, row: Row) -> None:
+        """The tree stands while its server is gone."""
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """Path -> znode."""
+        server = server_of(self.world)
+        return {} if server is None else server.tree.nodes
+
+    def _data(self, path: str) -> bytes | None:
+        found = self.tree.get(path)
+        return None if found is None else found.data or b""
+
+    # -- the cluster --------------------------------------------------------------------------
+    def controller_id(self) -> int | None:
+        data = self._data(znodes.CONTROLLER)
+        return None if data is None else znodes.decode_controller(data)
+
+    def controller_node(self) -> str | None:
+        found = self.controller_id()
+        return None if found is None else broker_node(found)
+
+    def controller_epoch(self) -> int:
+        return int(self._data(znodes.CONTROLLER_EPOCH) or 0)
+
+    def keepers(self) -> list[str]:
+        return [name for name in self.world.nodes if name.startswith("zookeeper-")]
+
+    def registered(self) -> list[int]:
+        parent = self.tree.get(znodes.BROKER_IDS)
+        return sorted(int(name) for name in parent.children) if parent is not None else []
+
+    # -- topics -------------------------------------------------------------------------------
+    def _topic(self, topic: str) -> znodes.TopicInfo | None:
+        data = self._data(znodes.topic_path(topic))
+        return znodes.TopicInfo.decode(data) if data else None
+
+    def topics(self) -> dict[str, dict[int, State]]:
+        nodes = self.tree
+        parent = nodes.get(znodes.TOPICS)
+        found: dict[str, dict[int, State]] = {}
+        for topic in sorted(parent.children if parent is not None else ()):
+            info = self._topic(topic)
+            if info is not None:
+                found[topic] = {
+                    number: _state(nodes, topic, number, info.partitions[number].replicas)
+                    for number in sorted(info.partitions)
+                }
+        return found
+
+    def partition_state(self, topic: str, partition: int) -> State | None:
+        info = self._topic(topic)
+        assigned = None if info is None else info.partitions.get(partition)
+        return None if assigned is None else _state(self.tree, topic, partition, assigned.replicas)
+
+    def leader_and_isr(self, topic: str, partition: int) -> LeaderAndIsr | None:
+        """Decoded once per version of the znode."""
+        nodes, known = self.tree, self._known.get((topic, partition))
+        found = nodes.get(znodes.state_path(topic, partition))
+        if found is None or not found.data:
+            return known[2] if known is not None and not nodes else None
+        if known is not None and known[0] is found and known[1] is found.data:
+            return known[2]
+        state = znodes.decode_state(found.data, found.version)
+        self._known[topic, partition] = (found, found.data, state)
+        return state
+
+    def reassignment(self, topic: str, partition: int) -> dict[str, list[int]] | None:
+        info = self._topic(topic)
+        assigned = None if info is None else info.partitions.get(partition)
+        if assigned is None or not assigned.being_reassigned:
+            return None
+        return {"adding": list(assigned.adding), "removing": list(assigned.removing)}
+
+    def topic_configs(self, topic: str) -> dict[str, str] | None:
+        data = self._data(znodes.config_path(TOPICS, topic))
+        if data is None and self._data(znodes.topic_path(topic)) is None:
+            return None
+        return znodes.decode_config(data or b"")
+
+    def setting_changed(self, row: Row) -> tuple[Entity, dict[str, str] | None] | None:
+        if row[3] not in _CODES:
+            return None
+        parent, _, name = row[5]["path"].rpartition("/")
+        kind = _PARENTS.get(parent)
+        if kind is None:
+            return None
+        data = None if row[3] == ZNODE_DELETED.name else self._data(row[5]["path"])
+        if data is None:
+            return (kind, name), None
+        return (kind, name), {} if kind == EXISTS else znodes.decode_config(data)
+
+    # -- processes ----------------------------------------------------------------------------
+    def reign(self, machine: Any) -> int | None:
+        controller = _controller(machine)
+        return controller.epoch if controller is not None and controller.is_active else None
+
+    def obeyed(self, machine: Any) -> int | None:
+        control = getattr(getattr(machine, "cluster", None), "control", None)
+        return None if control is None else int(control.controller_epoch)
+
+    def controller_figures(self, machine: Any) -> ControllerFigures:
+        controller = _controller(machine)
+        if controller is None:
+            return ControllerFigures()
+        found = ControllerFigures(
+            controller.is_active, leader_elections=controller.broker_changes,
+            unclean_leader_elections=controller.core.partitions.unclean_elections,
+        )  # fmt: skip
+        if not controller.is_active:
+            return found
+        context = controller.context
+        found.offline_partitions = len(context.with_offline_leader())
+        found.topics, found.partitions = len(context.assignments), len(context.partitions())
+        for partition, state in context.leadership.items():
+            replicas = context.replicas(partition)
+            preferred = not replicas or state.leader == replicas[0] or partition[0] in context.deleting
+            found.preferred_imbalance += not preferred
+        return found
+
+    def remembered(self, machine: Any, topic: str, partition: int) -> LeaderAndIsr | None:
+        controller = _controller(machine)
+        leadership: dict[tuple[str, int], LeaderAndIsr] = {} if controller is None else controller.context.leadership
+        return leadership.get((topic, partition))
+
+    # -- the tree itself ------------------------------------------------------------------------
+    def snapshot(self) -> dict[str, Any]:
+        """`znodes`: path -> version, owner, data."""
+        server = server_of(self.world)
+        sessions = {} if server is None else server.tree.sessions
+        owners = {number: session.client for number, session in sessions.items()}
+        found = {
+            path: {"version": node.version, "ephemeral": owners.get(node.owner) if node.owner else None,
+                   "data": _text(node.data)}
+            for path, node in sorted(self.tree.items())
+            if path != "/" and not path.startswith(HIDDEN)
+        }  # fmt: skip
+        return {"znodes": found}
+
+    def expire_session(self, node: str) -> str | None:
+        server = server_of(self.world)
+        sessions = {} if server is None else server.tree.sessions
+        found = [number for number, session in sessions.items() if session.client == node]
+        if server is None or not found:
+            return None
+        server.expire_session(found[-1])
+        return f"{found[-1]:#x}"
+
+
+def _controller(machine: Any) -> Any:
+    """The controller in a broker's process, active or not."""
+    return getattr(getattr(machine, "cluster", None), "controller", None)
+
+
+def _state(nodes: dict[str, Any], topic: str, partition: int, replicas: list[int]) -> State:
+    found = nodes.get(znodes.state_path(topic, partition))
+    if found is None or not found.data:
+        return {"leader": -1, "leader_epoch": -1, "isr": [], "replicas": replicas}
+    state = znodes.decode_state(found.data, found.version)
+    return {"leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr), "replicas": replicas}
+
+
+def _text(data: bytes) -> Any:
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        return data.decode(errors="replace")

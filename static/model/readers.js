@@ -1,0 +1,96 @@
+/**
+ * Who reads what, as far as a state tells: members of groups with their partitions, positions and committed offsets. No DOM.
+ *
+ * What a built-in member reads is its own word (`assignment_taken`, `partitions_revoked`): while a group rebalances it
+ * may have given everything back (eager) or go on with what it keeps (cooperative). Of clients from outside only the
+ * group's assignment is known, and it holds while the group is stable.
+ */
+import { leaderLog } from "./figures.js";
+import { byNumber } from "./names.js";
+
+const COOPERATIVE = "cooperative-sticky";
+export const rebalances = (group) => group.state === "PreparingRebalance" || group.state === "CompletingRebalance";
+
+/** Whether its members have given everything back until the rebalance is over (eager). */
+const pauses = (group) => rebalances(group) && group.protocol !== COOPERATIVE;
+
+/** One letter or two for each name: what tells them apart when it is short (`reader-a` -> a), else a, b, c, ... */
+export function badges(names) {
+  const ends = names.map((name) => /[-_.]?([a-z0-9]{1,2})$/i.exec(name)?.[1] ?? "");
+  const own = names.every((name, index) => ends[index] && /[-_.]/.test(name.at(-ends[index].length - 1) ?? "")) && new Set(ends).size === names.length;
+  return Object.fromEntries(names.map((name, index) => [name, own ? ends[index] : String.fromCharCode(97 + (index % 26))]));
+}
+
+const partitionsOf = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => [topic, String(number)]));
+
+/** The consumers of a group that the lab has started, running or not: [name, client]. */
+const ownOf = (state, name) => Object.entries(state.clients).filter(([, client]) => client.kind === "consumer" && (client.group ?? client.settings?.["group.id"]) === name);
+
+/** What a client of the lab reads: its own word, else the partitions of its positions. */
+function reads(client) {
+  if (client.state !== "running") return [];
+  return client.assignment ? partitionsOf(client.assignment) : (client.positions ?? []).map(([topic, number]) => [topic, String(number)]);
+}
+
+const kept = new WeakMap(); // state -> {group: its members}
+
+/** The members of a group: [{id, name, badge, gone, paused, partitions: [[topic, number]], positions}], by name. */
+export function membersOf(state, name) {
+  let known = kept.get(state);
+  if (!known) kept.set(state, (known = new Map()));
+  if (!known.has(name)) known.set(name, gather(state, name));
+  return known.get(name);
+}
+
+function gather(state, name) {
+  const group = state.groups[name];
+  const own = new Map(ownOf(state, name));
+  const known = group.members.filter(({ client_id: id }) => !own.has(id));
+  const found = [...own].map(([id, client]) => ({ id, name: id, gone: client.state === "stopped", paused: client.state === "paused", partitions: pauses(group) ? [] : reads(client), positions: client.positions ?? [] }));
+  for (const { id, client_id: client, assignment } of known) {
+    found.push({ id, name: client ?? id, gone: false, paused: false, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
+  }
+  found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
+  const signs = badges(found.map((member) => member.id));
+  return found.map((member) => ({ ...member, badge: signs[member.id] }));
+}
+
+const positionIn = (positions, topic, number) => positions?.find(([of, one]) => of === topic && String(one) === String(number))?.[2] ?? null;
+
+/** Consumers of the lab that are in no group: each reads what it has a position of, and commits nothing. */
+function alone(state, topic, number, end) {
+  return Object.entries(state.clients).flatMap(([name, client]) => {
+    const position = client.kind === "consumer" && client.state === "running" && !client.group && !client.settings?.["group.id"] ? positionIn(client.positions, topic, number) : null;
+    return position === null ? [] : [{ group: name, badge: badges([name])[name], member: name, position, committed: null, reading: true, paused: false, lag: Math.max(0, end - position) }];
+  });
+}
+
+/** Who reads a partition: [{group, badge, position, committed, reading, lag}], one for each group that has to do with it. */
+export function readersOf(state, topic, number) {
+  const partition = state.topics[topic]?.partitions[number];
+  const end = partition ? leaderLog(partition)?.hw ?? 0 : 0;
+  const found = alone(state, topic, number, end);
+  for (const name of Object.keys(state.groups).sort()) {
+    const members = membersOf(state, name);
+    const committed = state.groups[name].offsets?.[topic]?.[number] ?? null;
+    const reader = members.find((member) => member.partitions.some(([of, one]) => of === topic && one === String(number)));
+    if (!reader && committed === null) continue;
+    const told = positionIn(reader?.positions, topic, number);
+    const position = told === null ? null : Math.max(told, committed ?? 0); // positions are told now and then, commits at once
+    const from = committed ?? position;
+    found.push({ group: name, badge: reader?.badge ?? null, member: reader?.id ?? null, position, committed, reading: Boolean(reader), paused: Boolean(reader?.paused), lag: from === null ? null : Math.max(0, end - from) });
+  }
+  return found;
+}
+
+/** Partition numbers of a topic as people write them: 0-2, 5. */
+export function numbersText(numbers) {
+  const sorted = [...numbers].sort(byNumber).map(Number);
+  const found = [];
+  for (const number of sorted) {
+    const last = found.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (to > from + 1 ? `${from}–${to}` : to > from ? `${from} ${to}` : String(from))).join(" ");
+}

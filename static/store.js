@@ -1,0 +1,81 @@
+/**
+ * What a person has chosen on the page, field by field with what it begins with. All views read these; they are
+ * changed by `app.set` alone. The cluster's state is never here: it is what the clock says it is.
+ */
+
+/** Kept in the browser for the next visit. */
+const REMEMBERED = {
+  mode: "learn", // learn, explore or inspect
+  tab: "partitions", // of the inspector
+  chosenAcks: "all",
+  storyAll: false,
+  axis: "order", // of the time lines: order or time
+  span: 10_000_000, // microseconds that they show
+  internal: false, // internal topics, too
+  stageWords: false, // the stage, and the time lines, as words instead of pictures
+  lanesWords: false,
+  cellText: "offset", // what a cell of the stage shows: offset, key or value
+};
+
+/** Of the stage and the levers. */
+const STAGE = {
+  chosenTopic: null,
+  number: "0", // of the chosen partition
+  selected: null, // the position of the event that a click has chosen
+  record: null, // the record that is open: {name, offset, broker}
+  menu: null, // the open menu of a thing: {kind, name, x, y, from}
+  spot: null, // where the walk with the keys stands: {kind, name, number, offset}
+  folded: null, // the box whose clients are listed
+  inspected: null, // "kind:name" of the client or group that was chosen
+  sheet: false, // whether the levers are open on a phone, where they are a sheet at the bottom
+  acksChosenIn: null, // the run that was looked at when acks were chosen
+  folds: {}, // levers: {name: whether it is open}
+  sliding: null, // the slider that is held: {name, at}
+  rates: {}, // records a second that were asked of a producer
+  linkA: null, // both ends of the link that the levers are about
+  linkB: null,
+  diskOf: null, // the broker whose disk they are about
+  protectionOf: null, // the protection
+};
+
+/** Of the inspector and the ledger. */
+const INSPECTOR = {
+  tabScroll: 0,
+  looked: null, // the position of the request's event that is looked at
+  brokerOpen: null,
+  segmentOpen: null,
+  fileBroker: null,
+  znode: null,
+  flight: null, // the message under way that is looked at
+  messageLit: null, // its field
+  byteOffset: null, // the record whose bytes are shown
+  fieldLit: null, // their field
+  ledgerView: "batches",
+  configOf: null,
+  configAll: false,
+  configFind: "",
+  configEdit: null,
+  metricsAll: false,
+};
+
+/** Of the connection. */
+const WIRE = { online: false, everOnline: false };
+
+export const FIELDS = { ...REMEMBERED, ...STAGE, ...INSPECTOR, ...WIRE };
+const KEPT = "lab";
+
+/** The fields of a first visit, with what an earlier one has left in `storage`. */
+export function beginning(storage = globalThis.localStorage) {
+  try {
+    return { ...FIELDS, ...JSON.parse(storage?.getItem(KEPT) ?? "{}") };
+  } catch {
+    storage.removeItem(KEPT);
+    return { ...FIELDS };
+  }
+}
+
+/** Keep what outlives the page, if any of `changed` does. */
+export function keep(fields, changed, storage = globalThis.localStorage) {
+  if (!changed.some((name) => name in REMEMBERED)) return;
+  storage.setItem(KEPT, JSON.stringify(Object.fromEntries(Object.keys(REMEMBERED).map((name) => [name, fields[name]]))));
+}

@@ -1,0 +1,237 @@
+/**
+ * The row of one replica: its log from end to end, the cells of its own tail, and who reads it.
+ *
+ *     ★ orders-0   2696 2697 2698 |····48····| 2747 2748      cells: the same columns on every broker (model/axis.js)
+ *                  ▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬      bar: the whole log to scale, with readers beneath
+ *
+ * Cells have the cluster's truth: committed is what any leader's high watermark has covered. What the disk of a broker
+ * that is down remembers of it is a thin mark.
+ */
+import { count } from "../i18n/format.js";
+import { axisOf, longest, placeOn } from "../model/axis.js";
+import { doubledIn, fatesOf } from "../model/fates.js";
+import { fingerprint, leadingLog } from "../model/figures.js";
+import { readersOf } from "../model/readers.js";
+import { h } from "./patch.js";
+
+export const ROW = { least: 21, most: 60, head: 25 };
+const TALL = 24; // a row with room for a bar and readers beneath its cells
+const LABEL = 76;
+const PRINT = 46;
+const PRINTED = 30; // a row with room for a checksum beneath its name
+const NARROW = 290; // a card without room for checksums
+const LETTER = 7.1; // width of a digit in a cell
+const MARK = 4.5; // half the width of a reader's mark
+
+export function shortName(topic, number) {
+  const name = `${topic}-${number}`;
+  return name.length <= 9 ? name : `${topic.slice(0, Math.max(1, 7 - number.length))}…-${number}`;
+}
+
+/** What an offset is on a replica; `end`: that of the leader's log, `committed`: how far the cluster has committed. */
+export function cellKind(offset, log, { end = Infinity, committed = log.hw, lost = false } = {}) {
+  if (offset < log.start) return "gone";
+  if (offset >= log.leo) return "hole";
+  const astray = offset >= end || offset >= (log.forked ?? Infinity);
+  if (lost && (astray || end === Infinity)) return "lost";
+  if (astray) return "astray";
+  return offset < committed ? "committed" : "waiting";
+}
+
+/** A count that fits into `room` pixels: 1,402, else 1.4k. */
+function brief(n, room) {
+  const whole = count(n);
+  if (whole.length * LETTER <= room) return whole;
+  return n < 1e6 ? `${Number((n / 1e3).toPrecision(2))}k` : `${Number((n / 1e6).toPrecision(2))}M`;
+}
+
+/** The facts that all rows of a partition share. */
+function factsOf(view, number, room) {
+  const { topicName, topic } = view;
+  const partition = topic.partitions[number];
+  const name = `${topicName}-${number}`;
+  const { record } = view;
+  const fates = fatesOf(view.desk?.receipts?.found ?? null, name);
+  const { spot } = view;
+  const walked = spot?.kind === "replica" && spot.number === number ? spot : null;
+  const wanted = [walked?.offset ?? null, record && record.name === name ? record.offset : null, name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);
+  const hws = Object.values(partition.logs).map((log) => log.hw);
+  return {
+    partition, name, number, axis: axisOf(partition, room, wanted, fates.borders), fates,
+    // While nobody leads, nothing is on no leader.
+    end: standing(view, partition)?.leo ?? Infinity, committed: partition.committed ?? Math.max(0, ...hws),
+    lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
+  };
+}
+
+/** The leader's log while its process is there. */
+const standing = ({ state }, partition) => (state.brokers[partition.leader]?.state === "stopped" ? null : leadingLog(partition));
+
+function cellText(view, facts, column, kind) {
+  const { from } = column;
+  if (view.cellText === "offset") return String(from);
+  const shown = kind === "lost" || kind === "astray" ? null : view.records.text(facts.name, from, view.cellText);
+  if (shown === undefined || shown === null) return "·";
+  const most = Math.max(2, Math.floor((column.w - 3) / LETTER));
+  const told = shown.replace(/\.{3,}$/, ""); // what a built-in producer fills its values up with
+  return told.length <= most ? told : told.slice(-most); // the end tells them apart
+}
+
+function oneCell(view, facts, log, column, id, x, y, tall) {
+  const { from } = column;
+  const kind = cellKind(from, log, { ...facts, lost: facts.fates.lost.has(from) });
+  const lit = from === facts.lit;
+  const chosen = facts.record?.offset === from && facts.record.broker === id;
+  const walked = facts.walked?.offset === from && facts.walked.name === String(id);
+  const times = Math.max(facts.fates.doubled.get(from) ?? 1, facts.doubled.get(from) ?? 1);
+  const behind = facts.fates.reordered.has(from);
+  const left = x + column.x;
+  const middle = left + column.w / 2 - 0.5;
+  const open = (event) => {
+    event.stopPropagation();
+    view.openRecord(facts.name, from, id);
+  };
+  return [
+    h("rect", { key: `c${from}`, class: `cell ${kind}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`, "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2, height: tall, rx: 2.5, onclick: open }),
+    h("text", { key: `t${from}`, class: `cell-text ${kind}`, x: middle, y: y + tall / 2 + 4.5 }, cellText(view, facts, column, kind)),
+    kind === "lost" && h("line", { key: `x${from}`, class: "cell-cross", x1: left + 3, x2: left + column.w - 4, y1: y + tall - 2, y2: y + 3 }),
+    times > 1 && h("text", { key: `n${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, `×${times}`),
+    behind && h("text", { key: `r${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, "⇄"),
+  ];
+}
+
+/** A fold: its offsets as slivers where they have room, else as a block with their number. */
+function fold(view, facts, log, { from, to, x: at, w }, id, x, y, tall) {
+  const end = Math.min(to, log.leo);
+  if (end <= from) return null;
+  const lost = facts.fates.lost.has(from) || facts.fates.lost.has(end - 1);
+  const kind = cellKind(end - 1, log, { ...facts, lost });
+  const left = x + at + 0.5;
+  const wide = ((w - 2) * (end - from)) / (to - from);
+  const text = `${brief(end - from, wide - 4)}`;
+  const step = (w - 2) / (to - from);
+  const open = (event) => {
+    event.stopPropagation();
+    view.openRecord(facts.name, from, id);
+  };
+  const parts = step >= 2.2 ? Array.from({ length: end - from }, (_, n) => `M${(left + n * step + step / 2).toFixed(1)} ${y + 1.5}v${tall - 2}`).join("") : "";
+  return [
+    h("rect", { key: `f${from}`, class: `cell fold ${kind}`, x: left, y: y + 0.5, width: wide, height: tall, rx: 2.5, onclick: open }, h("title", {}, `${from} … ${end - 1}`)),
+    parts && h("path", { key: `s${from}`, class: `slivers ${kind}`, d: parts, "stroke-width": Math.max(1, step * 0.34).toFixed(1) }),
+    wide > text.length * LETTER + 2 && h("text", { key: `ft${from}`, class: `cell-text fold-text ${kind}${parts ? "" : " plain"}`, x: left + wide / 2, y: y + tall / 2 + 4.5 }, text),
+  ];
+}
+
+/** What it lacks of the longest replica, at the place where it would stand. */
+function lacking(view, facts, log, x, y, tall) {
+  const { axis } = facts;
+  const n = axis.end - Math.max(log.leo, axis.start);
+  const from = placeOn(axis, Math.max(log.leo, axis.columns[0]?.from ?? 0));
+  if (n <= 0 || from === null) return null;
+  const room = axis.width - from - 2;
+  const whole = view.words.t("stage.lacks", { n });
+  const text = [whole, `−${brief(n, room - 10)}`].find((one) => one.length * LETTER + 8 <= room) ?? "";
+  return [
+    h("rect", { key: "hole", class: "cell hole", x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, whole)),
+    text && h("text", { key: "lacks", class: "cell-text lacks", x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
+  ];
+}
+
+function cells(view, facts, log, id, x, y, tall) {
+  const { axis } = facts;
+  const found = axis.columns.map((column) => {
+    if (column.from >= log.leo || column.from < log.start) return null;
+    return column.to - column.from > 1 ? fold(view, facts, log, column, id, x, y, tall) : oneCell(view, facts, log, column, id, x, y, tall);
+  });
+  const at = placeOn(axis, log.hw);
+  const down = view.state.brokers[id]?.state === "stopped";
+  const mark = at === null || (log.hw === 0 && !down) ? null : h("line", { key: "hw", class: down ? "hw ghost" : "hw", x1: x + at - 1, x2: x + at - 1, y1: y - 2, y2: y + tall + 3 },
+    h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
+  return [found, lacking(view, facts, log, x, y, tall), mark];
+}
+
+/** The whole log to scale: committed, not committed, not on the leader; dashed up to the longest replica's end. */
+function bar(view, facts, log, id, x, y, wide, thick) {
+  const { axis, committed, end } = facts;
+  const least = Math.min(axis.start, log.start);
+  const scale = (offset) => (axis.end > least ? ((Math.max(least, Math.min(axis.end, offset)) - least) / (axis.end - least)) * wide : 0);
+  const astray = Math.min(log.leo, end, log.forked ?? Infinity);
+  const part = (kind, from, to) => to > from && h("rect", { key: kind, class: `log-bar ${kind}`, x: (x + scale(from)).toFixed(1), y, width: Math.max(1, scale(to) - scale(from)).toFixed(1), height: thick });
+  const down = view.state.brokers[id]?.state === "stopped";
+  const lost = log.leo > 0 && cellKind(log.leo - 1, log, { ...facts, lost: facts.fates.lost.has(log.leo - 1) }) === "lost" ? facts.fates.borders.findLast((border) => border < log.leo) : Infinity;
+  return {
+    scale,
+    parts: [
+      h("rect", { key: "ground", class: "log-bar hole", x: x + 0.5, y: y + 0.5, width: Math.max(0, wide - 1), height: thick - 1 }),
+      part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray), part("astray", Math.min(astray, lost), log.leo),
+      h("line", { key: "mark", class: down ? "hw ghost" : "hw bar-hw", x1: x + scale(log.hw), x2: x + scale(log.hw), y1: y - 2, y2: y + thick + 2 }, h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw }))),
+    ],
+  };
+}
+
+/** Readers on the log that they read: ▲ committed offset, △ position, and from there the lag as a length up to the high watermark. */
+function readers(view, facts, found, scale, x, y, deep) {
+  const { words } = view;
+  return found.map(({ group, badge, member, committed, position, reading, lag }) => {
+    const from = committed ?? position;
+    if (from === null) return null;
+    const at = x + scale(from);
+    const end = x + scale(from + (lag ?? 0));
+    const told = words.t(reading ? "stage.reader" : "stage.reader_none", { group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0 });
+    const sign = reading ? badge ?? "?" : words.t("stage.nobody_reads");
+    const leftwards = at - x > sign.length * LETTER + MARK;
+    return h("g", { key: `reader:${group}:${member}`, class: `reader${reading ? "" : " nobody"}`, "data-reader": `${group}:${facts.name}` },
+      h("title", {}, told),
+      end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
+      h("path", { key: "at", class: "at", d: `M${at.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
+      position !== null && position !== from && h("path", { key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
+      deep && h("text", { key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 7 }, sign));
+  });
+}
+
+/** The keyboard's way to the records: the leader's row of the chosen partition opens its last one. */
+function opensEnd(view, { name, id, log, leads, mine, chosen }) {
+  if (!mine || !leads || name !== chosen || log.leo <= log.start) return {};
+  const press = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    view.openRecord(name, log.leo - 1, id);
+  };
+  return { role: "button", tabindex: "0", "aria-label": view.words.t("stage.open_last", { partition: name, broker: id }), onkeydown: press };
+}
+
+/** The row of `number` in the card `box`, `tall` pixels high; a replica that is not there says so. */
+export function replicaRow(view, box, number, index, { tall, top, alone }) {
+  const { topicName, topic, words, chosen, state } = view;
+  const partition = topic.partitions[number];
+  const id = Number(box.id);
+  const y = box.y + top + index * tall;
+  const x = box.x + 18 + LABEL;
+  const deep = tall >= TALL;
+  const cell = deep ? Math.max(13, Math.min(24, tall - 13)) : tall - 6;
+  const base = y + cell / 2 + 4.5;
+  const name = `${topicName}-${number}`;
+  const mine = partition.replicas.includes(id);
+  const leads = partition.leader === id;
+  const glyph = !mine ? " " : leads ? "★" : partition.isr.includes(id) ? "·" : "▽";
+  const print = mine && box.w >= NARROW ? fingerprint(partition, box.id) : null;
+  const below = tall >= PRINTED;
+  const aside = print && !below && print.differs ? PRINT : 0;
+  const room = box.w - 30 - LABEL - aside;
+  const log = partition.logs[box.id] ?? { leo: 0, hw: 0, start: 0 };
+  const facts = mine ? { ...factsOf(view, number, Math.max(60, room)), doubled: doubledIn(log) } : null;
+  const wide = facts?.axis.width ?? 0;
+  const thick = tall >= 28 ? 3 : 2;
+  const under = y + cell + 2;
+  const whole = mine && longest(Object.values(partition.logs)) > 0 ? bar(view, facts, log, id, x, under, wide, thick) : null;
+  const readFrom = mine && whole ? readersOf(state, topicName, number).filter((reader) => (state.clients[reader.member]?.reads_from?.[topicName]?.[number] ?? partition.leader) === id) : [];
+  return h("g", { key: name, class: `replica${name === chosen ? " chosen" : ""}${alone ? " alone" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}${view.spot?.kind === "replica" && view.spot.number === number && view.spot.name === box.id ? " spot" : ""}`, "data-replica": `${name}@${box.id}`, ...opensEnd(view, { name, id, log, leads, mine, chosen }), onclick: () => view.choose(topicName, number) },
+    h("rect", { class: "row-ground", x: box.x + 12, y: y - 3, width: box.w - 18, height: tall - 1, rx: 4 }),
+    h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
+    h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
+    mine ? cells(view, facts, log, id, x, y, cell) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
+    whole?.parts,
+    readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
+    print && (below || aside > 0) && h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10, y: below ? Math.min(base + 14, y + tall - 4) : base }, print.differs ? `≠ ${print.text}` : print.text));
+}

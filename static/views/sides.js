@@ -1,0 +1,126 @@
+/** The boxes at both sides of the stage: who writes, and who reads what. */
+import { FILTERS } from "../i18n/format.js";
+import { lag } from "../model/figures.js";
+import { membersOf, numbersText, rebalances } from "../model/readers.js";
+import { h } from "./patch.js";
+
+const NOTE = 11.5; // font of the notes
+const LOW_SIDE = 54; // a box without room for a third line
+const NARROW_SIDE = 100; // a group's box with room for its name alone
+const MEMBER = 16; // a member's line in its group's card, in pixels
+const HEAD = 40; // of a group's card
+
+/** A rough width in pixels at `size` px: enough to cut a name before it leaves its box. */
+function cut(text, room, size = 13) {
+  let width = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    width += text.charCodeAt(index) > 0x1100 ? size : 0.585 * size;
+    if (width > room) return `${text.slice(0, Math.max(1, index - 1))}…`;
+  }
+  return text;
+}
+
+function sideText(item, view) {
+  const { words, state, acks } = view;
+  if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
+  if (item.kind === "group") {
+    return [item.w < NARROW_SIDE ? item.name : words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
+  }
+  if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
+  if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
+  const { client } = item;
+  const own = item.name.replace(/^(producer|consumer)-/, "");
+  const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
+  const named = FILTERS.node(item.name, words.words);
+  const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
+  const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : own;
+  const figure = item.kind === "producer" ? (client.acked > 0 || client.failed > 0) && (client.failed > 0 ? words.t("stage.acked_failed", { acked: client.acked, failed: client.failed }) : words.t("stage.acked", { n: client.acked })) : client.read > 0 && words.t("stage.read", { n: client.read });
+  return [first, settings, figure || null];
+}
+
+/** What a click on a box does: a writer's menu, what is known of a reader, the list of those without room. */
+function opens(view, item, told) {
+  const menu = item.kind === "you" || (item.kind === "producer" && view.mode !== "inspect");
+  const open = () => {
+    if (menu) view.openMenu(item.kind, item.name, item.x + item.w / 2, item.y + item.h);
+    else if (item.kind === "folded") view.openFolded(item.name);
+    else view.inspectClient(item.kind, item.name);
+  };
+  const press = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    open();
+  };
+  const own = item.kind === "folded" ? { "aria-haspopup": "dialog", "data-folded": item.name } : menu ? { "aria-haspopup": "menu", "data-menu": `${item.kind}:${item.name}` } : {};
+  return { role: "button", tabindex: item.kind === "folded" ? "0" : "-1", "aria-label": told, ...own, onclick: open, onkeydown: press };
+}
+
+/** Who is behind a box of the stage: [{kind, name, shown, text}]. */
+export function foldedClients(view, name) {
+  const { left = [], right = [] } = view.scene ?? {};
+  const rest = [...left, ...right].find((box) => box.name === name)?.rest ?? [];
+  return rest.map((item) => {
+    const [first, ...more] = sideText({ ...item, w: Infinity }, view);
+    const kind = view.words.t(`clients.kind.${item.kind}`);
+    return { kind: item.kind, name: item.name, shown: first, text: [kind, ...more].filter(Boolean).join(" · ") };
+  });
+}
+
+/** What a member reads, in one line: "0 1"; several topics by name. */
+function partitionsText(member, words) {
+  if (member.gone) return words.t("stage.member.gone");
+  const topics = [...new Set(member.partitions.map(([topic]) => topic))].sort();
+  const numbers = (topic) => numbersText(member.partitions.filter(([of]) => of === topic).map(([, number]) => number));
+  if (!topics.length) return "–";
+  return topics.length === 1 ? numbers(topics[0]) : topics.map((topic) => `${topic} ${numbers(topic)}`).join(", ");
+}
+
+/** A group: its lag, and each member with its sign and the partitions that it reads. */
+function groupCard(view, item) {
+  const { words, state } = view;
+  const { group, name, x, y, w } = item;
+  const members = membersOf(state, name);
+  const waits = rebalances(group);
+  const idle = members.every(({ partitions }) => !partitions.length);
+  const most = Math.max(1, Math.floor((item.h - HEAD - 2) / MEMBER));
+  const shown = members.length > most ? members.slice(0, most - 1) : members;
+  const note = waits ? words.t(idle ? "stage.rebalance.nobody" : "stage.rebalance") : words.t("stage.lag", { n: lag(state, group) });
+  const line = (index) => y + HEAD + 11 + index * MEMBER;
+  const told = sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ");
+  return h("g", { key: name, class: `side group team${waits ? " waits" : ""}${view.spot?.name === name ? " spot" : ""}`, ...opens(view, item, told) },
+    h("rect", { class: "ground", x: x + 0.5, y: y + 0.5, width: w, height: item.h, rx: 12 }),
+    waits && h("rect", { key: "dots", class: "dots", x: x + 0.5, y: y + 0.5, width: w, height: item.h, rx: 12, fill: "url(#dots)" }),
+    h("title", {}, told),
+    h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(w < NARROW_SIDE ? name : words.t("stage.group", { group: name }), w - 8)),
+    h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
+    shown.map((member, index) => h("g", { key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id },
+      h("title", {}, `${member.name}: ${partitionsText(member, words)}`),
+      h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
+      h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(partitionsText(member, words), w - 46, NOTE)))),
+    shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) }, words.t("stage.more_clients", { n: members.length - shown.length })));
+}
+
+/** A box at a side; a group with room for its members is a card. */
+export function side(view, item) {
+  if (item.kind === "group" && item.h >= HEAD + MEMBER) return groupCard(view, item);
+  const [first, second, last] = sideText(item, view);
+  const third = item.h < LOW_SIDE ? null : last;
+  const room = item.w - (item.kind === "folded" ? 24 : -8); // names are wider than figures
+  const middle = item.y + item.h / 2;
+  const x = item.x + item.w / 2;
+  const stopped = item.client && item.client.state !== "running";
+  const told = [first, second, last].filter(Boolean).join(" · ");
+  return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}${view.spot?.name === item.name ? " spot" : ""}`, ...opens(view, item, told) },
+    h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: Math.min(14, item.h / 2) }),
+    h("title", {}, told),
+    h("text", { class: "side-name", x, y: middle - (third ? 9 : 3) }, cut(first, item.w - 8)),
+    h("text", { class: "side-note", x, y: middle + (third ? 5 : 12) }, cut(second, room, NOTE)),
+    third && h("text", { class: "side-note", x, y: middle + 19 }, cut(third, item.w + 8, NOTE)));
+}
+
+/** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */
+export function sidesText(view) {
+  const { left = [], right = [] } = view.scene ?? {};
+  return [...left, ...right].flatMap((item) => item.rest ?? [item]).map((item) => [item.name, sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
+}

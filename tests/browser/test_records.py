@@ -1,0 +1,44 @@
+"""A record on the stage: its cell opens it, and shows its key or value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.browser.lab_page import Open, open_pages, violations
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("records") / "lab")
+
+
+@pytest.mark.parametrize(("language", "committed"), [("en", "committed"), ("ko", "커밋됨")])
+def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str, committed: str) -> None:
+    seen = visit(language, bypass_csp=True)
+    topic = f"orders-{language}"
+    seen.command(do="create_topic", topic=topic, partitions=1, replication_factor=3)
+    seen.wait(f"lab.app.state.topics['{topic}']?.partitions[0]?.isr.length === 3")
+    for value in ("red", "blue"):
+        seen.command(do="produce", topic=topic, key="paint", value=value, acks="all")
+    seen.page.evaluate("(topic) => lab.app.choose(topic)", topic)
+    leader = seen.value("lab.app.chosenPartition.leader")
+    cell = f'[data-record="{topic}-0@1@{leader}"]'
+    seen.see(cell)
+    seen.page.click(cell)
+    seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'blue'")
+    assert seen.page.inner_text("[data-record-part=key]") == "paint"
+    assert seen.page.inner_text("[data-record-part=copies]").count(committed) == 3
+    seen.page.click("[data-record-step='-1']")
+    seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'red'")
+    seen.page.select_option("#cell-text", "value")
+    row = f'[data-replica="{topic}-0@{leader}"]'
+    seen.wait(f"document.querySelectorAll('{row} .cell-text')[1]?.textContent === 'lue'")  # the end of blue, as much as there is room for
+    seen.picture(f"record-{language}")
+    assert violations(seen.page) == []
+    seen.page.select_option("#cell-text", "offset")
+    seen.page.focus(row)
+    seen.page.keyboard.press("Enter")
+    seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'blue'")
+    seen.leave()

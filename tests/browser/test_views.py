@@ -1,0 +1,109 @@
+"""Learn, Explore, Inspect; the stage's menus and the walk through it; a phone: what a newcomer meets first, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
+
+SHOWN = "['levers', 'inspector', 'lanes', 'ledger'].filter((id) => document.getElementById(id).offsetParent !== null)"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("views") / "lab", "--controller", "kraft", "--controllers", "3")
+
+
+def work(seen: LabPage) -> None:
+    """A topic, somebody who writes to it."""
+    if not seen.value("Boolean(lab.app.state.topics.orders)"):
+        seen.command(do="create_topic", topic="orders", partitions=1, replication_factor=3)
+        seen.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
+        seen.command(do="start_client", name="producer-orders", kind="producer", topic="orders", rate=5, settings={"acks": "all"})
+    seen.wait("lab.app.state.clients['producer-orders']?.acked > 3")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_first_visit_shows_the_stage_its_story_and_one_next_step(visit: Open, language: str, require_module: Any) -> None:
+    require_module("axe_playwright_python")
+    seen = visit(language, view="learn", bypass_csp=True)
+    seen.see("#coach button.main")
+    assert seen.value(SHOWN) == []
+    assert seen.page.locator("#coach button.main").count() == 1
+    work(seen)
+    for view, panels in (("explore", ["levers"]), ("inspect", ["levers", "inspector", "lanes", "ledger"]), ("learn", [])):
+        seen.page.click(f'[data-segment="mode:{view}"]')
+        seen.wait(f"JSON.stringify({SHOWN}) === JSON.stringify({panels})")
+        assert violations(seen.page) == []
+    seen.page.click("[data-record] >> nth=1")
+    seen.wait(f"JSON.stringify({SHOWN}) === '[\"ledger\"]'")
+    assert violations(seen.page) == []
+    seen.page.keyboard.press("Escape")
+    seen.wait(f"{SHOWN}.length === 0")
+
+
+def test_a_drawer_moves_the_stage_aside_and_covers_none_of_it(visit: Open) -> None:
+    seen = visit(view="learn")
+    seen.page.click("[data-panel=scenarios]")
+    seen.see("#drawer [data-course]")
+    seen.wait("document.getElementById('stage').getBoundingClientRect().right <= document.getElementById('drawer').getBoundingClientRect().left + 1")
+
+
+def test_a_controller_dies_and_comes_back_by_the_menu_in_the_quorum_strip(visit: Open) -> None:
+    seen = visit(view="learn")
+    seen.wait("lab.app.state.cluster.controller !== null")
+    leader = seen.value("lab.app.state.cluster.controller")
+    seen.page.click(f'[data-menu="server:controller-{leader}"]')
+    seen.page.click("[data-menu-do=kill]")
+    seen.wait(f"lab.app.state.servers['controller-{leader}'].state === 'stopped'")
+    seen.wait(f"![null, {leader}].includes(lab.app.state.cluster.controller)")
+    seen.page.click(f'[data-menu="server:controller-{leader}"]')
+    seen.wait("document.querySelectorAll('[data-menu-do]').length === 1")
+    seen.page.click("[data-menu-do=restart]")
+    seen.wait(f"lab.app.state.servers['controller-{leader}'].state === 'running'")
+
+
+def test_the_stage_is_walked_by_keys_into_a_record_and_a_menu(visit: Open) -> None:
+    seen = visit(view="learn")
+    work(seen)
+    keyboard = seen.page.keyboard
+    seen.page.focus("#scene-svg")
+    keyboard.press("ArrowDown")
+    seen.wait("document.getElementById('stage-spot').innerText.includes('orders-0')")
+    keyboard.press("ArrowLeft")
+    offset = seen.value("lab.app.spot.offset")
+    keyboard.press("ArrowLeft")
+    assert seen.value("lab.app.spot.offset") == offset - 1
+    seen.wait("document.querySelector('#scene-svg .cell.spot')")
+    keyboard.press("Enter")
+    seen.wait(f"lab.app.record?.offset === {offset - 1}")
+    keyboard.press("ArrowUp")
+    keyboard.press("Enter")
+    seen.wait("document.activeElement.dataset.menuDo === 'kill'")
+    keyboard.press("ArrowDown")
+    seen.wait("document.activeElement.dataset.menuDo === 'pause'")
+    keyboard.press("Escape")
+    seen.wait("document.activeElement.id === 'scene-svg' && !document.querySelector('.menu')")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_phone_has_everything_and_scrolls_one_way_only(visit: Open, language: str, require_module: Any) -> None:
+    require_module("axe_playwright_python")
+    seen = visit(language, width=390, view="explore", bypass_csp=True, has_touch=True)
+    work(seen)
+    assert seen.value(OVERFLOW) == 0
+    assert seen.value("[...document.querySelectorAll('#scene-svg rect')].every((one) => Number(one.getAttribute('width')) >= 0)")
+    assert seen.page.locator("#broker-levers [data-do=kill]").first.is_hidden()
+    seen.page.tap("#sheet-toggle")
+    seen.wait("document.getElementById('sheet-toggle').ariaExpanded === 'true'")
+    assert seen.page.locator("#broker-levers [data-do=kill]").first.is_visible()
+    assert violations(seen.page) == []
+    seen.page.tap("#sheet-toggle")
+    for view in ("inspect", "learn"):
+        seen.page.tap(f'[data-segment="mode:{view}"]')
+        seen.wait(f"document.body.dataset.mode === '{view}'")
+        assert seen.value(OVERFLOW) == 0
+        assert violations(seen.page) == []

@@ -1,0 +1,108 @@
+"""How the tests are run: what is tried again and what never, who gets which, and what is said at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests import spreading
+from tests.spreading import LENGTHS, Length
+
+from cli import spent
+from tests.house.sources import CHECKOUT
+
+TRIED = """
+import subprocess
+import pytest
+from pathlib import Path
+
+tries = []
+
+def wreck():
+    subprocess.run(["false"], check=True)
+
+@pytest.fixture(scope="module")
+def program():
+    tries.append("made")
+    return len(tries)
+
+@pytest.mark.browser
+def test_a_program_fails_once(program):
+    if program == 1:
+        wreck()
+    assert tries == ["made", "made"]
+
+@pytest.mark.browser
+def test_a_page_drew_late():
+    tries.append("late")
+    assert tries.count("late") == 2
+
+@pytest.mark.browser
+def test_a_page_is_wrong():
+    assert False
+
+@pytest.mark.clients
+def test_a_program_fails_twice():
+    wreck()
+
+@pytest.mark.oracle
+def test_we_are_wrong():
+    tries.append("wrong")
+    assert tries.count("wrong") == 2
+
+def test_nobody_said_that_it_leans_on_a_program():
+    tries.append("unmarked")
+    if tries.count("unmarked") == 1:
+        wreck()
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_only_what_is_not_ours_is_tried_again_once_and_told(workers: int, tmp_path: Path) -> None:
+    (tmp_path / "test_tried.py").write_text(TRIED)
+    (tmp_path / "conftest.py").write_text("from tests.outside import *")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  browser\n  clients\n  oracle\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:django", "-n", str(workers), "--dist", "loadfile", "."]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True)
+    told = done.stdout.splitlines()
+    assert "2 passed" in told[-1] and "4 failed" in told[-1] and "4 again" in told[-1], done.stdout
+    again = [line.partition(":")[0] for line in told if line.startswith("test_tried.py") and "CalledProcessError" in line]
+    assert again == ["test_tried.py"] * 2, done.stdout
+
+
+def test_the_longest_part_comes_first_and_no_test_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {"tests/a/test_long.py": Length(80, 4), "tests/shared": Length(30), "tests/a/test_short.py": Length(3),
+             "tests/split": Length(10, 2)}
+    monkeypatch.setattr(spreading, "lengths", lambda: table)
+    names = [f"{file}::test_{number}" for file in ("tests/b/test_new.py", "tests/a/test_short.py", "tests/shared/test_x.py",
+             "tests/shared/test_y.py", "tests/a/test_long.py") for number in range(20)]  # fmt: skip
+    given = spreading.ordered(names)
+    assert sorted(given) == sorted(names)
+    parts = list(dict.fromkeys(map(spreading.part_of, given)))
+    assert len(parts) == len({*parts}) == 7 and len([one for one in given if spreading.part_of(one) == "tests/shared"]) == 40
+    assert parts[0] == "tests/shared" and parts[5:] == ["tests/b/test_new.py", "tests/a/test_short.py"]
+    assert max(Counter(map(spreading.part_of, names[80:])).values()) < 12
+    files = [f"tests/split/test_{number}.py" for number in range(9)]
+    halves = {file: {spreading.part_of(f"{file}::test_{number}") for number in range(5)} for file in files}
+    assert all(len(parts) == 1 for parts in halves.values()) and len(set().union(*halves.values())) == 2, "files stay whole"
+
+
+def test_every_file_of_the_table_of_lengths_is_there() -> None:
+    assert [name for name in json.loads(LENGTHS.read_text()) if not (CHECKOUT / name).exists()] == []
+
+
+def test_what_took_long_is_told_and_learnt(tmp_path: Path) -> None:
+    rows = [{"test": f"tests/{name}::test", "wall_s": seconds, "processor_s": seconds / 2, "tests": 3}
+            for name, seconds in (("a/test_a.py", 5.0), ("a/test_b.py", 9.0), ("c/test_c.py", 1.0), ("d/test_d.py", 2.0))]  # fmt: skip
+    lines = spent.told(rows)
+    assert lines[1].split() == ["9.0", "4.5", "tests/a/test_b.py", "3", "tests"] and "all 12 tests" in lines[-1]
+    table = tmp_path / "lengths.json"
+    table.write_text('{"tests/a/test_b.py": {"seconds": 1, "pieces": 3}, "tests/d": {"seconds": 50}, "tests/gone.py": {"seconds": 9}}')
+    spent.learn(rows, table)
+    assert json.loads(table.read_text()) == {"tests/a/test_b.py": {"seconds": 9, "pieces": 3},
+                                             "tests/a/test_a.py": {"seconds": 5}, "tests/d": {"seconds": 2}}  # fmt: skip

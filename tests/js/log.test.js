@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axisOf, placeOn } from "../../static/model/axis.js";
+import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fates.js";
+import { badges, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
+import { Tracer, originOf, readBy } from "../../static/model/record.js";
+import { EMPTY, reduce } from "../../static/model/reduce.js";
+import { Records, plain } from "../../static/inspect/records.js";
+import { History } from "../../static/time/history.js";
+import { cellKind } from "../../static/views/log.js";
+
+const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
+const text = ({ columns }) => columns.map(({ from, to }) => (to - from === 1 ? String(from) : `${from}..${to - 1}`)).join(" ");
+const event = (code, params, node = "broker-1") => ({ seq: 1, t: 1, code, node, cause: 0, params });
+
+test("every replica shows its own end, however far apart they are, and all in the same columns", () => {
+  assert.equal(text(axisOf(logs(2749, 2699, 2699), 316)), "2695 2696 2697 2698 2699..2746 2747 2748");
+  assert.equal(text(axisOf(logs(56, 55), 135)), "51 52 53 54 55");
+  assert.equal(text(axisOf(logs(3, 0), 200)), "0 1 2");
+  assert.deepEqual(axisOf(logs(), 200).columns, []);
+});
+
+test("the columns fit into their room at every number of replicas and digits of offsets", () => {
+  for (const room of [90, 140, 220, 316, 500]) {
+    for (const ends of [[5], [99999, 99998, 10], [5_000_000, 4_000_000, 3_000_000, 2_000_000, 1_000_000], [738, 201, 0]]) {
+      const axis = axisOf(logs(...ends), room, [ends[0] - 3]);
+      assert.ok(axis.width <= room + 0.01, `${room} ${ends}: ${axis.width}`);
+      assert.equal(axis.columns.at(-1).to, Math.max(...ends));
+      assert.ok(axis.columns.every(({ from, to }, index) => to > from && (!index || from === axis.columns[index - 1].to)));
+    }
+  }
+});
+
+test("an offset that is looked at gets a cell, and borders stand where they belong", () => {
+  const axis = axisOf(logs(738, 201), 316, [300]);
+  assert.ok(axis.columns.some(({ from, to }) => from === 300 && to === 301));
+  assert.equal(placeOn(axis, 738), axis.width);
+  assert.equal(placeOn(axis, 0), null);
+  const found = axis.columns.find(({ from }) => from === 300);
+  assert.equal(placeOn(axis, 300), found.x);
+});
+
+test("a cell has the cluster's truth: committed stays committed, whatever a disk remembers", () => {
+  const log = { start: 1, leo: 6, hw: 0 };
+  const kinds = (facts, offsets = [0, 2, 3, 5, 6]) => offsets.map((offset) => cellKind(offset, log, facts));
+  assert.deepEqual(kinds({ end: 6, committed: 5 }), ["gone", "committed", "committed", "waiting", "hole"]);
+  assert.deepEqual(kinds({ end: 3, committed: 5 }), ["gone", "committed", "astray", "astray", "hole"]);
+  assert.equal(cellKind(5, { ...log, forked: 4 }, { end: 9, committed: 9 }), "astray"); // the leader has another record there
+  assert.deepEqual([cellKind(5, log, { end: 3, lost: true }), cellKind(5, log, { committed: 3, lost: true }), cellKind(5, log, { end: 6, lost: true })], ["lost", "lost", "waiting"]);
+});
+
+test("what is committed follows the leaders, and what another log has behind a new leader's end is its own until it is cut", () => {
+  const at = { topic: "orders", partition: 0 };
+  const base = { ...EMPTY, topics: { orders: { configs: {}, partitions: { 0: { leader: 1, leader_epoch: 0, isr: [1, 2], replicas: [1, 2], logs: { 1: { leo: 9, hw: 0, start: 0 }, 2: { leo: 7, hw: 0, start: 0 } } } } } } };
+  const of = (state) => state.topics.orders.partitions[0];
+  const marked = reduce(base, [event("high_watermark", { ...at, before: 0, after: 7 }), event("high_watermark", { ...at, before: 0, after: 3 }, "broker-2")]);
+  assert.equal(of(marked).committed, 7);
+  const elected = reduce(marked, [event("leader_elected", { ...at, leader: 2, leader_epoch: 1, isr: [2], reason: "broker gone" }), event("became_leader", { ...at, leader_epoch: 1, leo: 7 }, "broker-2"), event("log_appended", { ...at, base_offset: 7, last_offset: 11 }, "broker-2")]);
+  assert.deepEqual([of(elected).committed, of(elected).logs[1].forked], [7, 7]);
+  assert.equal(of(reduce(elected, [event("truncated", { ...at, before: 9, after: 7 })])).logs[1].forked, undefined);
+  const unclean = reduce(marked, [event("leader_elected", { ...at, leader: 2, leader_epoch: 1, isr: [2], reason: "unclean" }), event("became_leader", { ...at, leader_epoch: 1, leo: 2 }, "broker-2")]);
+  assert.equal(of(unclean).committed, 2);
+});
+
+test("the receipt says what became of which offset, and ranges say it briefly", () => {
+  const found = { finished: true, places: { lost: [3, 4, 5, 9].map((offset) => ({ topic: "orders", partition: 0, offset })), duplicated: [{ topic: "orders", partition: 0, offset: 7 }], reordered: [{ topic: "orders", partition: 1, offset: 2 }] } };
+  const fates = fatesOf(found, "orders-0");
+  assert.deepEqual([[...fates.lost], [...fates.doubled], fates.borders], [[3, 4, 5, 9], [[7, 2]], [3, 9]]);
+  assert.equal(fatesOf(found, "orders-2").lost.size + fatesOf(null, "orders-0").lost.size, 0);
+  assert.deepEqual(rangesOf([9, 4, 3, 5]), [[3, 5], [9, 9]]);
+  assert.deepEqual([...doubledIn({ tail: [[0, 1, 11, 9], [2, 2, 12, 9], [3, 4, 11, 9], [5, 5, null, 9]] })], [[0, 2], [1, 2], [3, 2], [4, 2]]);
+});
+
+const group = (more) => ({ state: "Stable", protocol: "range", members: [{ id: "m1", client_id: "reader-a", assignment: { orders: [0] } }], offsets: { orders: { 0: 4, 1: 2 } }, ...more });
+const reader = (more) => ({ kind: "consumer", state: "running", group: "billing", assignment: { orders: [0] }, positions: [["orders", 0, 6]], ...more });
+const world = (groups, clients) => ({ ...EMPTY, groups, clients, topics: { orders: { partitions: { 0: { leader: 1, logs: { 1: { leo: 10, hw: 9, start: 0 } } }, 1: { leader: 1, logs: { 1: { leo: 5, hw: 5, start: 0 } } } } } } });
+
+test("a partition's readers: who, from where, how far behind; nobody while an eager group rebalances", () => {
+  const state = world({ billing: group() }, { "reader-a": reader(), "reader-b": reader({ state: "stopped" }) });
+  assert.deepEqual(readersOf(state, "orders", "0").map(({ badge, position, committed, lag, reading }) => [badge, position, committed, lag, reading]), [["a", 6, 4, 5, true]]);
+  assert.deepEqual(readersOf(state, "orders", "1").map(({ reading, lag }) => [reading, lag]), [[false, 3]]);
+  assert.deepEqual(membersOf(state, "billing").map(({ badge, gone, partitions }) => [badge, gone, partitions.length]), [["a", false, 1], ["b", true, 0]]);
+  const rebalancing = (protocol) => world({ billing: group({ state: "PreparingRebalance", protocol }) }, { "reader-a": reader() });
+  assert.deepEqual(["range", "cooperative-sticky"].map((protocol) => readersOf(rebalancing(protocol), "orders", "0")[0].reading), [false, true]);
+});
+
+test("a consumer without a group reads from its position and commits nothing", () => {
+  const state = world({}, { "reader-x": { kind: "consumer", state: "running", positions: [["orders", 0, 7]] }, "reader-y": { kind: "consumer", state: "stopped", positions: [["orders", 0, 1]] } });
+  assert.deepEqual(readersOf(state, "orders", "0").map(({ group, position, committed, lag }) => [group, position, committed, lag]), [["reader-x", 7, null, 2]]);
+});
+
+test("members from outside have what their group gave them", () => {
+  const state = world({ billing: group({ members: [{ id: "m1", client_id: "rdkafka", assignment: { orders: [1] } }] }) }, {});
+  assert.deepEqual(readersOf(state, "orders", "1").map(({ reading, position, badge }) => [reading, position, badge]), [[true, null, "a"]]);
+});
+
+test("members are told apart by a letter, their partitions by ranges", () => {
+  assert.deepEqual(badges(["reader-a", "reader-c"]), { "reader-a": "a", "reader-c": "c" });
+  assert.deepEqual(badges(["alpha", "beta"]), { alpha: "a", beta: "b" });
+  assert.deepEqual(badges(["reader-1", "reader-1x"]), { "reader-1": "1", "reader-1x": "1x" });
+  assert.equal(numbersText(["10", "0", "1", "2", "5"]), "0–2 5 10");
+});
+
+test("fifty lost records are one row of the receipt, whichever way their numbers run", () => {
+  const place = (kind, offset, partition = 0) => ({ kind, topic: "orders", partition, offset });
+  const found = stretchesOf([place("lost", 3), place("lost", 4), place("lost", 5), place("lost", 5, 1), place("duplicated", 9), place("duplicated", 8), place("lost", -1), place("lost", null)]);
+  assert.deepEqual(found.map(({ kind, offset, last, n }) => [kind, offset, last, n]), [["lost", 3, 5, 3], ["lost", 5, 5, 1], ["duplicated", 8, 9, 2], ["lost", -1, -1, 1], ["lost", null, null, 1]]);
+});
+
+test("a record is traced to the request that brought it, and another one at its offset is another record", () => {
+  const history = new History();
+  const at = { topic: "orders", partition: 0 };
+  const appended = (seq, node, role, base, last, crc, cause = 0) => ({ seq, t: seq, code: "log_appended", node, cause, params: { ...at, base_offset: base, last_offset: last, role, crc } });
+  history.append([
+    { seq: 1, t: 1, code: "request_received", node: "broker-1", cause: 0, params: { api: "Produce", source: "producer-a", correlation: 1 } },
+    appended(1, "broker-1", "leader", 4, 4, 77, 0), appended(2, "broker-2", "follower", 4, 4, 77, 1), appended(3, "broker-3", "leader", 4, 6, 99, 0),
+  ]);
+  const record = { name: "orders-0", offset: 4, broker: 2 };
+  assert.deepEqual(originOf(history, 3, record), { appended: 2, written: 1, writer: { source: "producer-a", client: null }, crc: 77, base: 4 });
+  assert.equal(originOf(history, 4, { ...record, broker: 3 }).crc, null); // the checksum is that of the last of several batches
+  assert.equal(originOf(history, 1, record), null);
+  const tracer = new Tracer();
+  assert.equal(tracer.of(history, 3, record).written, 1);
+  history.append([{ seq: 4, t: 4, code: "isr_shrunk", node: "broker-1", cause: 0, params: {} }, appended(5, "broker-2", "follower", 4, 6, 99, 3)]);
+  assert.deepEqual([5, 6, 3].map((viewed) => tracer.of(history, viewed, record).written), [1, 3, 1]); // cut, and copied from the new leader
+  const state = world({ billing: group() }, { "reader-a": reader() });
+  assert.deepEqual([3, 5, 6].map((offset) => readBy(state, "orders-0", offset).map(({ seen, done }) => [seen, done])), [[[true, true]], [[true, false]], [[false, false]]]);
+});
+
+test("values that cells show are asked for once, many at a time", async () => {
+  const asked = [];
+  const app = { desk: { run: "7", lab: "lab" }, set() {} };
+  const answer = { batches: [{ base_offset: 3, crc: 5 }], records: [3, 4].map((offset) => ({ offset, key: null, value: { text: `v${offset}` }, headers: [], batch: 3 })) };
+  const records = new Records(app, async (path) => (asked.push(path), answer), () => 0);
+  assert.deepEqual([records.text("orders-0", 4, "value"), records.text("orders-0", 3, "value")], [undefined, undefined]);
+  await records.tick();
+  assert.deepEqual([records.text("orders-0", 3, "value"), records.text("orders-0", 4, "key")], ["v3", "∅"]);
+  await records.tick();
+  assert.deepEqual(asked, ["/labs/lab/topics/orders/records?partition=0&offset=3&limit=60&run=7"]);
+  assert.equal(plain({ base64: "AP8=" }), "0x00ff");
+});
