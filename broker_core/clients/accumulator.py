@@ -28,12 +28,14 @@ class Batch:
 
     - `numbers` names the values for the history: runs [first, count] of the producer's own numbers
     - once it has a sequence number, its records and their order never change
+    - `transaction` names the transaction that it belongs to, "" for none
     - `uncertain`: a request with it got no answer that says whether it was written
     """
 
     __slots__ = (
         "queue", "records", "size", "numbers", "texts", "created_us", "attempts", "retry_at_us", "closed",
         "producer_id", "producer_epoch", "sequence", "sequence_reset", "uncertain", "done", "operation", "memory",
+        "transaction",
     )  # fmt: skip
 
     def __init__(self, queue: PartitionQueue, created_us: int, memory: int) -> None:
@@ -53,6 +55,7 @@ class Batch:
         self.uncertain = False
         self.done = False
         self.operation = ""
+        self.transaction = ""
         self.memory = memory
 
     @property

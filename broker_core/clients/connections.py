@@ -27,10 +27,11 @@ SETUP_TIMEOUT_US = 10_000_000  # default of socket.connection.setup.timeout.ms
 
 # The newest version of each request that these clients speak.
 NEWEST: dict[int, int] = {
-    ApiKey.PRODUCE: 11, ApiKey.FETCH: 12, ApiKey.LIST_OFFSETS: 7, ApiKey.METADATA: 12,
+    ApiKey.PRODUCE: 12, ApiKey.FETCH: 12, ApiKey.LIST_OFFSETS: 7, ApiKey.METADATA: 12,
     ApiKey.OFFSET_COMMIT: 9, ApiKey.OFFSET_FETCH: 9, ApiKey.FIND_COORDINATOR: 4, ApiKey.JOIN_GROUP: 9,
     ApiKey.HEARTBEAT: 4, ApiKey.LEAVE_GROUP: 5, ApiKey.SYNC_GROUP: 5, ApiKey.API_VERSIONS: 3,
     ApiKey.CREATE_TOPICS: 7, ApiKey.DELETE_TOPICS: 6, ApiKey.INIT_PRODUCER_ID: 4,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 3, ApiKey.ADD_OFFSETS_TO_TXN: 4, ApiKey.END_TXN: 5, ApiKey.TXN_OFFSET_COMMIT: 5,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: 4, ApiKey.INCREMENTAL_ALTER_CONFIGS: 1, ApiKey.CREATE_PARTITIONS: 3,
 }  # fmt: skip
 NEWEST_FORWARDED: dict[int, int] = {ApiKey.ELECT_LEADERS: 2}
@@ -56,8 +57,13 @@ class _Peer:
         self.failures = 0
         self.blocked_until_us = 0
         self.versions: dict[int, int] = {}
-        self.waiting: list[tuple[int, Any, int, Done, Any]] = []
+        self.waiting: list[tuple[int, Any, int, Done, Any, int | None]] = []
         self.timer: Timer | None = None
+
+    def version(self, api_key: int, limit: int | None) -> int:
+        """The highest that both sides know, at most `limit`."""
+        found = self.versions.get(api_key, 0)
+        return found if limit is None or found <= limit else limit
 
 
 class Connections:
@@ -70,6 +76,8 @@ class Connections:
         self.connection = f"{node.name}/{node.incarnation}{purpose}"
         self.rpc = RpcClient(node, self.connection, settings.client_id or node.name)
         self.peers: dict[str, _Peer] = {}
+        self.features: dict[str, int] = {}  # of the cluster, as the brokers told them last
+        self.features_epoch = -1
         self.quiet: set[str] = set()  # owe an answer for long: the last to be asked what any broker can answer
 
     def is_ready(self, dest: str) -> bool:
@@ -87,19 +95,21 @@ class Connections:
         return self.rpc.in_flight(dest)
 
     def call(
-        self, dest: str, api_key: int, body: Any, done: Done, context: Any = None, timeout_ms: int | None = None
-    ) -> None:
-        """Send when the connection is ready; later `done(context, response or None)`, exactly once."""
+        self, dest: str, api_key: int, body: Any, done: Done, context: Any = None, timeout_ms: int | None = None,
+        limit: int | None = None,
+    ) -> None:  # fmt: skip
+        """Send when the connection is ready; later `done(context, response or None)`, exactly once. `limit`: the
+        highest version that may be spoken, where that is not the newest."""
         timeout_us = (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1000
         if self.is_ready(dest):
-            version = self.peers[dest].versions.get(api_key, 0)
+            version = self.peers[dest].version(api_key, limit)
             self.rpc.call(dest, api_key, version, body, timeout_us, done, context)
         else:
-            self.peers[dest].waiting.append((api_key, body, timeout_us, done, context))
+            self.peers[dest].waiting.append((api_key, body, timeout_us, done, context, limit))
 
-    def send_only(self, dest: str, api_key: int, body: Any) -> None:
+    def send_only(self, dest: str, api_key: int, body: Any, limit: int | None = None) -> None:
         """A request without an answer, on a connection that is ready."""
-        self.rpc.send_only(dest, api_key, self.peers[dest].versions.get(api_key, 0), body)
+        self.rpc.send_only(dest, api_key, self.peers[dest].version(api_key, limit), body)
 
     def may_connect(self, name: str) -> bool:
         """Whether a connection is there, or may be tried now: no backoff after a failure is under way."""
@@ -154,8 +164,11 @@ class Connections:
             api.api_key: min(api.max_version, newest[api.api_key]) for api in response.api_keys if api.api_key in newest
         }
         waiting, peer.waiting = peer.waiting, []
-        for api_key, body, timeout_us, done, context in waiting:
-            self.rpc.call(peer.name, api_key, peer.versions.get(api_key, 0), body, timeout_us, done, context)
+        if response.finalized_features_epoch > self.features_epoch:
+            self.features_epoch = response.finalized_features_epoch
+            self.features = {one.name: one.max_version_level for one in response.finalized_features}
+        for api_key, body, timeout_us, done, context, limit in waiting:
+            self.rpc.call(peer.name, api_key, peer.version(api_key, limit), body, timeout_us, done, context)
         self.changed(peer.name, True)
 
     def _closed(self, peer: _Peer) -> None:
@@ -171,7 +184,7 @@ class Connections:
 
     def _give_up_waiting(self, peer: _Peer) -> None:
         waiting, peer.waiting = peer.waiting, []
-        for _, _, _, done, context in waiting:
+        for _, _, _, done, context, _ in waiting:
             done(context, None)
 
     def failed(self, dest: str) -> None:

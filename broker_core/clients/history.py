@@ -11,6 +11,15 @@ One row stands for one batch. Values of the built-in producers are running numbe
 `fail`: certainly not written. `info`: nobody knows. With acks=0 the producer's word "ok" is given when
 the request has left, and has no offset (-1). Values that people wrote by hand stand in `texts`, in
 polls as [offset, null, text, 1].
+
+In a transaction a record is promised when the transaction is committed, not before: its `ok` comes then, with the
+offset that the leader told. Of one that is aborted it is a `fail` with the error ABORTED, and `info` when the producer
+never heard whether it was committed. `transaction` names it in these rows, and in those of the transaction itself:
+
+```
+{"kind": "invoke", "op": "transaction", "id": "producer-1/1-7", "transactional_id": "billing"}
+{"kind": "ok",     "op": "transaction", "id": "producer-1/1-7", ...}      fail: aborted; info: nobody knows
+```
 """
 
 from __future__ import annotations
@@ -20,6 +29,7 @@ from typing import Any
 from broker_core.clients.accumulator import Batch
 from broker_core.kernel.node import Node
 
+ABORTED = "ABORTED"
 Run = list[Any]  # [first offset, producer or None, first number or text, count]
 
 
@@ -64,6 +74,8 @@ def _row(node: Node, kind: str, batch: Batch, acks: int) -> dict[str, Any]:
         "id": batch.operation, "topic": queue.topic, "partition": queue.partition, "acks": acks,
         "label": node.name if node.incarnation == 1 == world.life else label(node), "values": batch.numbers,
     }  # fmt: skip
+    if batch.transaction:
+        row["transaction"] = batch.transaction
     if batch.texts:
         row["texts"] = batch.texts
     return row

@@ -17,6 +17,7 @@ from broker_core.clients.metadata import Metadata, TopicInfo
 from broker_core.clients.partitioner import ROUND_ROBIN, RoundRobin, Sticky, partition_of_key
 from broker_core.clients.sender import Sender
 from broker_core.clients.settings import ProducerSettings
+from broker_core.clients.transactional_sender import TransactionalSender
 from broker_core.kernel.node import Node
 from broker_core.wire.rpc import Response
 
@@ -26,9 +27,11 @@ Headers = tuple[tuple[str, bytes | None], ...]
 class Producer:
     """A producer inside a machine, which hands it responses and closed connections.
 
+    With `transactional.id` its sender is `transactional`, and the owner says when transactions begin and end.
+
     owner: has `unblocked()`, `batch_settled(batch, kind, offset, error)`, kind = ok | fail | info; offset of
         the first record, -1 when it is not known; and `batch_split(batch, parts)`: these, in order, are settled
-        in its place.
+        in its place. Of a transactional producer also what `TransactionalSender` tells.
     """
 
     def __init__(self, node: Node, settings: ProducerSettings, bootstrap: list[str], owner: Any) -> None:
@@ -38,7 +41,9 @@ class Producer:
         self.connections = Connections(node, settings, self._connection_changed, "/producer")
         self.metadata = Metadata(node, self.connections, bootstrap, self._metadata_updated)
         self.accumulator = Accumulator(settings.batch_size, settings.linger_ms * 1000, settings.buffer_memory)
-        self.sender = Sender(node, settings, self.accumulator, self.connections, self.metadata, self)
+        given = (node, settings, self.accumulator, self.connections, self.metadata, self)
+        self.transactional = TransactionalSender(*given) if settings.transactional_id else None
+        self.sender = self.transactional or Sender(*given)
         self.partitioners: dict[str, Sticky | RoundRobin] = {}
 
     def send(
@@ -70,6 +75,8 @@ class Producer:
             self.sender.wake()
             return None
         batch.note(number)
+        if self.transactional is not None:
+            self.transactional.transactions.add(topic, partition)
         if partitioner is not None:
             if partitioner.produced + size < partitioner.sticky_bytes:
                 partitioner.produced += size
@@ -133,3 +140,11 @@ class Producer:
         """A batch has left the accumulator: there may be room again."""
         self.owner.batch_settled(batch, kind, offset, error)
         self.owner.unblocked()
+
+    def transaction_failed(self) -> None:
+        """The transaction can only be aborted, or the producer is over."""
+        self.owner.transaction_failed()
+
+    def transaction_ended(self, outcome: str, acked: int, dropped: int) -> None:
+        """A transaction is over: so many records were committed, so many not."""
+        self.owner.transaction_ended(outcome, acked, dropped)

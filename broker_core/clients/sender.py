@@ -36,6 +36,7 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
 PRODUCE = int(ApiKey.PRODUCE)
+PLAIN_VERSION = 11  # from 12 on, a transactional batch adds its partition to the transaction
 STALE = (  # InvalidMetadataException: what we believe about leaders is wrong
     ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NETWORK_EXCEPTION, ErrorCode.KAFKA_STORAGE_ERROR,
@@ -62,6 +63,7 @@ class Sender:
         self.metadata = metadata
         self.owner = owner
         self.idempotence = Idempotence(accumulator) if settings.enable_idempotence else None
+        self.produce_version: int | None = PLAIN_VERSION
         self.codec = BY_NAME[settings.compression_type]
         self.delivery_us = settings.delivery_timeout_ms * 1000
         self._expiry_us = node.now_us() + self.delivery_us
@@ -166,11 +168,13 @@ class Sender:
             batches.append(self._take(queue))
         body = self._request(batches)
         if settings.acks == 0:
-            self.connections.send_only(dest, PRODUCE, body)
+            self.connections.send_only(dest, PRODUCE, body, self.produce_version)
             for batch in batches:
                 self._complete(batch, dest, -1)
         else:
-            self.connections.call(dest, PRODUCE, body, self._answered, (dest, batches))
+            self.connections.call(
+                dest, PRODUCE, body, self._answered, (dest, batches), limit=self.produce_version
+            )
         for queue in queues:
             if queue.batches:
                 self.wake()
@@ -190,10 +194,12 @@ class Sender:
 
     def _request(self, batches: list[Batch]) -> Any:
         topics: dict[str, list[Any]] = {}
+        name = self.settings.transactional_id or None
         for batch in batches:
             records = encode_batch(
-                batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence
-            )
+                batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence,
+                transactional=name is not None,
+            )  # fmt: skip
             queue = batch.queue
             data = m.ProduceRequest.PartitionProduceData.make(index=queue.partition, records=records)
             if queue.topic in topics:
@@ -201,6 +207,7 @@ class Sender:
             else:
                 topics[queue.topic] = [data]
         return m.ProduceRequest.make(
+            transactional_id=name,
             acks=self.settings.acks,
             timeout=self.settings.request_timeout_ms,
             topic_data=[m.ProduceRequest.TopicProduceData.make(name=n, partition_data=p) for n, p in topics.items()],
@@ -239,8 +246,12 @@ class Sender:
         if self.idempotence is not None:
             self.idempotence.acked(batch, offset)
         self.accumulator.release(batch)
-        history.settled(self.node, "ok", batch, self.settings.acks, offset, broker=dest)
+        self._tell("ok", batch, offset, broker=dest)
         self.owner.batch_settled(batch, "ok", offset)
+
+    def _tell(self, kind: str, batch: Batch, offset: int = -1, error: str = "", broker: str = "") -> None:
+        """To the history: what the application is told."""
+        history.settled(self.node, kind, batch, self.settings.acks, offset, error, broker)
 
     def _landed(self, batch: Batch) -> None:
         """The batch is on its way no more."""
@@ -287,7 +298,7 @@ class Sender:
         queue, half = batch.queue, batch.count // 2
         self.accumulator.release(batch)
         kind = "info" if batch.uncertain else "fail"
-        history.settled(self.node, kind, batch, self.settings.acks, error="split")
+        self._tell(kind, batch, error="split")
         numbers = [n for first, count in batch.numbers for n in range(first, first + count)]
         parts: list[Batch] = []
         for start, end in ((half, batch.count), (0, half)):
@@ -338,7 +349,7 @@ class Sender:
             self._operations += 1
             batch.operation = f"{self.node.incarnation}-{self._operations}"
         kind = "info" if unknown else "fail"
-        history.settled(self.node, kind, batch, self.settings.acks, error=error)
+        self._tell(kind, batch, error=error)
         self.owner.batch_settled(batch, kind, error=error)
 
     def _note(self, batch: Batch, code: ErrorCode, reaction: str) -> None:

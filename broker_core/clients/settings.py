@@ -88,6 +88,8 @@ class ProducerSettings(ClientSettings):
     delivery_timeout_ms: int = 120_000
     enable_idempotence: bool = True
     compression_type: str = "none"
+    transactional_id: str = ""
+    transaction_timeout_ms: int = 60_000
     partitioner_class: str = ""
     partitioner_adaptive_partitioning_enable: bool = True
     partitioner_ignore_keys: bool = False
@@ -108,6 +110,8 @@ class ProducerSettings(ClientSettings):
                 raise SettingsError(needs, name, IDEMPOTENCE)
             if wrong:
                 self.enable_idempotence = False
+        if self.transactional_id and not self.enable_idempotence:
+            raise SettingsError(problem("transactions_idempotence"), "transactional.id", IDEMPOTENCE)
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             if "delivery.timeout.ms" in given:
                 names = "delivery.timeout.ms", "linger.ms", "request.timeout.ms"

@@ -8,7 +8,6 @@ record that is blocked for `max.block.ms` fails, as a TimeoutException.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from broker_core.clients import history
@@ -23,7 +22,11 @@ TICK_US = 1000
 
 @dataclass(slots=True)
 class ProducerLoad:
-    """What the application does: `rate` records a second of `size` bytes, `count` of them (0: without end)."""
+    """What the application does: `rate` records a second of `size` bytes, `count` of them (0: without end).
+
+    With a transactional id it ends a transaction after `transaction_records` records, or `transaction_ms` after the
+    first of them (0: not for this reason), and aborts `abort_share` of them, as one draws.
+    """
 
     topic: str
     rate: float = 100.0
@@ -31,6 +34,9 @@ class ProducerLoad:
     keys: int = 0
     count: int = 0
     partition: int | None = None
+    transaction_records: int = 0
+    transaction_ms: int = 0
+    abort_share: float = 0.0
 
 
 class ProducerMachine:
@@ -172,12 +178,3 @@ class ProducerMachine:
 
 def _acks(acks: int) -> str:
     return "all" if acks == -1 else str(acks)
-
-
-def producer_factory(load: ProducerLoad, given: dict[str, Any], bootstrap: list[str]) -> Any:
-    """A factory for `World.add_node`; the dictionaries are shared with the machine, so that changes last."""
-    return partial(_make, load, given, bootstrap)
-
-
-def _make(load: ProducerLoad, given: dict[str, Any], bootstrap: list[str], node: Node) -> ProducerMachine:
-    return ProducerMachine(node, load, given, bootstrap)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.consumer import ConsumerLoad, consumer_factory
-from broker_core.clients.workload import ProducerLoad, producer_factory
+from broker_core.clients.transactional_workload import producer_factory
+from broker_core.clients.workload import ProducerLoad
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
@@ -21,7 +22,10 @@ def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
     """A node for a built-in client, started."""
     factory: Any
     if client.kind == "producer":
-        sends = ProducerLoad(client.topic, client.rate, client.size, client.keys, client.count, client.partition)
+        sends = ProducerLoad(
+            client.topic, client.rate, client.size, client.keys, client.count, client.partition,
+            client.transaction_records, client.transaction_ms, client.abort_share,
+        )  # fmt: skip
         factory = producer_factory(sends, client.settings, bootstrap(spec))
     else:
         topics = [topic.strip() for topic in client.topic.split(",")]

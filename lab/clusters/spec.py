@@ -84,12 +84,23 @@ class ClientSpec:
     partition: int | None = None
     process_ms: float = 0.0
     commit: str = "auto"
+    transaction_records: int = 0
+    transaction_ms: int = 0
+    abort_share: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain; what only transactional producers have is there where it is given."""
+        return {name: value for name, value in asdict(self).items() if value or name not in TRANSACTIONAL}
 
 
 CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
 LOAD: dict[str, Callable[[Any], float]] = {"rate": float, "size": int, "keys": int}
 """What a built-in producer does, beside Kafka's settings; it changes while the client runs."""
-MOST = {"rate": 1_000_000, "size": 10_000_000, "keys": 10_000_000, "count": 1_000_000_000}
+TRANSACTIONAL = ("transaction_records", "transaction_ms", "abort_share")
+MOST = {
+    "rate": 1_000_000, "size": 10_000_000, "keys": 10_000_000, "count": 1_000_000_000,
+    "transaction_records": 1_000_000, "transaction_ms": 3_600_000,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -107,6 +118,7 @@ class RunSpec:
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
+        plain["clients"] = [client.to_dict() for client in self.clients]
         if not self.cluster.stage_costs:
             del plain["cluster"]["stage_costs"]
         if not self.cluster.controllers:
@@ -328,9 +340,14 @@ def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
         client.start = truth(data["start"], (*place, "start"))
     if "rate" in data:
         client.rate = number(data["rate"], (*place, "rate"), 0, MOST["rate"])
-    for name in ("size", "keys", "count"):
+    for name in ("size", "keys", "count", "transaction_records", "transaction_ms"):
         if name in data:
             setattr(client, name, integer(data[name], (*place, name), 0, MOST[name]))
+    if "abort_share" in data:
+        client.abort_share = number(data["abort_share"], (*place, "abort_share"), 0, 1)
+    for name in TRANSACTIONAL:
+        if name in data and not client.settings.get("transactional.id"):
+            raise SpecError((*place, name), problem("needs_transactional_id", name=name))
     if data.get("partition") is not None:
         client.partition = integer(data["partition"], (*place, "partition"), 0)
     if "process_ms" in data:

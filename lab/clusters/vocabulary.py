@@ -187,7 +187,8 @@ _TARGET: dict[str, Check] = {
 TARGETS = tuple(_TARGET)
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
-    ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit"), _value
+    ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",
+     "transaction_records", "transaction_ms", "abort_share"), _value
 )
 
 

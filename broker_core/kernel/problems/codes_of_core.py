@@ -11,6 +11,7 @@ found_in("broker_core.clients")(
     setting_whole="name given",
     setting_among="name given known",
     idempotence_acks="",
+    transactions_idempotence="",
     idempotence_retries="",
     idempotence_in_flight="",
     delivery_timeout="",

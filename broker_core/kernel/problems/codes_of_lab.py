@@ -125,6 +125,7 @@ found_in("lab.clusters")(
     listeners_elsewhere="",
     expected_replicas="expected n",
     name_of_producer="name",
+    needs_transactional_id="name",
     expected_from_zero="given",
     two_ends="n",
     no_brokers_given="",
