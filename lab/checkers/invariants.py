@@ -35,7 +35,16 @@ from lab.checkers.invariants_cluster import (
     OneOwnerPerPartitionInGroupGeneration,
     SingleController,
 )
+from lab.checkers.invariants_controller import BrokerEpochs, ElrCompleteness, IsrAndElrDisjoint
+from lab.checkers.invariants_groups import EveryGroupReads
 from lab.checkers.invariants_isr import LaggardsLeave
+from lab.checkers.invariants_quorum import (
+    CommittedMetadataKept,
+    OneQuorumLeaderPerEpoch,
+    OneVotePerEpoch,
+    QuorumHighWatermarkMonotonic,
+    QuorumLogMatching,
+)
 from lab.checkers.invariants_records import (
     ConsistentRead,
     EveryWriteEnds,
@@ -65,6 +74,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     LeaderCandidateCompleteness, ConsistentRead, NoCommittedRecordLost, SingleController, MetadataConvergence,
     OffsetsDense, CommittedOffsetNotBeyondEnd, OneOwnerPerPartitionInGroupGeneration, SequenceNoGapNoDup,
     IndexMatchesLog, EveryWriteEnds, LaggardsLeave, NewestControllerObeyed, LastStableOffset, NoAbortedRead,
+    OneQuorumLeaderPerEpoch, OneVotePerEpoch, QuorumLogMatching, CommittedMetadataKept, QuorumHighWatermarkMonotonic,
+    IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads,
 )  # fmt: skip
 
 

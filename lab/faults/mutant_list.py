@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from lab.clusters.spec import CONTROLLERS
 from lab.faults.mutants import FAULT, RECEIPT, REST, Mutant
+
+KRAFT = CONTROLLERS[1]
 
 MUTANTS: list[Mutant] = [
     Mutant("zombie-is-obeyed", "broker_core.cluster.zk.control_requests:ControlRequests._check",
@@ -113,4 +116,34 @@ MUTANTS: list[Mutant] = [
     Mutant("cut-files-keep-their-size", "broker_core.kernel.storage_memory:MemoryFile.truncate",
            "self.size = size",
            "self.size = max(self.size, size)", RECEIPT, 5),
+    Mutant("one-vote-elects", "broker_core.raft.states:EpochElection.majority",
+           "len(self.votes) // 2 + 1",
+           "1", "OneQuorumLeaderPerEpoch", 10, KRAFT),
+    Mutant("votes-are-not-kept", "broker_core.raft.quorum_state:QuorumState._store",
+           "ElectionState(state.epoch, state.leader_id, state.voted)",
+           "ElectionState(state.epoch, state.leader_id)", "OneVotePerEpoch", 5, KRAFT),
+    Mutant("one-disk-commits", "broker_core.raft.leader:Leader._maybe_advance",
+           "ends[len(self.voters) // 2]",
+           "ends[0]", "CommittedMetadataKept", 10, KRAFT),
+    Mutant("tails-are-kept", "broker_core.raft.metadata_log:MetadataLog.place_of",
+           "end_epoch != epoch or end < offset",
+           "self.end_offset < offset", "QuorumLogMatching", 10, KRAFT),
+    Mutant("anybody-may-lead", "broker_core.raft.voting:Voting._decide",
+           "last >= client.log.position",
+           "True", "CommittedMetadataKept", 20, KRAFT),
+    Mutant("eligible-though-in-sync", "broker_core.controller.kraft.partition_change:PartitionChange._fill_elr",
+           "if one not in self.isr and one not in self.unclean_shutdown]",
+           "if one not in self.unclean_shutdown]", "IsrAndElrDisjoint", 5, KRAFT),
+    Mutant("fenced-brokers-stay", "broker_core.controller.kraft.partitions:PartitionControl.without_broker",
+           "broker_id in partition.isr",
+           "False", "IsrAndElrDisjoint", 5, KRAFT),
+    Mutant("epochs-of-brokers-repeat", "broker_core.controller.kraft.brokers:_registration",
+           "broker_epoch=epoch",
+           "broker_epoch=min(epoch, 8)", "BrokerEpochs", 5, KRAFT),
+    Mutant("lost-sessions-are-asked-for", "broker_core.clients.fetcher:Fetcher._answered",
+           "session.lost()",
+           "pass", "EveryGroupReads", 10),
+    Mutant("coordinator-is-not-looked-for-again", "broker_core.clients.group_member:GroupMember._retry_now",
+           "self._go_on()",
+           "pass", "EveryGroupReads", 10),
 ]  # fmt: skip

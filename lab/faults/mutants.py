@@ -35,7 +35,7 @@ from typing import Any
 from broker_core.kernel.problems import Problem, told
 from lab.checkers.invariants import described
 from lab.experiments.run import RunError
-from lab.faults.swarm import run_swarm
+from lab.faults.swarm import ZOOKEEPER, run_swarm
 
 LOGGERS = ("brokerlab.world", "brokerlab.broker")
 RECEIPT, REST, FAULT = "receipt", "rest", "fault"
@@ -43,7 +43,8 @@ RECEIPT, REST, FAULT = "receipt", "rest", "fault"
 
 @dataclass(frozen=True)
 class Mutant:
-    """`piece` of the function at `place` (module:name) becomes `instead`; `by` notices within `seeds` swarm seeds."""
+    """`piece` of the function at `place` (module:name) becomes `instead`; `by` notices within `seeds` swarm
+    seeds of this generation."""
 
     name: str
     place: str
@@ -51,6 +52,7 @@ class Mutant:
     instead: str
     by: str
     seeds: int
+    generation: str = ZOOKEEPER
 
     @property
     def room(self) -> str:
@@ -118,7 +120,7 @@ class _Faults(logging.Handler):
         self.count += record.exc_info is not None
 
 
-def noticed(seed: int) -> dict[str, str]:
+def noticed(seed: int, generation: str = ZOOKEEPER) -> dict[str, str]:
     """Who notices something in a swarm run: name -> what it says."""
     faults = _Faults()
     loggers = [logging.getLogger(name) for name in LOGGERS]
@@ -127,7 +129,7 @@ def noticed(seed: int) -> dict[str, str]:
         one.handlers, one.propagate = [faults], False
     try:
         with tempfile.TemporaryDirectory(prefix="brokerlab-mutant-") as home:
-            unmet = run_swarm(seed, Path(home) / "run").unmet
+            unmet = run_swarm(seed, Path(home) / "run", generation=generation).unmet
     except RunError as error:
         return {REST: str(error)}
     except Exception as error:  # whatever a broken program breaks
@@ -150,7 +152,7 @@ def hunt(mutant: Mutant, first: int = 1, seen: Callable[[int, dict[str, str]], N
     assert mutant.by in (*described(), RECEIPT, REST, FAULT), mutant
     with applied(mutant):
         for number in range(mutant.seeds):
-            found = noticed(first + number)
+            found = noticed(first + number, mutant.generation)
             if seen is not None:
                 seen(first + number, found)
             if mutant.by in found:

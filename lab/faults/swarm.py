@@ -34,11 +34,13 @@ from lab.experiments.run import Execution, RunResult, refused_by_brokers
 from lab.faults.nemesis import STORIES, Nemesis, kinds_of
 from lab.scenarios import grammar
 from lab.scenarios.grammar import Scenario
+from lab.truth import truth_of
 
 ZOOKEEPER = CONTROLLERS[0]
 CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 3, 3, 5)
 """0: the brokers vote, too."""
 GONE_US = 60_000_000
+GROUPS_US = 240_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
 
 
@@ -140,8 +142,45 @@ class SwarmRun(Execution):
         for name in self.spec.keeper_names():
             if self.world.nodes[name].machine is None:
                 self._try({"do": "restart", "node": name})
+        self._let_groups_read()
         super()._settle()
         self.monitor.finish()
+
+    def _let_groups_read(self) -> None:
+        """Writers end, and the groups read all there is, as `EveryGroupReads` demands: the wait is longer than its
+        patience."""
+        kinds = {client.name: client.kind for client in self.spec.clients}
+        running = self._running_clients()
+        for name, kind in kinds.items():
+            if kind == "producer" and name in running:
+                self._try({"do": "stop_client", "name": name})
+            elif kind == "consumer" and name not in running:
+                self._try({"do": "restart", "node": name})
+        until = self.world.now_us + GROUPS_US
+        while self.world.now_us < until and not self._groups_have_read():
+            for name in self._stopped_brokers():
+                self._try({"do": "restart", "node": name})
+            self._wait(self._groups_may_go_on, until - self.world.now_us)
+
+    def _groups_may_go_on(self) -> bool:
+        return bool(self._stopped_brokers()) or self._groups_have_read()
+
+    def _groups_have_read(self) -> bool:
+        """Every partition has a member that stands at its end, and nobody writes any more."""
+        world, spec = self.world, self.spec
+        kinds = {client.name: client.kind for client in spec.clients}
+        if any(kinds.get(name) == "producer" for name in self._running_clients()) or not self._at_rest():
+            return False
+        reached: dict[tuple[str, int], int] = {}
+        for name in kinds:
+            machine: Any = world.nodes[name].machine
+            for place, position in (machine.positions.of if kinds[name] == "consumer" and machine else {}).items():
+                reached[place] = max(reached.get(place, -1), position.offset)
+        for number, state in truth_of(world).topics().get("orders", {}).items():
+            marks = observe.log_marks(world, "orders", number)
+            if state["leader"] not in marks or reached.get(("orders", number), -1) < marks[state["leader"]]["hw"]:
+                return False
+        return True
 
     def _doubtful(self) -> list[Problem]:
         """Notes of refusals that say nothing: of what was sent again because the first try was not answered. A topic

@@ -27,6 +27,8 @@ from broker_core.metadata.partition import LeaderAndIsr
 from broker_core.metadata.registration import PartitionRegistration
 from lab.truth.port import EXISTS, ControllerFigures, State
 
+QuorumReplica = MetadataProcess
+"""What has a copy of the metadata log, for those who look at it from outside."""
 _NOBODY = MetadataLoader()
 
 

@@ -15,10 +15,8 @@ from lab.faults.nemesis import STORIES
 from lab.faults.swarm import run_swarm, story_of
 from tests.house.sources import CHECKOUT
 
-NOT_ENTERED = {"raft", "drivers", "transactions", "coordinators", "clients"}
-"""Rooms that a swarm run has nothing to do with, or does not judge: the quorum has simulations of its own, drivers are real
-input, no client of a run has transactions, whether a group gets to read at all is not asked (what it shares out is, in
-`groups`), and of clients only the cluster's promises to them are checked."""
+NOT_ENTERED = {"drivers", "transactions", "coordinators"}
+"""Rooms that a swarm run has nothing to do with: drivers are real input, and no client of a run has transactions."""
 BY_NAME = {one.name: one for one in MUTANTS}
 
 
