@@ -23,6 +23,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import cramjam
@@ -49,6 +51,7 @@ from lab.receipts import Receipts
 from lab.snapshots.course import Course
 from lab.snapshots.keeper import Keeper
 from lab.stops import Stops
+from lab.waiting import Waits, Wanted
 
 FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
 KEYFRAME_US = 5_000_000
@@ -104,6 +107,7 @@ class Branch:
         self.live = after_pass is not None
         self.ended = False
         self.forked_at_us = 0
+        self.rest: tuple[Path, int] | None = None  # of a fork: where its parent's recording goes on
         self.recorded_until_us: int | None = None  # when the disk took no more
         self.room: DiskRoom | None = None
         self.outcomes = Outcomes(world, loop)
@@ -114,6 +118,7 @@ class Branch:
         self.stops = Stops(world, spec)
         self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now, self.stops.among)
         self.pump = LivePump(world, files.recorder, self._after_pass)
+        self.waits = Waits(world, loop, self.pump.stand)
         self.keeper = Keeper(files, world, loop)
         self._first_after_pass = after_pass
         self._flush_armed = False
@@ -134,6 +139,8 @@ class Branch:
         self.stops.look()
         if self.outcomes.waiting:
             self.outcomes.look(self.pump.paused)
+        if self.waits.open:
+            self.waits.look()
         if self._first_after_pass is not None:
             self._first_after_pass()
         if not self._flush_armed and not self.ended:
@@ -197,6 +204,7 @@ class Branch:
             self.pump.stop()
             self.keeper.end()
             self.outcomes.look(stands=True)
+            self.waits.end()
             self.stops.look()
             self.feed.flush(self.world.seq, self.world.now_us)
             self.files.describe(invariants=self.monitor.to_dict())
@@ -262,6 +270,16 @@ class Branch:
             self.outcomes.add(answer, command, self.pump.command(command), self.pump.paused)
         except Exception as error:
             answer.set_exception(error)
+
+    def repeat(self, later: list[tuple[int, dict[str, Any]]]) -> Future[None]:
+        """Carry these commands out at their times (`lab.repeating`)."""
+        return self.ask(self.pump.agenda.extend, later)
+
+    def wait(self, wanted: Wanted) -> Future[dict[str, Any]]:
+        """How a wait for a condition has ended (`lab.waiting`); fails with TooManyWaits."""
+        answer: Future[dict[str, Any]] = Future()
+        self.ask(self.waits.add, answer, wanted).add_done_callback(partial(_failed, answer))
+        return answer
 
     def snapshot(self) -> Future[tuple[int, str]]:
         """(sequence number, JSON text) of the state between two events."""
@@ -349,6 +367,13 @@ def read_rows(files: RunDirectory, start: int, end: int | None, after: int = 0) 
             return rows, False
         rows.append(row)
     return rows, True
+
+
+def _failed(answer: Future[Any], asked: Future[Any]) -> None:
+    """What could not be asked is not answered later."""
+    error = asked.exception()
+    if error is not None:
+        answer.set_exception(error)
 
 
 def settle(answer: Future[T], function: Callable[..., T], arguments: tuple[Any, ...]) -> None:

@@ -148,6 +148,7 @@ class OpenRuns:
             branch.give_up()
             return
         branch.forked_at_us = branch.world.now_us
+        branch.rest = work.rest
         branch.files.describe(forked_at_us=branch.world.now_us, forked_at_seq=branch.world.seq)
         branch.pump.paused = True
         branch.pump.start(self._loop)

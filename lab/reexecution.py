@@ -62,6 +62,11 @@ class Reexecution:
         self._next: tuple[dict[str, Any], Input | None] | None = None
         self._exhausted = False
 
+    @property
+    def rest(self) -> tuple[Path, int]:
+        """The recording, and where in it what was not carried out again begins."""
+        return self._inputs.path, self.position
+
     def advance(self, budget_s: float) -> bool:
         """Work for about `budget_s`; True when the target, or the end of the recording, is reached."""
         deadline = time.monotonic() + budget_s

@@ -11,6 +11,8 @@ connection leave in one write.
 | step_event   | one event                                                        |
 | step_state   | on to the next state transition in the journal                   |
 
+What is on the `agenda`, commands with a virtual time, is carried out at that time, also between two steps.
+
 A pass moves the clock at most 100 ms; between passes the sockets are read, so that after a stall a
 session does not expire before the heartbeats that already wait in the socket. A stall of seconds
 (a laptop that slept) is not made up for: the clock goes on from where it stood.
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +60,7 @@ class LivePump:
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._timer_at = 0.0
         self._waiting: list[Input] = []
+        self.agenda: deque[tuple[int, dict[str, Any]]] = deque()
         self.admit: Callable[[dict[str, Any]], dict[str, Any] | None] = _admitted
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -92,15 +96,34 @@ class LivePump:
         """
         world = self.world
         due = self._due_us()
-        following = world.next_time_us()
+        following = self._next_us()
         first = due if following is None else max(world.now_us, min(due, following))
         late = due - first
         if late > STALL_US * max(1.0, self.speed):
             self._base_us -= late - PASS_US
             due = first + PASS_US
         limit = first + int(PASS_US * max(1.0, self.speed))
-        world.run_until(max(world.now_us, min(due, limit)))
+        self._run_until(max(world.now_us, min(due, limit)))
         return due <= limit
+
+    def _next_us(self) -> int | None:
+        """When something happens next; None: nothing is to come."""
+        following = self.world.next_time_us()
+        if not self.agenda:
+            return following
+        planned = max(self.world.now_us, self.agenda[0][0])
+        return planned if following is None else min(following, planned)
+
+    def _run_until(self, time_us: int) -> None:
+        """On to a time, with what is on the agenda until then: behind all events of its instant."""
+        while self.agenda and self.agenda[0][0] <= time_us:
+            self.world.run_until(max(self.world.now_us, self.agenda[0][0]))
+            self._do_next()
+        self.world.run_until(time_us)
+
+    def _do_next(self) -> None:
+        """What comes next on the agenda, now."""
+        self._inject(Command(self.agenda.popleft()[1]))
 
     def _wake(self) -> None:
         self._timer = None
@@ -116,7 +139,7 @@ class LivePump:
         loop = self.loop
         if loop is None or self.paused:
             return
-        following = self.world.next_time_us()
+        following = self._next_us()
         if following is None:
             return
         at = loop.time() + max(0.0, (following - self._due_us()) / (1_000_000 * self.speed))
@@ -207,6 +230,10 @@ class LivePump:
             self._catch_up()
             self.paused = True
 
+    def stand(self) -> None:
+        """Go no further than here: the clock stands, and what is due by the wall clock is not caught up with."""
+        self.paused = True
+
     def _play(self) -> None:
         if self.paused:
             self.paused = False
@@ -236,11 +263,20 @@ class LivePump:
         limit = world.now_us + LOOK_AHEAD_US
         for _ in range(STEP_LIMIT):
             before = world.journal.count
-            if not world.step(limit):
+            if not self._one(limit):
                 return False
             if self._transition_since(before) if to_transition else world.journal.count > before:
                 return True
         return False
+
+    def _one(self, limit_us: int) -> bool:
+        """One event up to a time, or one command of the agenda; False when there is none."""
+        following = self.world.next_time_us()
+        if self.agenda and self.agenda[0][0] <= limit_us and (following is None or following > self.agenda[0][0]):
+            self.world.move_clock(max(self.world.now_us, self.agenda[0][0]))
+            self._do_next()
+            return True
+        return self.world.step(limit_us)
 
     def _transition_since(self, count: int) -> bool:
         journal = self.world.journal

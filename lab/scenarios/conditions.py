@@ -22,10 +22,12 @@ wait, and for leaders and controllers not "nobody".
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel.node import PAUSED, RUNNING, STOPPED
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from lab.clusters import checks
@@ -39,6 +41,9 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 CHANGED = "changed"
 NOBODY = -1
+STATE = "state_of"
+STATES = (RUNNING, PAUSED, STOPPED)
+_NUMBER = re.compile(r"[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +108,34 @@ def condition(value: Any, place: Place) -> Condition:
     subject = subjects[0]
     target = checks.text(str(given[subject]), (*place, subject))
     check_target(subject, target, (*place, subject))
+    at = (*place, "is")
     if given["is"] == CHANGED:
         return Condition(subject, target, None)
-    return Condition(subject, target, comparison(given["is"], (*place, "is")))
+    return Condition(subject, target, compared_with(subject, given["is"], at))
+
+
+def compared_with(subject: str, value: Any, place: Place) -> Comparison:
+    """What a subject's value can be compared with: a node's state with one of the three, all else with numbers."""
+    found = comparison(value, place)
+    if subject == STATE:
+        checks.choice(found.wanted, place, [*STATES, CHANGED])
+    elif not isinstance(found.wanted, bool):
+        checks.number(found.wanted, place)
+    return found
 
 
 def check_target(subject: str, target: str, place: Place) -> None:
     """Partitions are named TOPIC-PARTITION, brokers by their number."""
     if subject in OF_PARTITION and not split_ok(target):
         raise SpecError(place, problem("expected_partition", given=target))
-    if subject == "registered" and not target.isdigit():
+    if subject == "registered" and not _NUMBER.fullmatch(target):
         raise SpecError(place, problem("expected_broker", given=target))
 
 
 def split_ok(target: str) -> bool:
     """Whether it reads as TOPIC-PARTITION."""
     name, _, number = target.rpartition("-")
-    return bool(name) and number.isdigit()
+    return bool(name) and _NUMBER.fullmatch(number) is not None
 
 
 def _leader(world: World, target: str) -> Any:
@@ -166,8 +182,10 @@ def _registered(world: World, target: str) -> Any:
 
 
 def _count(world: World, target: str, name: str) -> Any:
+    """A counter of a client; of a node that counts no such thing None."""
     node = world.nodes.get(target)
-    return getattr(node.machine, name, None) if node is not None else None
+    found = getattr(node.machine, name, None) if node is not None else None
+    return found if isinstance(found, int) else None
 
 
 def _acked(world: World, target: str) -> Any:
@@ -192,7 +210,7 @@ OF_ALL = ("controller", "controller_epoch")
 _SUBJECTS: dict[str, Callable[[World, str], Any]] = {
     "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "leo_of": _leo, "leader_epoch_of": _leader_epoch,
     "controller": _controller, "controller_epoch": _controller_epoch, "registered": _registered, "acked_by": _acked,
-    "failed_by": _failed, "read_by": _read, "state_of": _state,
+    "failed_by": _failed, "read_by": _read, STATE: _state,
 }  # fmt: skip
 SUBJECTS = tuple(_SUBJECTS)
 

@@ -31,7 +31,7 @@ from lab.checkers.receipt import COUNTS, Receipt
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import RunSpec
-from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target, comparison, split_ok
+from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target, compared_with, comparison, split_ok
 from lab.scenarios.times import duration_us
 
 RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstance(figure, int))
@@ -73,7 +73,7 @@ def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison
     elif kind == "invariants":
         checks.choice(rest, place, ["violations", *described()])
     else:
-        subject_of(key, place)
+        return compared_with(subject_of(key, place)[0], value, place)
     return comparison(value, place)
 
 

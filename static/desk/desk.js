@@ -22,7 +22,7 @@ export class Desk {
     this.app = app;
     this.panel = null;
     this.run = null; // the run that is looked at
-    this.runs = { open: [], runs: [], total: 0 };
+    this.runs = { open: [], items: [], total: 0 };
     this.work = null; // {key, params, share}: what is being made ready
     this.lab = "lab";
     this.hosted = false;
@@ -53,7 +53,7 @@ export class Desk {
 
   async #greet() {
     try {
-      const [lab] = (await api("/labs")).labs;
+      const [lab] = (await api("/labs")).items;
       this.lab = lab.id;
       this.hosted = Array.isArray(lab.open); // this process has the runs
     } catch {

@@ -210,7 +210,7 @@ export class Forks {
     const codes = [...LOUD, "command"].join(",");
     try {
       const found = await api(`/labs/${this.desk.lab}/events?run=${run}&since=${seq}&limit=4000&codes=${codes}`);
-      found.events.forEach((row, index) => story.add(eventOf(row, 0), index));
+      found.items.forEach((row, index) => story.add(eventOf(row, 0), index));
     } catch {
       return [];
     }

@@ -38,7 +38,7 @@ export class Lessons {
 
   async load() {
     try {
-      if (!this.all) ({ scenarios: this.all, subjects: this.subjects } = await api("/scenarios"));
+      if (!this.all) ({ items: this.all, subjects: this.subjects } = await api("/scenarios"));
       this.error = null;
     } catch (error) {
       this.error = error.message;

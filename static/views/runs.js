@@ -89,7 +89,7 @@ export function runsPanel(view) {
   const { words, desk } = view;
   const open = treeOf(desk.runs.open);
   const names = new Set(open.map((one) => one.run));
-  const others = desk.runs.runs.filter((one) => !names.has(one.run) && one.finished && !isCopy(one));
+  const others = desk.runs.items.filter((one) => !names.has(one.run) && one.finished && !isCopy(one));
   return [
     working(view),
     h("h3", { key: "open" }, words.t("runs.branches")),

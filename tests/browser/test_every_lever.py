@@ -26,7 +26,7 @@ def seen(visit: Open) -> LabPage:
 
 def commands(seen: LabPage, since: int) -> list[dict[str, Any]]:
     """What was asked of the world behind an event."""
-    rows = Caller(seen.lab.page).get(f"labs/lab/events?since={since}&codes=command&limit=1000").json["events"]
+    rows = Caller(seen.lab.page).get(f"labs/lab/events?since={since}&codes=command&limit=1000").json["items"]
     return [row[5]["command"] for row in rows]
 
 
@@ -97,7 +97,7 @@ def test_a_session_is_ended_by_hand(seen: LabPage) -> None:
     since = now(seen)
     seen.page.click('[data-fault="expire_session"]')
     page = f"labs/lab/events?since={since}&codes=session_expired&wait=30"
-    assert Caller(seen.lab.page).get(page).json["events"]
+    assert Caller(seen.lab.page).get(page).json["items"]
     seen.wait("lab.app.state.brokers[1].registered && lab.app.chosenPartition.isr.length === 3")
 
 

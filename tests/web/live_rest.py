@@ -25,7 +25,7 @@ class Rest(Caller):
     lab: LiveLab
 
     def events(self, codes: str, since: int = 0, wait: float = 15) -> list[list[Any]]:
-        return self.get(f"labs/lab/events?since={since}&codes={codes}&wait={wait}").json["events"]
+        return self.get(f"labs/lab/events?since={since}&codes={codes}&wait={wait}").json["items"]
 
 
 @pytest.fixture(scope="module")

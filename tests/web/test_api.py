@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.live_rest import Rest, produced, refused, rest
 
+from broker_core.records import encode_batch
 from web.api.journal_file import Wanted, page_of
+from web.api.records import Found, decode
 
 __all__ = ["rest"]
 
 
 # -- the lab --------------------------------------------------------------------------------
 def test_the_lab_of_this_process_says_run_clock_and_addresses(rest: Rest) -> None:
-    (found,) = rest.get("labs").json["labs"]
+    (found,) = rest.get("labs").json["items"]
     assert (found["id"], found["run"], found["seed"], found["preset"]) == ("lab", rest.lab.run_id, 3, "teaching")
     assert found["bootstrap"].split(",")[0] == f"127.0.0.1:{rest.lab.spec.cluster.port}"
     assert rest.get("labs/lab").json["t"] >= found["t"]
@@ -40,24 +42,24 @@ def test_pages_of_events_put_together_are_the_journal(rest: Rest) -> None:
     while more:
         page = rest.get(f"labs/lab/events?since={since}&limit=40").json
         assert page["next"] > since or not page["more"]
-        pages, since, more = pages + page["events"], page["next"], page["more"]
+        pages, since, more = pages + page["items"], page["next"], page["more"]
     lines = [json.loads(line) for line in rest.get(f"runs/{rest.lab.run_id}/journal").body.splitlines()]
     shown = [[seq, t, code, node, cause, params] for seq, t, node, code, cause, params in lines]
-    assert pages[: len(whole["events"])] == whole["events"] == shown[: len(whole["events"])]
-    behind = whole["events"][100][0]
+    assert pages[: len(whole["items"])] == whole["items"] == shown[: len(whole["items"])]
+    behind = whole["items"][100][0]
     tail = [json.loads(line) for line in rest.get(f"runs/{rest.lab.run_id}/journal?since={behind}").body.splitlines()]
     assert tail[0] == next(line for line in lines if line[0] > behind)
 
 
 def test_events_of_a_topic_a_partition_or_a_node_are_those_of_the_journal_about_them(rest: Rest) -> None:
-    whole = rest.get("labs/lab/events?limit=10000").json["events"]
+    whole = rest.get("labs/lab/events?limit=10000").json["items"]
     for query, admits in (
         ("topic=orders", lambda row: row[5].get("topic") == "orders"),
         ("topic=orders&partition=0", lambda row: (row[5].get("topic"), row[5].get("partition")) == ("orders", 0)),
         ("node=broker-2", lambda row: row[3] == "broker-2"),
         ("node=nobody", lambda row: False),
     ):
-        found = [row for row in rest.get(f"labs/lab/events?limit=10000&{query}").json["events"] if row[0] <= whole[-1][0]]
+        found = [row for row in rest.get(f"labs/lab/events?limit=10000&{query}").json["items"] if row[0] <= whole[-1][0]]
         plain = [row for row in whole if admits(row)]
         assert [row for row in found if row in plain] == plain
         assert all("topics" in row[5] or "partitions" in row[5] for row in found if row not in plain)
@@ -83,7 +85,7 @@ def test_a_page_has_at_most_its_limit_and_pages_leave_nothing_out(rows: list[lis
 
 def test_events_can_be_waited_for_by_code(rest: Rest) -> None:
     seq = rest.get("labs/lab").json["seq"]
-    assert rest.get(f"labs/lab/events?since={seq}&codes=process_paused").json["events"] == []
+    assert rest.get(f"labs/lab/events?since={seq}&codes=process_paused").json["items"] == []
     threading.Timer(0.3, rest.post, ["labs/lab/commands", [{"do": "pause", "broker": 3}, {"do": "resume", "broker": 3}]]).start()
     (row,) = rest.events("process_paused", seq)
     assert row[2:4] == ["process_paused", "broker-3"]
@@ -109,7 +111,7 @@ def test_what_the_cluster_refuses_is_a_problem_with_its_own_words(rest: Rest) ->
 def test_a_command_is_carried_out_and_says_at_which_event(rest: Rest) -> None:
     done = rest.post("labs/lab/commands", {"do": "delay_link", "between": [1, 2], "delay_ms": 5}).json
     assert done["ok"]
-    rows = rest.get(f"labs/lab/events?since={done['seq'] - 1}&limit=1").json["events"]
+    rows = rest.get(f"labs/lab/events?since={done['seq'] - 1}&limit=1").json["items"]
     assert rows[0][:1] + rows[0][2:3] == [done["seq"], "command"]
     assert rest.get("labs/lab/snapshot").json["state"]["links"]
     assert rest.post("labs/lab/commands", {"do": "stop_all_faults"}).json["ok"]
@@ -164,7 +166,7 @@ def test_a_fork_goes_on_from_a_moment_with_other_commands_and_is_closed(rest: Re
     there = rest.get(f"labs/lab/snapshot?run={fork}").json
     assert there["state"]["brokers"]["1"]["state"] == "stopped"
     assert rest.get("labs/lab/snapshot").json["state"]["brokers"]["1"]["state"] == "running"
-    assert rest.get(f"labs/lab/events?run={fork}&since={seq}").json["events"][0][2] == "command"
+    assert rest.get(f"labs/lab/events?run={fork}&since={seq}").json["items"][0][2] == "command"
     assert fork in [one["run"] for one in rest.get("labs/lab/runs").json["open"]]
     stopped = rest.get(f"labs/lab/topics/orders/records?run={fork}&replica=1").json
     assert (stopped["running"], stopped["high_watermark"]) == (False, None)
@@ -224,6 +226,15 @@ def test_records_come_with_their_batch_and_its_bytes_from_any_replica(rest: Rest
     produced(rest, "later")
     one = rest.get(f"labs/lab/topics/orders/records?offset={first}&limit=1").json
     assert (len(one["batches"]), one["next"], one["more"]) == (1, batch["last_offset"] + 1, True)
+
+
+def test_why_a_batch_cannot_be_decoded_is_a_code_with_its_sentence() -> None:
+    batch = bytearray(encode_batch([(0, None, b"whole", ())]))
+    batch[21:23] = (7).to_bytes(2)  # a codec that there is not
+    found = Found(1, 1, bytes(batch), 0, 1, 1, 1, True)
+    for language, words in (("en", "7"), ("ko", "압축")):
+        (shown,) = decode(found, 0, 10, False, language)["batches"]
+        assert shown["error"]["code"] == "unknown_codec" and words in shown["error"]["text"], shown
 
 
 def test_records_that_are_not_there_are_refused(rest: Rest) -> None:

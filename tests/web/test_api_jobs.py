@@ -20,7 +20,7 @@ __all__ = ["rest"]
 
 def test_scenarios_are_told_in_both_languages(rest: Rest) -> None:
     listed = rest.get("scenarios").json
-    found = listed["scenarios"]
+    found = listed["items"]
     assert sorted(one["name"] for one in found) == grammar.names()
     assert all(one["title"].keys() == one["text"].keys() == {"en", "ko"} for one in found)
     one = rest.get("scenarios/acks-1").json
@@ -34,8 +34,8 @@ def test_scenarios_are_listed_by_subject(rest: Rest) -> None:
     listed = rest.get("scenarios").json
     order = [group["subject"] for group in listed["subjects"]]
     assert order == [name for name in [*SUBJECTS, ""] if name in order] and {"durability", "storage"} < set(order)
-    assert [name for group in listed["subjects"] for name in group["scenarios"]] == [one["name"] for one in listed["scenarios"]]
-    own = {one["name"]: one["subject"] for one in listed["scenarios"]}
+    assert [name for group in listed["subjects"] for name in group["scenarios"]] == [one["name"] for one in listed["items"]]
+    own = {one["name"]: one["subject"] for one in listed["items"]}
     assert all(own[name] == group["subject"] for group in listed["subjects"] for name in group["scenarios"])
     assert all(group["title"].keys() == {"en", "ko"} for group in listed["subjects"])
 
@@ -84,7 +84,7 @@ def test_a_job_can_be_cancelled_and_a_run_that_fails_says_why(rest: Rest) -> Non
     document = {"cluster": {"preset": "teaching"}, "duration": "1s",
                 "steps": [{"at": "0s", "do": "kill", "leader_of": "nothing-0"}], "topics": [{"name": "nothing"}]}
     document["topics"] = [{"name": "nothing", "partitions": 1}]
-    document["steps"].append({"when": {"leader_of": "nothing-0", "is": "none"}, "within": "1ms", "do": "stop_all_faults"})
+    document["steps"].append({"when": {"leader_of": "nothing-0", "is": 99}, "within": "1ms", "do": "stop_all_faults"})
     failed = ended(rest, rest.post("scenarios/run", {"document": document}).json["id"])
     assert (failed["state"], "steps[1]" in failed["error"]["title"]) == ("failed", True), failed
 

@@ -24,7 +24,7 @@ def test_the_past_is_a_state_and_what_followed_it(rest: Rest) -> None:
 
 def test_a_message_that_has_arrived_is_found_with_its_bytes(rest: Rest) -> None:
     produced(rest, "seen")
-    sent = [row for row in rest.get("labs/lab/events?codes=request_sent&limit=10000").json["events"]
+    sent = [row for row in rest.get("labs/lab/events?codes=request_sent&limit=10000").json["items"]
             if row[5]["api"] == "Produce"][-1]  # fmt: skip
     wanted = {"seq": sent[0], "from": sent[3], "to": sent[5]["to"], "api": "Produce", "version": sent[5]["version"],
               "correlation": sent[5]["correlation"]}  # fmt: skip

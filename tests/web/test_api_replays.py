@@ -148,7 +148,7 @@ def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
     found = until_ended(rest, name)
     assert (found["state"], found["restarts"], found["died"]) == ("done", 1, {"code": "worker_ended", "params": {"n": -9}})
     assert rest.get("spark").json["pid"] not in (None, killed)
-    assert rest.get("replays").json["replays"][0]["id"] == name
+    assert rest.get("replays").json["items"][0]["id"] == name
 
 
 def test_a_scenarios_run_in_a_lab_has_its_own_disks_and_the_live_run_the_labs(tmp_path: Path) -> None:

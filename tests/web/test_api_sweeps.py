@@ -104,9 +104,9 @@ def test_a_sweep_is_watched_and_a_run_of_it_comes_out_the_same_again(
     losing, safe = found["cells"]
     assert losing["lost"] > 0 and losing["runs"] == 3 and safe["lost"] == 0
     runs = rest.get(f"sweeps/{name}/runs?cell=acks%3D1").json
-    assert runs["total"] == 3 and sorted(one["seed"] for one in runs["runs"]) == [1, 2, 7]
-    assert [one["lost"] for one in runs["runs"]] == sorted((one["lost"] for one in runs["runs"]), reverse=True)
-    worst = runs["runs"][0]
+    assert runs["total"] == 3 and sorted(one["seed"] for one in runs["items"]) == [1, 2, 7]
+    assert [one["lost"] for one in runs["items"]] == sorted((one["lost"] for one in runs["items"]), reverse=True)
+    worst = runs["items"][0]
     job = rest.post(f"sweeps/{name}/runs", {"cell": "acks=1", "seed": worst["seed"]})
     assert job.status == 202
     again = rest.get(f"jobs/{job.json['id']}?wait=30").json

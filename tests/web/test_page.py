@@ -95,7 +95,7 @@ def test_rest_gives_the_snapshot_and_takes_the_same_commands(served: Served) -> 
     assert json.loads(fetch(served, "api/labs/lab/snapshot")[2])["state"]["cluster"]["seed"] == 42
     assert post(served, "api/labs/lab/commands", '{"do": "kill", "broker": 2}')[1]["ok"] is True
     assert served.lab.commands == [{"do": "kill", "broker": 2}]
-    codes = [row[2] for row in json.loads(fetch(served, "api/labs/lab/events?since=0")[2])["events"]]
+    codes = [row[2] for row in json.loads(fetch(served, "api/labs/lab/events?since=0")[2])["items"]]
     assert codes[:2] == ["command", "process_ended"]
 
 

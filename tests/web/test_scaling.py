@@ -147,7 +147,7 @@ def test_two_web_processes_show_one_lab_and_share_one_database(
         there.send(json.dumps({"k": "ask", "id": 8, "what": "close", "name": fork["run"]}))
         assert next(one for one in messages(there) if one["k"] == "snap")["run"] == seen_here["run"]
 
-    assert other.rest.get("labs").json["labs"][0]["run"] == host.get("labs").json["labs"][0]["run"]
+    assert other.rest.get("labs").json["items"][0]["run"] == host.get("labs").json["items"][0]["run"]
     state = other.rest.get("labs/lab/snapshot").json["state"]
     leader = state["topics"]["orders"]["partitions"]["0"]["leader"]
     killed = other.rest.post("labs/lab/commands", {"do": "kill", "broker": leader}).json
@@ -155,7 +155,7 @@ def test_two_web_processes_show_one_lab_and_share_one_database(
     assert host.get("labs/lab/snapshot").json["state"]["brokers"][str(leader)]["state"] == "stopped"
     refused = other.rest.post("labs/lab/commands", {"do": "kill", "broker": 9})
     assert (refused.status, refused.json["place"]) == (422, "broker")
-    assert other.rest.get(f"labs/lab/events?since={killed['seq'] - 1}").json["events"][0][2] == "command"
+    assert other.rest.get(f"labs/lab/events?since={killed['seq'] - 1}").json["items"][0][2] == "command"
     the_whole_of_rest_is_there(host, other.rest)
 
     job = host.post("scenarios/acks-all/run", {"seed": 5}).json
@@ -163,7 +163,7 @@ def test_two_web_processes_show_one_lab_and_share_one_database(
     while done["state"] in ("queued", "running"):
         done = other.rest.get(f"jobs/{job['id']}?wait=30").json
     assert (done["state"], done["result"]["receipt"]["lost"]) == ("done", 0), done
-    assert [one["id"] for one in other.rest.get("jobs").json["jobs"]] == [job["id"]]
+    assert [one["id"] for one in other.rest.get("jobs").json["items"]] == [job["id"]]
     assert not list(lab.data.rglob("*.sqlite3"))
 
 
@@ -197,7 +197,7 @@ def test_how_far_a_fork_has_come_is_told_in_the_other_process_too(
 
 def the_whole_of_rest_is_there(host: Caller, other: Caller) -> None:
     """What needs the world or its directory is answered by the host, whoever is asked."""
-    run = host.get("labs").json["labs"][0]["run"]
+    run = host.get("labs").json["items"][0]["run"]
     for path in ("runs", f"runs/{run}", "labs/lab/runs", "labs/lab/inspect?of=partition&name=orders-0",
                  "labs/lab/topics/orders/records", "scenarios", "settings?name=min.insync"):  # fmt: skip
         assert other.get(path).status == host.get(path).status == 200, path

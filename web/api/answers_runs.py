@@ -15,6 +15,12 @@ from web.api.answers_bytes import Closed, Coded
 Titles = dict[str, str]
 
 
+class Told(Coded):
+    """A problem and its sentence in the language of the request."""
+
+    text: str
+
+
 # -- records --------------------------------------------------------------------------------
 class Shown(Closed):
     """Bytes: `text` when they are UTF-8, else `base64`; `size` is that of the whole, `cut`: more than is shown."""
@@ -77,11 +83,12 @@ class BatchView(Closed):
     hex: str
     hex_complete: bool
     fields: list[SpanOfBatch] | None = None
-    error: str | None = None
+    error: Told | None = None
 
 
 class RecordsPage(Closed):
-    """Records from an offset on; the next page begins at `next`. Of a broker that is down the marks are null."""
+    """Records from an offset on; the next page begins at `next`. Of a broker that is down the marks are null.
+    `last_stable_offset`: read_committed consumers read below it (open transactions begin there)."""
 
     topic: str
     partition: int
@@ -91,6 +98,7 @@ class RecordsPage(Closed):
     log_start_offset: int
     log_end_offset: int | None
     high_watermark: int | None
+    last_stable_offset: int | None
     batches: list[BatchView]
     records: list[RecordView]
     next: int
@@ -217,10 +225,8 @@ class RunsPage(Closed):
     total: int
 
 
-class Difference(Coded):
+class Difference(Told):
     """What is not as it should be: file, place, what was expected there; `text` says it."""
-
-    text: str
 
 
 class Verdict(Closed):
@@ -275,11 +281,12 @@ class ScenarioResult(Closed):
 
 
 class Begun(Closed):
-    """The branch that a fork, or opening a run, has led to."""
+    """The branch that a fork, or opening a run, has led to; `repeats`: so many commands of its parent."""
 
     run: str
     forked_at_us: int
     results: list[Obeyed] | None = None
+    repeats: int | None = None
 
 
 class JobError(Closed):
@@ -312,7 +319,7 @@ class JobView(Closed):
 class JobsPage(Closed):
     """Newest first."""
 
-    jobs: list[JobView]
+    items: list[JobView]
     total: int
 
 
@@ -351,8 +358,9 @@ class Subject(Closed):
 class Scenarios(Closed):
     """All that come with the lab, in the order of the subjects."""
 
+    items: list[ScenarioFacts]
+    total: int
     subjects: list[Subject]
-    scenarios: list[ScenarioFacts]
 
 
 class Obeyed(Closed):

@@ -19,8 +19,8 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    invalid, jobs, labs, looking, packs, problems, reference, replays, rolling, runs, scenarios, spark_answers,
-    spark_setup, sweeps,
+    invalid, jobs, labs, looking, meanings, packs, problems, reference, replays, rolling, runs, scenarios,
+    spark_answers, spark_setup, sweeps, waits,
 )  # fmt: skip
 from web.api.docs import operations
 from web.api.problems import Problem
@@ -54,7 +54,7 @@ class OwnPage(DocsBase):
         language = language_of(request)
         words, schema = words_of("api", language), api.get_openapi_schema()
         root = request.build_absolute_uri("/").rstrip("/")
-        found = operations(schema, list(words["tags"]), words["operations"], root)
+        found = operations(schema, list(words["tags"]), words["operations"], root, language)
         groups = [{"id": tag, "name": words["tags"][tag], "operations": rows} for tag, rows in found.items()]
         before, _, after = words["intro"].partition("{openapi}")
         context = {"groups": groups, "title": schema["info"]["title"], "words": words, "language": language,
@@ -89,6 +89,7 @@ class LabApi(NinjaAPI):
             for operation in methods.values():
                 for status, response in operation["responses"].items():
                     _exact(path, int(status), response)
+        meanings.describe(schema)
         return schema
 
 
@@ -111,6 +112,6 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-ROOMS = (labs, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
+ROOMS = (labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
 for room in ROOMS:
     api.add_router("", room.router)

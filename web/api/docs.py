@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from web.api.meanings import key_means, parameter_means
 from web.language import language_of
 from web.messages import words_of
 
@@ -42,20 +43,27 @@ def marked(text: str) -> SafeString:
 Told = dict[str, dict[str, str]]
 
 
-def operations(schema: dict[str, Any], tags: list[str], told: Told, root: str) -> dict[str, list[dict[str, Any]]]:
+def operations(
+    schema: dict[str, Any], tags: list[str], told: Told, root: str, language: str
+) -> dict[str, list[dict[str, Any]]]:
     """Tag -> operations in the order of the code; `told`: their texts in another language; `root`: where they are."""
     found: dict[str, list[dict[str, Any]]] = {tag: [] for tag in tags}
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
-            shown = _shown(schema, path, method.upper(), one, root) | told.get(f"{method.upper()} {path}", {})
+            shown = _shown(schema, path, method.upper(), one, root, language) | told.get(f"{method.upper()} {path}", {})
             found[one["tags"][0]].append(shown | {key: marked(shown[key]) for key in ("summary", "text")})
     return found
 
 
-def _shown(schema: dict[str, Any], path: str, method: str, one: dict[str, Any], root: str) -> dict[str, Any]:
-    parameters = [_parameter(parameter) for parameter in one.get("parameters", [])]
+def _shown(
+    schema: dict[str, Any], path: str, method: str, one: dict[str, Any], root: str, language: str
+) -> dict[str, Any]:
+    parameters = [
+        {**_parameter(parameter), "means": marked(parameter_means(f"{method} {path}", parameter, language))}
+        for parameter in one.get("parameters", [])
+    ]
     body = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    fields = _fields(schema, body) if body else []
+    fields = _fields(schema, body, language) if body else []
     answers = [{"status": status, "media": ", ".join(response.get("content", {})), "means": response["description"]}
                for status, response in one["responses"].items()]  # fmt: skip
     needs_path = any(parameter["where"] == "path" for parameter in parameters)
@@ -87,12 +95,15 @@ def _kind(schema: dict[str, Any]) -> str:
     return f"{name}, {low:g} to {high:g}" if low is not None and high is not None and high < 1 << 31 else name
 
 
-def _fields(schema: dict[str, Any], body: dict[str, Any]) -> list[dict[str, Any]]:
+def _fields(schema: dict[str, Any], body: dict[str, Any], language: str) -> list[dict[str, Any]]:
     """The keys of the body; of alternatives, those of the first."""
+    own = ""
     while "$ref" in body or "anyOf" in body:
-        body = body["anyOf"][0] if "anyOf" in body else schema["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+        own = body.get("$ref", own).rpartition("/")[2]
+        body = body["anyOf"][0] if "anyOf" in body else schema["components"]["schemas"][own]
     required = body.get("required", [])
-    return [{"name": name, "kind": _kind(one), "required": name in required}
+    return [{"name": name, "kind": _kind(one), "required": name in required,
+             "means": marked(key_means(own, name, language))}
             for name, one in body.get("properties", {}).items()]  # fmt: skip
 
 

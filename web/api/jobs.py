@@ -21,12 +21,11 @@ Problems = schemas.Problem
 
 @router.get("/jobs", response={200: answers_runs.JobsPage, 422: Problems}, summary="Background work, newest first")
 async def jobs(
-    request: HttpRequest, limit: Annotated[int, Field(ge=1, le=500)] = 50,
-    offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0,
-) -> HttpResponse:  # fmt: skip
+    request: HttpRequest, limit: schemas.PageLimit = 50, offset: Annotated[int, Field(ge=0, le=1 << 31)] = 0
+) -> HttpResponse:
     """Of all processes that share the database."""
     rows, total = await work.page(limit, offset)
-    return answer({"jobs": [job.view() for job in rows], "total": total})
+    return answer({"items": [job.view() for job in rows], "total": total})
 
 
 @router.get("/jobs/{job}", response={200: answers_runs.JobView, 404: Problems, 422: Problems}, summary="A job")

@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Router
 from pydantic import Field
 
+from broker_core.kernel.errors import KernelError
 from broker_core.kernel.events import REGISTRY
 from broker_core.kernel.problems import problem
 from lab.clusters.checks import Place, shown
@@ -23,12 +24,14 @@ from lab.clusters.vocabulary import check_command
 from lab.branch import Branch
 from lab.experiments.directory import JOURNAL
 from lab.live import LiveLab
+from lab.repeating import later_commands
 from web.api import answers, answers_runs, journal_file, records, schemas
 from web.api.asking import answer, asked, branch_of, flushed, hosted, hosted_run, lab_named, raw, run_directory
 from web.api.journal_file import Page, Wanted
 from web.api.problems import Problem
 from web.api.runs import listed
 from web.api.work import Way, jobs
+from web.language import language_of
 from web.live.hub import hub
 from web.live.lab import Lab, OpenRun
 
@@ -38,8 +41,6 @@ LOOK_EVERY_S = 0.05
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
 Partition = Annotated[int, Field(ge=0, lt=1 << 31)]
-PageLimit = Annotated[int, Field(ge=1, le=500)]
-Offset = Annotated[int, Field(ge=0, le=1 << 62)]
 Number = Annotated[int, Field(ge=0, le=1 << 31)]
 Wait = Annotated[float, Field(ge=0, le=30)]
 Problems = schemas.Problem
@@ -49,7 +50,7 @@ Problems = schemas.Problem
 @router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
 async def labs(request: HttpRequest) -> HttpResponse:
     """One process runs one lab; its id is `lab` unless BROKERLAB_LAB says otherwise."""
-    return answer({"labs": [_lab_view(settings.LAB_NAME, hub.lab)]})
+    return answer({"items": [_lab_view(settings.LAB_NAME, hub.lab)], "total": 1})
 
 
 @router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
@@ -100,7 +101,7 @@ async def events(
     while True:
         page = await _page(branch, since, limit, wanted)
         if page.rows or page.more or time.monotonic() >= deadline:
-            return answer({"events": page.rows, "next": page.next, "more": page.more})
+            return answer({"items": page.rows, "next": page.next, "more": page.more})
         since = max(since, page.next)
         await _moved(branch, since, deadline)
 
@@ -187,12 +188,14 @@ async def _obey(branch: Any, command: dict[str, Any], at: Place) -> dict[str, An
     response={200: schemas.Runs, **dict.fromkeys((404, 422, 501, 503), Problems)},
     summary="Open branches, and all runs on disk",
 )
-async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Offset = 0) -> HttpResponse:
+async def runs(
+    request: HttpRequest, lab: str, limit: schemas.PageLimit = 50, offset: schemas.Offset = 0
+) -> HttpResponse:
     """Newest first. A run on disk can be opened; it is executed again for that."""
     found = hosted(lab_named(lab))
     opened = [branch.view() for branch in list(found.branches.values())]
     rows, total = await asyncio.to_thread(listed, found.data / "runs", limit, offset)
-    return answer({"open": opened, "runs": rows, "total": total})
+    return answer({"items": rows, "total": total, "open": opened})
 
 
 @router.post(
@@ -204,8 +207,10 @@ async def runs(request: HttpRequest, lab: str, limit: PageLimit = 50, offset: Of
 async def fork(request: HttpRequest, lab: str, fork: schemas.Fork, wait: Wait = PROMPT_S) -> HttpResponse:
     """A new branch, paused right behind event `seq` (or at `t_us`) of an open run; the old one stays. The
     `commands` are carried out in it at that moment; `{"do": "time", "speed": "play"}` lets it go on. When one of
-    them is refused the branch is closed again. What takes longer than `wait` seconds is a job with its progress; a
-    job that is cancelled leaves no branch."""
+    them is refused the branch is closed again. With `repeat` what was done in the parent from that moment until now is
+    done in the branch, too, each command at its own time of the cluster (`repeats` says how many; what clients from
+    outside have sent is not repeated). What takes longer than `wait` seconds is a job with its progress; a job that is
+    cancelled leaves no branch."""
     found = hosted(lab_named(lab))
     if fork.seq is not None and fork.t_us is not None:
         raise Problem(422, problem("seq_and_time"), "t_us")
@@ -219,7 +224,7 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork, wait: Wait = 
     seq = parent.clock()["seq"] if fork.seq is None and fork.t_us is None else fork.seq
     way = Way()
     made = found.fork(parent.run_id, seq=seq, t_us=fork.t_us, progress=way.come)
-    return await _begun(found, made, way, wait, fork.commands, kind="fork", name=parent.run_id, seed=found.spec.seed)
+    return await _begun(found, made, way, wait, fork, kind="fork", name=parent.run_id, seed=found.spec.seed)
 
 
 @router.post(
@@ -238,37 +243,53 @@ async def open_run(request: HttpRequest, lab: str, run: str, wait: Wait = PROMPT
 
 
 async def _begun(
-    lab: Any, made: Future[str], way: Way, wait: float, commands: list[schemas.Command] | None, **facts: Any
+    lab: Any, made: Future[str], way: Way, wait: float, asked_for: schemas.Fork | None, **facts: Any
 ) -> HttpResponse:
     """The branch, or the job that it will come from."""
-    work = asyncio.create_task(_made(lab, made, commands))
+    work = asyncio.create_task(_made(lab, made, asked_for))
     done, _ = await asyncio.wait([work], timeout=wait)
     if done:
-        name, results = work.result()
-        return answer({**lab.branch(name).view(), **({} if results is None else {"results": results})}, 201)
+        name, more = work.result()
+        return answer({**lab.branch(name).view(), **more}, 201)
     job = await jobs.follow(_as_result(lab, work), way, **facts)
     response = answer(job.view(), 202)
     response["Location"] = f"/api/jobs/{job.id}"
     return response
 
 
-async def _made(
-    lab: Any, made: Future[str], commands: list[schemas.Command] | None
-) -> tuple[str, list[dict[str, Any]] | None]:
+async def _made(lab: Any, made: Future[str], asked_for: schemas.Fork | None) -> tuple[str, dict[str, Any]]:
     """The branch's name, and what its commands answer; when one is refused it is closed again."""
     name = await asyncio.wrap_future(made)
-    if commands is None:
-        return name, None
+    more: dict[str, Any] = {}
+    if asked_for is None:
+        return name, more
+    branch = lab.branch(name)
     try:
-        return name, (await obey_all(lab.branch(name), commands, ("commands",)))["results"] if commands else []
+        if asked_for.repeat:
+            more["repeats"] = await _repeated(branch)
+        obeyed = await obey_all(branch, asked_for.commands, ("commands",)) if asked_for.commands else {"results": []}
     except Problem:
         await asked(lab.close_branch(name))
         raise
+    return name, {"results": obeyed["results"], **more}
 
 
-async def _as_result(lab: Any, work: asyncio.Task[tuple[str, list[dict[str, Any]] | None]]) -> dict[str, Any]:
-    name, results = await work
-    return {"run": name, "forked_at_us": lab.branch(name).forked_at_us, "results": results}
+async def _repeated(branch: Branch) -> int:
+    """How many commands of its parent's a fork will carry out."""
+    if branch.rest is None:
+        return 0
+    await flushed(str(branch.parent))
+    try:
+        later = await asyncio.to_thread(later_commands, *branch.rest)
+    except KernelError as error:
+        raise Problem(409, error.problem, "repeat") from None
+    await asked(branch.repeat(later))
+    return len(later)
+
+
+async def _as_result(lab: Any, work: asyncio.Task[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    name, more = await work
+    return {"run": name, "forked_at_us": lab.branch(name).forked_at_us, **more}
 
 
 @router.delete(
@@ -291,8 +312,8 @@ async def close(request: HttpRequest, lab: str, run: str) -> HttpResponse:
     summary="Records of a partition, as any replica has them",
 )
 async def topic_records(
-    request: HttpRequest, lab: str, topic: str, partition: Number = 0, offset: Offset | None = None,
-    limit: PageLimit = 100, replica: Number | None = None, fields: bool = False, run: str | None = None,
+    request: HttpRequest, lab: str, topic: str, partition: Number = 0, offset: schemas.Offset | None = None,
+    limit: schemas.PageLimit = 100, replica: Number | None = None, fields: bool = False, run: str | None = None,
 ) -> HttpResponse:  # fmt: skip
     """Whole batches from the one that holds `offset` on, with their facts and bytes in hex (`fields`: and
     which bytes mean what), and their records decoded. `replica`: a broker's id, the leader without one;
@@ -301,5 +322,5 @@ async def topic_records(
     found = await asked(
         branch.ask(records.read_bytes, branch.world, branch.spec, topic, partition, offset, replica)
     )
-    shown = await asyncio.to_thread(records.decode, found, offset, limit, fields)
+    shown = await asyncio.to_thread(records.decode, found, offset, limit, fields, language_of(request))
     return answer({"topic": topic, "partition": partition, **shown})

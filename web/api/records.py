@@ -15,7 +15,7 @@ from typing import Any
 from broker_core.broker.broker import log_dirs
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node
-from broker_core.kernel.problems import problem
+from broker_core.kernel.problems import problem, told
 from broker_core.kernel.storage import read_all
 from broker_core.kernel.world import World
 from broker_core.log.errors import OffsetOutOfRange
@@ -42,7 +42,8 @@ INDEX_BYTES = 10 * 1024 * 1024
 
 @dataclass(slots=True)
 class Found:
-    """Bytes of whole batches, and the replica's marks; high watermark None: nobody knows it, the broker is down."""
+    """Bytes of whole batches, and the replica's marks; high watermark and last stable offset None: nobody knows them,
+    the broker is down."""
 
     replica: int
     leader: int
@@ -50,6 +51,7 @@ class Found:
     start: int
     end: int
     high_watermark: int | None
+    last_stable_offset: int | None
     running: bool
 
 
@@ -83,7 +85,7 @@ def _of_running(log: Any, offset: int | None) -> Found:
         found = log.read(wanted, MAX_BYTES, end)
     except OffsetOutOfRange:
         raise _out_of_range(wanted, start, end) from None
-    return Found(-1, -1, read_all(found.slices), start, end, log.high_watermark, True)
+    return Found(-1, -1, read_all(found.slices), start, end, log.high_watermark, log.last_stable_offset, True)
 
 
 def _of_stopped(node: Node, spec: RunSpec, directory: str, offset: int | None) -> Found:
@@ -101,7 +103,7 @@ def _of_stopped(node: Node, spec: RunSpec, directory: str, offset: int | None) -
     chosen = next((base for base in reversed(bases) if int(base) <= wanted), bases[0])
     data = _from_segment(node, f"{paths[0]}/{chosen}", int(chosen), wanted)
     last = max((batch.header.next_offset for batch in iterate_batches(data)), default=wanted)
-    return Found(-1, -1, data, start, last, None, False)
+    return Found(-1, -1, data, start, last, None, None, False)
 
 
 def _from_segment(node: Node, path: str, base: int, offset: int) -> bytes:
@@ -119,8 +121,9 @@ def _out_of_range(offset: int, start: int, end: int | None) -> Problem:
 
 
 # -- decoding -------------------------------------------------------------------------------
-def decode(found: Found, offset: int | None, limit: int, fields: bool) -> dict[str, Any]:
-    """About `limit` records from `offset` on, and the batches that hold them; a batch is never cut."""
+def decode(found: Found, offset: int | None, limit: int, fields: bool, language: str = "en") -> dict[str, Any]:
+    """About `limit` records from `offset` on, and the batches that hold them; a batch is never cut. Why one cannot be
+    decoded is a problem, told in a language."""
     batches: list[dict[str, Any]] = []
     records: list[dict[str, Any]] = []
     following = wanted = found.start if offset is None else offset
@@ -128,13 +131,13 @@ def decode(found: Found, offset: int | None, limit: int, fields: bool) -> dict[s
         if len(records) >= limit:
             break
         batches.append(_facts(batch, fields))
-        records += _shown(batch, batches[-1], wanted, found.high_watermark)
+        records += _shown(batch, batches[-1], wanted, found.high_watermark, language)
         following = batch.header.next_offset
     return {
         "replica": found.replica, "leader": found.leader, "running": found.running, "log_start_offset": found.start,
         "log_end_offset": found.end if found.running else None, "high_watermark": found.high_watermark,
-        "batches": batches, "records": records, "next": following,
-        "more": following < found.end,
+        "last_stable_offset": found.last_stable_offset, "batches": batches, "records": records,
+        "next": following, "more": following < found.end,
     }  # fmt: skip
 
 
@@ -179,11 +182,13 @@ def _plain(value: Any) -> Any:
     return _bytes(bytes(value)) if isinstance(value, (bytes, bytearray, memoryview)) else value
 
 
-def _shown(batch: Batch, facts: dict[str, Any], wanted: int, high_watermark: int | None) -> list[dict[str, Any]]:
+def _shown(
+    batch: Batch, facts: dict[str, Any], wanted: int, high_watermark: int | None, language: str
+) -> list[dict[str, Any]]:
     try:
         records = decode_records(batch, DECOMPRESSED)
     except RecordsError as error:
-        facts["error"] = str(error)
+        facts["error"] = {**error.problem, "text": told(error.problem, language)}
         return []
     return [_record(one, batch.header.base_offset, high_watermark) for one in records if one.offset >= wanted]
 

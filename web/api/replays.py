@@ -111,11 +111,13 @@ async def start(request: HttpRequest, run: str, asked_for: spark_schemas.ReplayR
     return accepted(row)
 
 
-@router.get("/replays", response={200: spark_schemas.Replays}, summary="Replays, newest first")
-async def replays(request: HttpRequest) -> HttpResponse:
+@router.get("/replays", response={200: spark_schemas.Replays, 422: Problems}, summary="Replays, newest first")
+async def replays(request: HttpRequest, limit: schemas.PageLimit = 50, offset: schemas.Offset = 0) -> HttpResponse:
     """Of this process, without their answers."""
-    views = [{name: value for name, value in row.view().items() if name != "answers"} for row in spark.all(Replay)]
-    return answer({"replays": views})
+    rows = spark.all(Replay)
+    views = [{name: value for name, value in row.view().items() if name != "answers"}
+             for row in rows[offset : offset + limit]]  # fmt: skip
+    return answer({"items": views, "total": len(rows)})
 
 
 @router.get("/replays/{replay}", response={200: spark_schemas.ReplayView, 404: Problems}, summary="A replay")

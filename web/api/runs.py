@@ -68,9 +68,8 @@ def variant_title(facts: dict[str, Any]) -> dict[str, str]:
     summary="Runs on disk",
 )
 async def runs(
-    request: HttpRequest, limit: Annotated[int, Field(ge=1, le=500)] = 50,
-    offset: Annotated[int, Field(ge=0, le=1 << 62)] = 0,
-) -> HttpResponse:  # fmt: skip
+    request: HttpRequest, limit: schemas.PageLimit = 50, offset: schemas.Offset = 0
+) -> HttpResponse:
     """Newest first: live runs, branches, scenarios."""
     rows, total = await asyncio.to_thread(listed, runs_directory(), limit, offset)
     return answer({"items": rows, "total": total})

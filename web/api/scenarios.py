@@ -94,13 +94,13 @@ def checked(given: schemas.Document, name: str = "scenario") -> Scenario:
 async def scenarios(request: HttpRequest) -> HttpResponse:
     """Each with its title and text in English and Korean, what it teaches, how many minutes it takes and how hard it is
     (`level` 1 to 3). `subjects` are the tracks of the way through all lessons, each with its lessons in the order in
-    which they build on each other; `scenarios` has the same order. Scenarios without a subject come last."""
+    which they build on each other; `items` has the same order. Scenarios without a subject come last."""
     names = dict.fromkeys([*path.legs(), *grammar.names()])
     found = await asyncio.to_thread(lambda: {name: _listed(name) for name in names})
     subjects = [{**one, "text": _track_texts().get(one["subject"])} for one in grouped(
         (name, one["subject"]) for name, one in found.items())]
     ordered = [found[name] for group in subjects for name in group["scenarios"]]
-    return answer({"subjects": subjects, "scenarios": ordered})
+    return answer({"items": ordered, "total": len(ordered), "subjects": subjects})
 
 
 @router.post(

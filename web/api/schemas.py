@@ -13,6 +13,8 @@ from web.api.answers_runs import Obeyed, RunListed, ScenarioFacts
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
 Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
+PageLimit = Annotated[int, Field(ge=1, le=500)]
+Offset = Annotated[int, Field(ge=0, le=1 << 62)]
 Seed = Annotated[int, Field(ge=0, le=(1 << 62))]
 
 
@@ -74,13 +76,25 @@ Commands = Annotated[
 
 
 class Fork(BaseModel):
-    """Where a branch begins: behind event `seq`, or at `t_us`; without both, at this moment."""
+    """Where a branch begins: behind event `seq`, or at `t_us`; without both, at this moment. `repeat`: what was done in
+    the parent from then on is done in the branch, too, each command at its own time of the cluster."""
 
     model_config = ConfigDict(extra="forbid")
     run: str | None = None
     seq: Seq | None = None
     t_us: Seq | None = None
     commands: Annotated[list[Command], Field(max_length=100)] = []
+    repeat: bool = False
+
+
+class WaitFor(BaseModel):
+    """What is waited for: `when` as in a step of a scenario, `{"leader_of": "orders-0", "is": "changed"}`."""
+
+    model_config = ConfigDict(extra="forbid")
+    when: dict[str, Any]
+    within: str | Annotated[float, Field(ge=0, le=1e9)] = "60s"
+    before: Annotated[int, Field(ge=-1, le=1 << 62)] | Annotated[str, Field(max_length=20)] | None = None
+    pause: bool = False
 
 
 class Document(BaseModel):
@@ -161,7 +175,7 @@ class Snapshot(Schema):
 class Events(Schema):
     """Rows `[seq, t_us, code, node, cause, {params}]`; the next page begins behind `next`."""
 
-    events: list[list[Any]]
+    items: list[list[Any]]
     next: int
     more: bool
 
@@ -218,21 +232,23 @@ class LabView(Closed):
 class Labs(Closed):
     """The labs that this process knows: its own."""
 
-    labs: list[LabView]
+    items: list[LabView]
+    total: int
 
 
 class Branch(BranchFacts):
-    """An open run; of a fork also what its commands have answered."""
+    """An open run; of a fork also what its commands have answered, and how many of its parent's it `repeats`."""
 
     results: list[Obeyed] | None = None
+    repeats: int | None = None
 
 
 class Runs(Closed):
     """Open branches, and one page of all runs on disk, newest first."""
 
-    open: list[BranchFacts]
-    runs: list[RunListed]
+    items: list[RunListed]
     total: int
+    open: list[BranchFacts]
 
 
 class ScenarioView(ScenarioFacts):

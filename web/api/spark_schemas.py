@@ -48,7 +48,8 @@ class ReplayView(WorkView):
 class Replays(Schema):
     """Those of this process, the newest first, without their answers."""
 
-    replays: list[Thing]
+    items: list[Thing]
+    total: int
 
 
 class SweepRequest(BaseModel):
@@ -81,13 +82,14 @@ class SweepView(WorkView):
 class Sweeps(Schema):
     """Those of this process, the newest first."""
 
-    sweeps: list[SweepView]
+    items: list[SweepView]
+    total: int
 
 
 class SweepRuns(Schema):
     """Runs of a sweep: those that lost most first."""
 
-    runs: list[Thing]
+    items: list[Thing]
     total: int
 
 

@@ -152,10 +152,11 @@ async def start(request: HttpRequest, asked_for: spark_schemas.SweepRequest) -> 
     return accepted(row)
 
 
-@router.get("/sweeps", response={200: spark_schemas.Sweeps}, summary="Sweeps, newest first")
-async def sweeps(request: HttpRequest) -> HttpResponse:
+@router.get("/sweeps", response={200: spark_schemas.Sweeps, 422: Problems}, summary="Sweeps, newest first")
+async def sweeps(request: HttpRequest, limit: schemas.PageLimit = 50, offset: schemas.Offset = 0) -> HttpResponse:
     """Of this process."""
-    return answer({"sweeps": [row.view() for row in spark.all(Sweep)]})
+    rows = spark.all(Sweep)
+    return answer({"items": [row.view() for row in rows[offset : offset + limit]], "total": len(rows)})
 
 
 @router.get("/sweeps/{sweep}", response={200: spark_schemas.SweepView, 404: Problems}, summary="A sweep")
@@ -188,7 +189,7 @@ async def runs(
     row = one_of(Sweep, sweep)
     found = sorted((one for one in list(row.runs.values()) if cell in ("", one["cell"])), key=_worst_first)
     shown = [{**one, "error": read(one["error"])} for one in found[offset : offset + limit]]
-    return answer({"runs": shown, "total": len(found)})
+    return answer({"items": shown, "total": len(found)})
 
 
 def _worst_first(row: dict[str, Any]) -> tuple[bool, int, int, int, float, int]:

@@ -49,7 +49,7 @@ def catalogue(language: str) -> dict[str, Any]:
 @cache
 def words_of(part: str, language: str) -> dict[str, Any]:
     """One of the files that the server alone uses: `access` (the page that asks for a token), `problems` (what REST
-    refuses with) and `api` (the page of operations)."""
+    refuses with), `api` and `api_values` (the page of operations)."""
     name = f"{part}.{language if language in LANGUAGES else LANGUAGES[0]}.json"
     found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     return found

@@ -11,6 +11,7 @@ found_in("lab")(
     run_ended="run",
     lab_stopped="",
     runs_open="n",
+    too_many_waits="n",
     start_not_kept="run",
     live_stays="",
     lab_running="path",

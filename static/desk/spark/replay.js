@@ -28,7 +28,7 @@ export class Replay extends Work {
     const { asked } = this;
     if (this.running || this.found || !asked) return;
     try {
-      const known = (await api("/replays")).replays.find((one) => one.run === asked && [...OPEN, "done"].includes(one.state));
+      const known = (await api("/replays?limit=500")).items.find((one) => one.run === asked && [...OPEN, "done"].includes(one.state));
       if (!known) return;
       const found = await api(home(known));
       if (asked !== this.asked || this.found || this.running) return; // another one was chosen or begun meanwhile

@@ -137,7 +137,7 @@ export class Spark {
     let since = 0;
     for (let more = true; more;) {
       const page = await api(`/labs/${this.desk.lab}/events?run=${this.desk.run}&since=${since}&limit=${MOST_EVENTS}&codes=${codes.join(",")}`);
-      yield page.events.map((row) => eventOf(row, 0));
+      yield page.items.map((row) => eventOf(row, 0));
       more = page.more && page.next > since;
       since = page.next;
     }

@@ -88,7 +88,7 @@ export class Sweep extends Work {
   async recall() {
     if (this.found) return;
     try {
-      const [newest] = (await api("/sweeps")).sweeps;
+      const [newest] = (await api("/sweeps?limit=1")).items;
       if (!newest || this.found) return;
       this.found = newest;
       if (!newest.own) this.scenario = newest.scenario;
