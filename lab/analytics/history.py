@@ -13,6 +13,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 | duplicated | places of a value beyond its first: where it was read, or only acked |
 | reordered | read in a partition behind a later number of the same label |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
+| aborted, aborted_read | values of aborted transactions, and those of them that were read |
 | failed_reads | places and readers of values whose write failed (G1a) |
 | steps | from each value that a consumer read to its next one, by index; none over a rebalance |
 | falls | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 
 COUNTS = ("acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", "removed")
 STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
-MORE = ("inconsistent", "failed_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send")
+MORE = (
+    "inconsistent", "failed_read", "aborted", "aborted_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send",
+)  # fmt: skip
 TEXT = 200  # polls tell so many characters of a text
 _VALUE = ["run", "label", "number"]
 _PLACE = ["run", "topic", "partition", "offset"]
@@ -248,10 +251,12 @@ class History:
     @cached_property
     def more(self) -> DataFrame:
         """The receipt's other figures, one row a run."""
-        fates = {kind: self.sends.where(f"kind = '{kind}'").select(*_VALUE).distinct() for kind in ("fail", "info")}
+        fates = {kind: self.sends.where(f"kind = '{kind}'").select(*_VALUE).distinct()
+                 for kind in ("fail", "abort", "info")}
         known = self.values_read.select(*_VALUE)
         parts = [
             (self.inconsistent, "inconsistent"), (fates["fail"].join(known, _VALUE, "left_semi"), "failed_read"),
+            (fates["abort"], "aborted"), (fates["abort"].join(known, _VALUE, "left_semi"), "aborted_read"),
             (fates["info"], "unknown"), (fates["info"].join(known, _VALUE, "left_semi"), "unknown_read"),
             *((self.stale.where(f"test = '{name.replace('_', '-')}'"), name) for name in STEPS),
             (self.falls, "nonmonotonic_send"),

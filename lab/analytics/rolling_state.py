@@ -6,7 +6,7 @@ only what was acked and not read is kept with its place. What is lost, `rolling_
 
 | figure | from |
 |---|---|
-| acked, failed, unknown | fates of sends |
+| acked, failed, unknown | fates of sends; what was aborted with its transaction counts as failed |
 | read, duplicated | polls; an offset that two consumers read counts once |
 | lost | acked places that are not in the log that counts; of a run without journal, those that readers have passed |
 | unread | acked, not read, and not lost |

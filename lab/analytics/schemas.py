@@ -161,7 +161,7 @@ OPERATIONS = Table("operations", "one row of the history of clients", _columns("
 SENDS = Table("sends", "the fate of one value that a producer sent", _columns("""
     run  string  name of the run
     t_us  bigint  virtual time of the answer, microseconds
-    kind  string  ok, fail, info
+    kind  string  ok, fail, info; abort: its transaction was
     topic  string  topic name
     partition  int  partition number, -1 when it was never chosen
     label  string  producer's name in the value; empty for a value written by hand

@@ -24,7 +24,9 @@ from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
-MORE = ("unread", "at_risk", "removed", "inconsistent", "failed_read", "unknown", "unknown_read")
+MORE = (
+    "unread", "at_risk", "removed", "inconsistent", "failed_read", "aborted", "aborted_read", "unknown", "unknown_read",
+)  # fmt: skip
 COLUMNS = (
     ("cell", "string"), ("seed", "bigint"), *((name, "bigint") for name in (*FIGURES, *MORE)),
     ("write_gap_s", "double"), ("virtual_s", "double"), ("wall_s", "double"), ("notes", "string"), ("error", "string"),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from broker_core.clients.history import ABORTED
 from broker_core.kernel.problems import problem
 from lab.analytics import places, schemas
 from lab.analytics.errors import AnalyticsError, kept
@@ -52,7 +53,8 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
 _CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
-           "acks int, error string, created_us bigint, broker string>")
+           "acks int, error string, created_us bigint, broker string, transaction string>")
+_ABORTED = f"kind = 'fail' and p.transaction is not null and p.error = '{ABORTED}'"
 SMALL = 32 * 1024 * 1024
 _PLANNING = {
     "spark.sql.shuffle.partitions": ("4", "1"), "spark.sql.adaptive.enabled": ("true", "false"),
@@ -234,8 +236,8 @@ class Tables:
     def sends(self) -> DataFrame:
         """Values in the order in which the operation names them: numbers first, then texts."""
         rows = self._fields.where("op = 'send'").selectExpr(
-            "run", "t_us", "kind", "p.topic as topic", "p.partition as partition", "position", "p.offset as first",
-            "p.broker as broker", "seq", "coalesce(p.label, process) as sender",
+            "run", "t_us", f"if({_ABORTED}, 'abort', kind) as kind", "p.topic as topic", "p.partition as partition",
+            "position", "p.offset as first", "p.broker as broker", "seq", "coalesce(p.label, process) as sender",
             "flatten(transform(coalesce(p.`values`, array()), v -> if(v[1] > 0,"
             " sequence(v[0], v[0] + v[1] - 1), array()))) as numbers", "coalesce(p.texts, array()) as texts")
         both = rows.selectExpr(

@@ -12,6 +12,7 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | reordered | values read behind a later one of the same producer in the same partition |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | failed_read | values of failed writes that an ok read holds (G1a); a place for each offset and reader |
+| aborted, aborted_read | values of aborted transactions, and those of them that were read (read_uncommitted: G1a) |
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
@@ -76,6 +77,8 @@ class Receipt:
     producers: dict[str, Counts] = field(default_factory=dict)
     inconsistent: int = 0
     failed_read: int = 0
+    aborted: int = 0
+    aborted_read: int = 0
     unknown: int = 0
     unknown_read: int = 0
     steps: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STEPS, 0))
@@ -98,6 +101,7 @@ class Receipt:
         return {
             **self.total.to_dict(),
             "inconsistent": self.inconsistent, "failed_read": self.failed_read,
+            "aborted": self.aborted, "aborted_read": self.aborted_read,
             "unknown": self.unknown, "unknown_read": self.unknown_read,
             "stale": sum(self.steps.values()), **self.steps, "nonmonotonic_send": self.nonmonotonic_send,
             "producers": {name: of.to_dict() for name, of in sorted(self.producers.items())},
@@ -172,6 +176,8 @@ def count_acked(receipt: Receipt, history: History) -> None:
         receipt.of(owner(value)).acked += 1
     for value in filter(history.own, history.places):
         receipt.of(owner(value)).read += 1
+    receipt.aborted = len(history.aborted)
+    receipt.aborted_read = sum(value in history.places for value in history.aborted)
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
 

@@ -20,6 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from broker_core.clients.history import ABORTED
+
+ABORT = "abort"
 TEXT = 200  # polls tell so many characters of a text
 Value = tuple[str, Any]  # (label, number), or ("", text) for a value written by hand
 Partition = tuple[str, int]
@@ -84,6 +87,12 @@ class Log:
         yield from sorted(found, key=lambda one: one[0])
 
 
+def fate_of(row: Mapping[str, Any]) -> str:
+    """ok, fail, info, or abort: the transaction that it belongs to was."""
+    kind: str = row["kind"]
+    return ABORT if kind == "fail" and row.get("transaction") and row.get("error") == ABORTED else kind
+
+
 def index_step(order: list[int], step: Step) -> int:
     """By how many indexes of the version order a step goes on: 1 is the next value."""
     return bisect_left(order, step.offset) - bisect_left(order, step.before)
@@ -97,6 +106,7 @@ class History:
         self.labels: dict[str, None] = {}  # of this run's producers
         self.acked: dict[Value, Ack] = {}  # at the last offset
         self.failed: dict[Value, None] = {}
+        self.aborted: dict[Value, None] = {}  # with their transaction: neither acked nor failed
         self.unknown: dict[Value, None] = {}
         self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
         self.steps: list[Step] = []  # those that do not go to the next offset
@@ -137,7 +147,7 @@ class History:
         """Whether this run sent it: a log may hold what was written before, or by outside clients."""
         if value[0]:
             return value[0] in self.labels
-        return value in self.acked or value in self.unknown or value in self.failed
+        return value in self.acked or value in self.unknown or value in self.failed or value in self.aborted
 
     # -- sends ------------------------------------------------------------------------------
     def sent(self, row: Mapping[str, Any], kind: str) -> None:
@@ -145,6 +155,7 @@ class History:
         partition = (row["topic"], row["partition"])
         base = row.get("offset", -1) if kind == "ok" else -1
         label = row.get("label", row.get("process", ""))
+        kind = fate_of(row)
         offset = base
         for value in _values(row, label):
             ack = Ack(partition, offset, row.get("seq", 0), row.get("broker"))
@@ -165,6 +176,8 @@ class History:
                 self.acked[value] = ack
         elif kind == "fail":
             self.failed[value] = None
+        elif kind == ABORT:
+            self.aborted[value] = None
         elif kind == "info":
             self.unknown[value] = None
 

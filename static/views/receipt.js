@@ -7,7 +7,7 @@ import { replayButton } from "./spark/buttons.js";
 const SHOWN = 40;
 const FEW = 6;
 const TONE = { lost: "bad", at_risk: "warn", duplicated: "warn", reordered: "warn" };
-const TOLD = new Set(["lost", "unread", "at_risk", "duplicated", "removed"]);
+const TOLD = new Set(["lost", "unread", "at_risk", "duplicated", "removed", "aborted"]);
 
 /** Counted from another side than the five figures, often the same records once more: never to be added to them. */
 const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
@@ -17,7 +17,7 @@ const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
  * happened. The words are defined in lab/checkers/fates.py. Pure.
  */
 export function figures(found) {
-  const names = ["acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", ...(found.removed > 0 ? ["removed"] : [])];
+  const names = ["acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", ...(found.removed > 0 ? ["removed"] : []), ...(found.aborted > 0 ? ["aborted"] : [])];
   return names.map((name) => [name, found[name] ?? null]);
 }
 
@@ -157,7 +157,7 @@ function chain(view) {
 function producers(found, words) {
   const rows = Object.entries(found.producers ?? {});
   if (rows.length < 2) return null;
-  const rest = new Set(["at_risk", "removed"].filter((name) => !(found[name] > 0)));
+  const rest = new Set(["aborted", ...["at_risk", "removed"].filter((name) => !(found[name] > 0))]);
   const names = figures(found).map(([name]) => name).filter((name) => !rest.has(name));
   return h("table", { key: "producers", class: "partitions small producers" },
     h("caption", {}, words.t("receipt.by_producer")),

@@ -14,6 +14,7 @@ from broker_core.log.partition_log import PartitionLog
 from broker_core.records.batch import decode_records
 from broker_core.records.control import control_type
 from broker_core.records.header import iterate_batches
+from lab.checkers.receipt import make_receipt
 from lab.clusters.build import build_world
 from lab.clusters.spec import SpecError, run_from_dict
 from lab.truth import truth_of
@@ -97,6 +98,9 @@ def test_what_is_committed_is_promised_and_read_and_what_is_aborted_is_neither(c
     assert set(lab.got("committed")) == lab.values("ok") and set(lab.got("committed").values()) == {1}
     dirty = set(lab.got("everything")) - lab.values("ok")
     assert dirty and dirty <= lab.values("fail")
+    receipt = make_receipt(lab.world.operations.rows)
+    assert receipt.aborted == machine.failed >= receipt.aborted_read == len(dirty) and receipt.failed_read == 0
+    assert (receipt.total.acked, receipt.total.lost, receipt.total.unread) == (machine.acked, 0, 0)
     errors = {row["error"] for row in lab.rows("send") if row["kind"] == "fail"}
     assert errors == {"ABORTED"} and set(lab.markers()) == {0, 1}
 

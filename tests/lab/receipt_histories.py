@@ -120,6 +120,10 @@ _TOLD: dict[str, tuple[list[Row], dict[str, int]]] = {
     "a value of a failed write was read by two, at two places": (
         [polled(a(0, 0), a(1, 1), a(2, 0)), polled(a(0, 0), who="other"), sent("fail", 0, 1), sent("ok", 1, 1, 1)],
         {"acked": 1, "read": 2, "duplicated": 1, "failed_read": 1}),
+    "what was aborted with its transaction was promised to nobody, whoever has read it": (
+        [polled(a(0, 0)), {**sent("fail", 0, 2), "transaction": "t/1", "error": "ABORTED"},
+         {**sent("ok", 2, 2, 3), "transaction": "t/2"}, {**sent("fail", 4, 1), "transaction": "t/3", "error": "TIMEOUT"}],
+        {"acked": 2, "read": 1, "unread": 2, "aborted": 2, "aborted_read": 1}),
     "an unknown write that was read belongs to the version order": (
         [sent("info", 3, 2), sent("ok", 0, 3, 0), polled(a(0, 0, 3)), polled(a(4, 4)), polled(a(3, 3), who="other")],
         {"acked": 3, "read": 5, "unknown": 2, "unknown_read": 2, "stale": 1, "poll_skip": 1}),

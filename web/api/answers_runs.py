@@ -179,6 +179,8 @@ class Receipt(ProducerFigures):
     finished: bool
     inconsistent: int
     failed_read: int
+    aborted: int
+    aborted_read: int
     unknown: int
     unknown_read: int
     stale: int
