@@ -35,6 +35,7 @@ const STAGE = {
   linkA: null, // both ends of the link that the levers are about
   linkB: null,
   diskOf: null, // the broker whose disk they are about
+  directoryOf: "", // the log directory whose faults they are; "": all
   protectionOf: null, // the protection
 };
 
@@ -44,6 +45,10 @@ const INSPECTOR = {
   looked: null, // the position of the request's event that is looked at
   brokerOpen: null,
   segmentOpen: null,
+  dumpOpen: null, // the file that is dumped: {file, begin, before}
+  logOf: null, // the broker whose log is read
+  logLevel: "INFO",
+  plan: null, // of a reassignment: {topic, rows}
   fileBroker: null,
   znode: null,
   flight: null, // the message under way that is looked at

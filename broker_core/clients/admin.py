@@ -58,6 +58,7 @@ from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
 RESULTS = 1000
+NULL_TEXT = "null"  # how the history names a value that is none
 ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
 
@@ -300,7 +301,7 @@ class AdminMachine:
 
     # -- records by hand --------------------------------------------------------------------
     def produce(self, record: dict[str, Any]) -> int:
-        """{topic, partition?, key?, value, acks?} by a producer for each kind of acks."""
+        """{topic, partition?, key?, value, headers?, acks?} by a producer for each kind of acks."""
         self._numbers += 1
         acks = str(record.get("acks", "all"))
         producer = self.producers.get(acks)
@@ -319,10 +320,10 @@ class AdminMachine:
         now = self.node.now_us()
         waiting, self.blocked = self.blocked, []
         for producer, record, deadline, number in waiting:
-            key = record.get("key")
-            text = str(record.get("value", ""))
-            key_bytes = None if key is None else str(key).encode()
-            batch = producer.send(record["topic"], key_bytes, text.encode(), text, record.get("partition"))
+            key, value = _encoded(record.get("key")), _encoded(record.get("value"))
+            headers = tuple((name, _encoded(one)) for name, one in record.get("headers", {}).items())
+            text = NULL_TEXT if value is None else value.decode()
+            batch = producer.send(record["topic"], key, value, text, record.get("partition"), headers)
             if batch is not None:
                 self.by_hand.setdefault(batch, []).append((number, batch.count - 1))
             elif now >= deadline:
@@ -384,3 +385,7 @@ def admin_factory(given: dict[str, Any], bootstrap: list[str]) -> Callable[[Node
 
 def _make(given: dict[str, Any], bootstrap: list[str], node: Node) -> AdminMachine:
     return AdminMachine(node, given, bootstrap)
+
+
+def _encoded(content: Any) -> bytes | None:
+    return None if content is None else str(content).encode()

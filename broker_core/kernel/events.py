@@ -82,6 +82,9 @@ DISKS_CHANGED = _event(TRANSITION, "disks_changed", "disks: {faults}",
     faults="the faults that they have from now on: kind, directory, once, on_call, probability; none: they work")
 PROTECTION_SET = _event(TRANSITION, "protection_set", "protection {protection}: {on}",
     protection="name of the protection", on="whether it is in place from now on")
+STAGE_COSTS_SET = _event(TRANSITION, "stage_costs_set",
+    "a request costs a network thread {network_us} us, a handler thread {io_us} us",
+    network_us="microseconds, on all brokers from now on", io_us="microseconds, on all brokers from now on")
 MESSAGE_DROPPED = _event(MESSAGE, "message_dropped", "message to {dest} is lost ({reason})",
     dest="node", kind="what was lost", reason="partitioned | dropped | connection breaks | chosen")
 

@@ -229,14 +229,23 @@ def _log_lines(
     end = 0
     try:
         for batch in batches_from(file, 0, file.size):
-            yield _batch_line(batch)
+            yield from _lines_of(batch, deep, decode)
             end = batch.position + batch.header.size
-            if deep:
-                yield from _record_lines(batch, decode)
     except RecordsError as error:
         yield {"note": f"{file.path} byte {end}: {error}"}
     if end < file.size:
         yield {"note": _invalid_bytes(file, end)}
+
+
+def batch_lines(batch: Batch) -> Iterator[str]:
+    """The text of one batch of a `.log` and of its records."""
+    return map(_text, _lines_of(batch, True, None))
+
+
+def _lines_of(batch: Batch, deep: bool, decode: Decoder | None) -> Iterator[Line]:
+    yield _batch_line(batch)
+    if deep:
+        yield from _record_lines(batch, decode)
 
 
 def _batch_line(batch: Batch) -> Line:

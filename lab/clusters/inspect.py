@@ -8,6 +8,8 @@
 | znode | /controller | data, version, owner and who watches its path |
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
+| dump | orders-0@2:FILE[:BYTE] | a page of a segment's file as kafka-dump-log prints it (`inspect_dump`) |
+| balance | | leaders, replicas and bytes of each broker; reassignments under way (`inspect_balance`) |
 | config | topic:orders, broker:2, client:reader | every setting with value, default and source |
 | trial | a command as JSON, `seq` | nothing, or why this change of settings would be refused (`inspect_trial`) |
 | metrics | | Kafka's metric names -> broker -> value |
@@ -36,6 +38,8 @@ from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
+from lab.clusters.inspect_balance import balance
+from lab.clusters.inspect_dump import dumped
 from lab.clusters.inspect_trial import trial
 from lab.clusters.inspect_znode import znode
 from lab.clusters.metrics import metrics
@@ -300,5 +304,5 @@ def _flights(world: World, name: str) -> dict[str, Any]:
 KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
     "partition": partition, "broker": broker, "group": group, "znode": znode, "files": files,
     "config": inspect_config.config, "bytes": _bytes, "trial": trial,
-    "metrics": _metrics, "lights": _lights, "flights": _flights,
+    "metrics": _metrics, "lights": _lights, "flights": _flights, "dump": dumped, "balance": balance,
 }  # fmt: skip

@@ -33,6 +33,7 @@ def broker(node: Node, number: int) -> dict[str, Any]:
         "disks": _disks(machine), "connections": _connections(machine), "pipeline": pipeline(machine),
         "epoch": machine.broker_epoch(), "controller": truth_of(node.world).reign(machine) is not None,
         "cache_version": machine.cache.version, "sent": _sent(node),
+        "sessions": _sessions(machine),
     }  # fmt: skip
 
 
@@ -78,6 +79,21 @@ def _connections(machine: Any) -> list[dict[str, Any]]:
          "negotiated": dict(one.negotiated)}
         for one in every[:CONNECTIONS]
     ]  # fmt: skip
+
+
+def _sessions(machine: Any) -> dict[str, Any]:
+    """The cache of incremental fetch sessions (KIP-227), the one used last first."""
+    cache = machine.replicas.sessions
+    now_ms = machine.node.now_us() // 1000
+    found = sorted(cache.sessions.values(), key=lambda one: (-one.last_fetch_ms, one.id))
+    return {
+        "slots": sum(shard.slots for shard in cache.shards), "used": len(found), "evictions": cache.evictions,
+        "list": [
+            {"id": one.id, "epoch": one.epoch, "follower": one.privileged, "partitions": len(one.positions),
+             "dirty": len(one.dirty), "idle_ms": now_ms - one.last_fetch_ms}
+            for one in found[:CONNECTIONS]
+        ],
+    }  # fmt: skip
 
 
 def pipeline(machine: Any) -> dict[str, int]:

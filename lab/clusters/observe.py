@@ -6,7 +6,7 @@ ends and high watermarks are those of each broker's own replica, of a broker tha
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from broker_core.kernel.names import OPERATOR, broker_node, broker_of, is_broker, is_keeper
@@ -84,7 +84,7 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller,
         "controller": truth.controller_id(), "controller_epoch": truth.controller_epoch(),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
-        "protections": protections_off(world),
+        "protections": protections_off(world), "stage_costs": stage_costs(world),
     }  # fmt: skip
 
 
@@ -92,6 +92,12 @@ def protections_off(world: World) -> dict[str, bool]:
     """{name: False} of each protection of replication that is not in place."""
     found: Any = getattr(world.operator, "protections", None)
     return {} if found is None else {one.name: False for one in fields(found) if not getattr(found, one.name)}
+
+
+def stage_costs(world: World) -> dict[str, int]:
+    """Stage -> microseconds that a request costs there; all brokers have the same."""
+    found: Any = next((node.factory for _, node in brokers(world)), None)
+    return {} if found is None else asdict(found.costs)
 
 
 def _brokers(world: World, spec: RunSpec) -> dict[str, Any]:

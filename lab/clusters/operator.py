@@ -15,7 +15,7 @@ from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.names import OPERATOR, broker_node, is_broker
-from broker_core.kernel.node import STOPPED
+from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
@@ -24,6 +24,7 @@ from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.joining import add_broker_node, new_broker, tell_of
+from lab.clusters.observe import brokers, stage_costs
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
@@ -110,7 +111,9 @@ class LabOperator(FaultCommands):
         cluster.brokers.append(broker)
         name = broker_node(broker.id)
         others = [node.storage for node in world.nodes.values()]
+        costs = stage_costs(world)
         add_broker_node(world, cluster, broker, self.disks(name), self.protections, others)
+        _spend(world.nodes[name], costs)
         tell_of(world, cluster, broker)
         world.start_node(name)
         return {"node": name, "broker": broker.id}
@@ -174,6 +177,15 @@ class LabOperator(FaultCommands):
                 world.seq, world.now_us, "world", events.PROTECTION_SET, world.cause, {"protection": name, "on": on}
             )
 
+    def _do_set_stage_costs(self, world: World, command: dict[str, Any]) -> None:
+        """Requests cost so much on all brokers from now on, also behind their next start."""
+        costs = stage_costs(world) | command["set"]
+        for _, node in brokers(world):
+            _spend(node, costs)
+        world.journal.record(
+            world.seq, world.now_us, "world", events.STAGE_COSTS_SET, world.cause, costs
+        )
+
     def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).produce({key: value for key, value in command.items() if key != "do"})}
 
@@ -227,3 +239,10 @@ class LabOperator(FaultCommands):
             world.crash(client.name)
             world.start_node(client.name)
         return {}
+
+
+def _spend(node: Node, costs: dict[str, int]) -> None:
+    """What requests cost a broker, now and behind its next start."""
+    factory: Any = node.factory
+    for stage, cost_us in costs.items():
+        setattr(factory.costs, stage, cost_us)

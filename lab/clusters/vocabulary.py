@@ -13,7 +13,8 @@
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | alter_config | topic or broker, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
-| produce | topic, value, key, partition, acks | one record by hand |
+| set_stage_costs | set {network_us, io_us} | what a request costs a thread of each stage, on all brokers |
+| produce | topic, value, key, headers, partition, acks | one record by hand; value: null is a tombstone |
 | partition_link, heal_link | between [A, B], one_way | nothing passes; passes again |
 | delay_link | between [A, B], delay_ms, one_way | each message is late by so much |
 | drop_link | between [A, B], probability, one_way | messages are lost, and the connection with them |
@@ -51,7 +52,7 @@ from broker_core.kernel.problems import problem
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import PROTECTIONS, client_from_dict, topic_configs
+from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES, client_from_dict, topic_configs
 from lab.faults.disks import BATCH_FIELDS
 
 Check = Callable[[Any, Place], Any]
@@ -166,6 +167,14 @@ def _switches(value: Any, place: Place) -> dict[str, bool]:
     return {name: checks.truth(on, (*place, name)) for name, on in given.items()}
 
 
+def _stage_costs(value: Any, place: Place) -> dict[str, int]:
+    """Stage -> microseconds; a stage that is not named keeps its own."""
+    given = checks.integers(value, place, STAGES, 0, MOST_STAGE_US)
+    if not given:
+        raise SpecError(place, problem("no_settings_given"))
+    return given
+
+
 def _border(value: Any, place: Place) -> str:
     return checks.choice(value, place, ("earliest", "latest"))
 
@@ -178,6 +187,16 @@ def _value(value: Any, place: Place) -> Any:
     if not isinstance(value, (str, int, float)):
         raise SpecError(place, problem("expected_text", found=checks.kind(value)))
     return value
+
+
+def _content(value: Any, place: Place) -> Any:
+    """Of a record or a header; null is none at all."""
+    return None if value is None else _value(value, place)
+
+
+def _headers(value: Any, place: Place) -> dict[str, Any]:
+    """Name -> content, in this order."""
+    return {name: _content(one, (*place, name)) for name, one in checks.mapping(value, place).items()}
 
 
 _TARGET: dict[str, Check] = {
@@ -232,9 +251,10 @@ KINDS: dict[str, CommandKind] = {
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
     "set_protection": CommandKind({"set": _switches}, ("set",)),
+    "set_stage_costs": CommandKind({"set": _stage_costs}, ("set",)),
     "produce": CommandKind(
-        {"topic": checks.text, "partition": _whole(0), "key": _value, "value": _value, "acks": _acks},
-        ("topic", "value")),
+        {"topic": checks.text, "partition": _whole(0), "key": _value, "value": _content, "headers": _headers,
+         "acks": _acks}, ("topic", "value")),
     "partition_link": CommandKind(_LINK, ("between",)),
     "heal_link": CommandKind(_LINK, ("between",)),
     "delay_link": CommandKind({**_LINK, "delay_ms": _delay, "jitter_ms": _delay}, ("between", "delay_ms")),

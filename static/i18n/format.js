@@ -95,6 +95,7 @@ export function commandText(command, words) {
     if (key === "topic" || key === "name" || key === "node") return String(value);
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);
+    if (key === "headers") return `headers ${Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ")}`;
     if (Array.isArray(value)) return `${key} ${value.join(" – ")}`;
     if (value !== null && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name}=${one ?? words["noun.default"]}`).join(", ");
     return `${key}=${value}`;

@@ -71,6 +71,9 @@ export const processes = {
     if (on) delete off[protection];
     else off[protection] = false;
   },
+  stage_costs_set(draft, costs) {
+    draft.own("cluster").stage_costs = costs;
+  },
   listening(draft, { host, port }, { node }) {
     if (brokerOf(node) !== null) Object.assign(process(draft, node), { host, port });
   },

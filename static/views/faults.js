@@ -10,6 +10,7 @@ import { h } from "./patch.js";
 const RATES = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const LINGERS = [0, 1, 5, 10, 20, 50, 100, 250, 500, 1000];
 const DELAYS = [0, 1, 5, 10, 25, 50, 100, 250, 500, 1000, 2000];
+const COSTS = [0, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000]; // microseconds of a thread
 const DISKS = { disk_full: {}, disk_write_error: {}, disk_read_error: {}, lost_fsync: {}, slow_disk: { latency_ms: 200 }, misdirected_write: { times: 1 } };
 export const LESSON_KEYS = { shrink: "1", unclean: "2", storm: "3" };
 
@@ -75,13 +76,29 @@ function links(view) {
   ];
 }
 
+/** The log directories of a broker, where it has several. */
+function directories(view, id) {
+  const found = view.inquiry.get("broker", id).found?.disks ?? [];
+  return found.length > 1 ? found.map((one) => one.directory) : [];
+}
+
+function directoryChoice(view, id) {
+  const all = directories(view, id);
+  if (!all.length) return null;
+  const { words } = view;
+  return h("select", { key: "directory", class: "wide-select", "aria-label": words.t("look.directory"), "data-directory": "", value: all.includes(view.directoryOf) ? view.directoryOf : "", onchange: (event) => view.set({ directoryOf: event.target.value }) },
+    h("option", { key: "", value: "" }, words.t("levers.directories")), all.map((one) => h("option", { key: one, value: one }, one)));
+}
+
 function disks(view) {
   const { words, state } = view;
   const ids = Object.keys(state.brokers).sort(byNumber);
   const id = ids.includes(view.diskOf) ? view.diskOf : ids[0];
   if (!id) return null;
-  const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb] }) }, words.t(`do.${verb}`));
-  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")), dataFaults(view, id)];
+  // What is chosen counts at the click, also where it was chosen after the last picture.
+  const where = (verb) => (verb in DISKS && directories(view, id).includes(view.directoryOf) ? { directory: view.directoryOf } : {});
+  const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb], ...where(verb) }) }, words.t(`do.${verb}`));
+  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), directoryChoice(view, id), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")), dataFaults(view, id)];
 }
 
 function lessons(view) {
@@ -94,19 +111,30 @@ function lessons(view) {
   ];
 }
 
+/** What requests cost the threads of all brokers; with a cost they queue. */
+function costs(view) {
+  const { words, state } = view;
+  const now = state.cluster.stage_costs ?? {};
+  const one = (stage) => slider(view, stage, words.t(`levers.costs.${stage}`), COSTS, now[stage] ?? 0, (value) => words.t("look.us", { n: value }), (value) => view.command({ do: "set_stage_costs", set: { [stage]: value } }));
+  return [one("network_us"), one("io_us"), h("p", { key: "costs-hint", class: "hint" }, words.t("levers.costs.hint"))];
+}
+
+/** A part of the levers under its name; what is closed is not described. */
 function fold(view, name, body) {
-  const open = (view.folds ?? {})[name] ?? !["disks", "protections"].includes(name);
+  const open = (view.folds ?? {})[name] ?? !["disks", "costs", "protections"].includes(name);
   return h("section", { key: name, class: "fold" },
     h("h3", {}, h("button", { type: "button", class: "plain fold-name", "aria-expanded": String(open), "data-fold": name, onclick: () => view.set({ folds: { ...view.folds, [name]: !open } }) }, h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), view.words.t(`levers.${name}`))),
-    open && h("div", { class: "fold-body" }, body));
+    open && h("div", { class: "fold-body" }, body(view)));
 }
+
+const FOLDS = { load: traffic, lessons, links, disks, costs, protections };
 
 /** Everything below the first levers. */
 export function moreLevers(view) {
   const { words, state } = view;
   const faulty = state.links.length + Object.values(state.brokers).filter((broker) => broker.state === "paused" || broker.disk?.length).length;
   return [
-    fold(view, "load", traffic(view)), fold(view, "lessons", lessons(view)), fold(view, "links", links(view)), fold(view, "disks", disks(view)), fold(view, "protections", protections(view)),
+    Object.entries(FOLDS).map(([name, body]) => fold(view, name, body)),
     h("button", { key: "stop", type: "button", class: "stop-faults", "data-fault": "stop_all", onclick: () => view.command({ do: "stop_all_faults" }) }, icon("restart", 11), ` ${words.t("do.stop_all_faults")}`, faulty > 0 && h("b", {}, ` (${faulty})`)),
   ];
 }

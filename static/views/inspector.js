@@ -8,6 +8,7 @@ import { badge } from "./tabs/common.js";
 import { configTab } from "./tabs/config.js";
 import { filesTab } from "./tabs/files.js";
 import { groupsTab } from "./tabs/group.js";
+import { logTab } from "./tabs/log.js";
 import { lightsTab } from "./tabs/lights.js";
 import { metricsTab } from "./tabs/metrics.js";
 import { replicasTab } from "./tabs/replicas.js";
@@ -19,7 +20,7 @@ const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
 /** Each tab with its views; the first is what the tab opens. */
-export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "files", "config"], clients: ["groups", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
+export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
 
 /** A cluster without a coordination tree has nothing to show of it. */
 const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== "tree" || !isKRaft(state));
@@ -93,7 +94,7 @@ function partitions(view) {
   ];
 }
 
-const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
+const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
 
 /** The contents of the chosen tab. */
 export function panel(view) {

@@ -1,4 +1,5 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
+import { written } from "../model/written.js";
 import { clientsDialog } from "./clients.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { Follow } from "../inspect/follow.js";
@@ -39,13 +40,12 @@ function produce(app) {
   const form = $("produce");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const { key, value } = Object.fromEntries(new FormData(form));
     const topic = app.topicName;
     if (!topic) {
       $("topic-open").click();
       return;
     }
-    const answer = await app.command({ do: "produce", topic, value: value || app.words.t("levers.value_hint"), acks: app.acks, ...(key ? { key } : {}) });
+    const answer = await app.command({ do: "produce", topic, acks: app.acks, ...written(Object.fromEntries(new FormData(form)), app.words.t("levers.value_hint")) });
     if (!answer.ok) return;
     const known = answer.offset !== undefined && answer.partition !== undefined;
     const told = known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t(answer.pending ? "levers.not_yet" : "levers.written");

@@ -39,11 +39,13 @@ export function dataFaults(view, id) {
 /** Replication's protections, of a live cluster: one is chosen and taken away, or put back. */
 export function protections(view) {
   const { words, state } = view;
-  const name = PROTECTIONS.includes(view.protectionOf) ? view.protectionOf : PROTECTIONS[0];
+  const chosen = () => (PROTECTIONS.includes(view.protectionOf) ? view.protectionOf : PROTECTIONS[0]);
+  const name = chosen();
   const there = inPlace(state, name);
+  const turn = () => view.command({ do: "set_protection", set: { [chosen()]: !inPlace(view.state, chosen()) } }); // of what is chosen at the click
   return [
     h("select", { key: "of", class: "wide-select", "aria-label": words.t("levers.protections"), "data-protection": "", value: name, onchange: (event) => view.set({ protectionOf: event.target.value }) },
       PROTECTIONS.map((one) => h("option", { key: one, value: one }, `${inPlace(state, one) ? "✓" : "✕"} ${one}`))),
-    h("div", { key: "acts", class: "lever-row" }, h("button", { type: "button", class: there ? "lever" : "lever restart", "data-fault": "set_protection", onclick: () => view.command({ do: "set_protection", set: { [name]: !there } }) }, words.t(there ? "levers.protection.off" : "levers.protection.on"))),
+    h("div", { key: "acts", class: "lever-row" }, h("button", { type: "button", class: there ? "lever" : "lever restart", "data-fault": "set_protection", onclick: turn }, words.t(there ? "levers.protection.off" : "levers.protection.on"))),
   ];
 }

@@ -12,6 +12,7 @@ from tests.worlds import do, run
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
+from broker_core.log.dump import dump
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig
 from broker_core.metadata.configs_topics import describe_topic
 from broker_core.records.header import iterate_batches
@@ -114,6 +115,53 @@ def test_a_broker_shows_changed_settings_disks_connections_and_its_pipeline(worl
     do(world, do="kill", broker=2)
     stopped = found(world, "broker", "2")
     assert stopped["state"] == "stopped" and stopped["faults"][0]["kind"] == "full" and "config" not in stopped
+
+
+def test_a_broker_shows_its_fetch_sessions(world: World) -> None:
+    leader = found(world, "partition", "orders-0")["truth"]["leader"]
+    seen = found(world, "broker", str(leader))["sessions"]
+    assert seen["slots"] == 1000 and seen["used"] == len(seen["list"]) and seen["evictions"] == 0
+    assert sum(one["follower"] for one in seen["list"]) == 2 and sum(not one["follower"] for one in seen["list"]) >= 1
+    assert all(one["epoch"] > 1 and one["partitions"] >= one["dirty"] >= 0 for one in seen["list"])
+
+
+def test_a_dump_is_what_kafkas_tool_prints_page_by_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.clusters.inspect_dump.LINES", 20)
+    files = found(world, "files", "orders-0@1")["segments"][0]["files"]
+    segment = world.nodes["broker-1"].machine.partitions["orders", 0].log.segments[0]
+    place, lines = 0, ["Dumping " + segment.log.path, "Log starting offset: 0"]
+    for _ in range(100):
+        page = found(world, "dump", f"orders-0@1:{files[0][0]}:{place}")
+        lines += page["lines"]
+        if page["next"] is None:
+            break
+        place = page["next"]
+    assert place > 0 and lines == list(dump(segment.log, deep=True))
+    index = found(world, "dump", f"orders-0@1:{files[1][0]}")
+    assert index["lines"][0].startswith("Dumping ") and index["next"] is None
+    for name in ("orders-0@1:nothing.log", "orders-0@9:x.log", "orders@1:x.log", "orders-0@1:x.log:y", "nonsense"):
+        with pytest.raises(CommandError):
+            inspect(world, "dump", name)
+
+
+def test_the_balance_counts_leaders_replicas_and_bytes_and_names_moves(world: World) -> None:
+    before = found(world, "balance")
+    assert [one["broker"] for one in before["brokers"]] == [1, 2, 3] and before["moving"] == {}
+    assert sum(one["leads"] for one in before["brokers"]) == sum(one["preferred"] for one in before["brokers"])
+    assert all(one["bytes"] > 0 for one in before["brokers"])
+    leader = found(world, "partition", "orders-0")["truth"]["leader"]
+    do(world, do="kill", broker=leader)
+    run(world, 10)
+    after = {one["broker"]: one for one in found(world, "balance")["brokers"]}
+    assert after[leader]["leads"] == 0 and after[leader]["bytes"] is None
+    assert after[leader]["astray"] == after[leader]["preferred"] > 0
+    here, there = [broker for broker in (1, 2, 3) if broker != leader]
+    do(world, do="create_topic", topic="solo", assignment=[[here]])
+    do(world, do="partition_link", between=[here, there])
+    run(world, 1)
+    do(world, do="reassign", topic="solo", partition=0, replicas=[there])
+    run(world, 1)
+    assert found(world, "balance")["moving"] == {"solo-0": {"adding": [there], "removing": [here]}}
 
 
 def test_files_config_and_group(world: World) -> None:

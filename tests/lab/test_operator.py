@@ -9,9 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from broker_core.broker.stages import StageCosts
 from broker_core.kernel.inputs import Command
 from broker_core.kernel.problems import told
 from broker_core.kernel.world import World
+from broker_core.records.batch import decode_records
+from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
 from lab.clusters.observe import observe, observe_marks
 from lab.clusters.spec import RunSpec, run_from_dict
@@ -103,6 +106,8 @@ def test_a_killed_leader_is_shown_and_another_one_is_elected(lab: Lab) -> None:
         ({"do": "drop_link", "between": [1, 2], "probability": 2}, "2 is above 1", "probability"),
         ({"do": "start_client", "name": "nobody"}, "there is no client nobody", "name"),
         ({"do": "set_client", "name": "producer-a", "set": {"linger": 5}}, "unknown setting 'linger'", "set.linger"),
+        ({"do": "set_stage_costs", "set": {"io_us": -1}}, "-1 is below 0", "set.io_us"),
+        ({"do": "produce", "topic": "orders", "value": None, "headers": {"a": [1]}}, "expected a text", "headers.a"),
         ({"do": "restart", "broker": 1, "now": True}, "unknown key 'now'", "now"),
     ],
 )
@@ -145,6 +150,33 @@ def test_records_by_hand_reach_the_log(lab: Lab) -> None:
     lab.run(1)
     rows = [row for row in lab.world.operations.rows if row["process"] == "operator" and row["op"] == "send"]
     assert sorted(row["texts"][0] for row in rows if row["kind"] == "ok") == ["hello 0", "hello 1", "hello all"]
+
+
+def test_a_record_by_hand_may_be_a_tombstone_and_have_headers(lab: Lab) -> None:
+    headers = {"source": "screen", "empty": None}
+    lab.do(do="produce", topic="orders", partition=1, key="k", value=None, headers=headers)
+    lab.run(1)
+    leader = lab.state()["topics"]["orders"]["partitions"]["1"]["leader"]
+    log = lab.world.nodes[f"broker-{leader}"].machine.partitions["orders", 1].log
+    segment = log.segments[-1].log
+    records = [one for batch in iterate_batches(segment.read(0, segment.size)) for one in decode_records(batch)]
+    (found,) = [one for one in records if one.headers]
+    assert (found.key, found.value, found.headers) == (b"k", None, (("source", b"screen"), ("empty", None)))
+    rows = [row for row in lab.world.operations.rows if row["process"] == "operator" and row["op"] == "send"]
+    assert [row["texts"] for row in rows if row["kind"] == "ok"] == [["null"]]
+
+
+def test_stage_costs_hold_at_once_behind_a_restart_and_for_a_broker_that_joins() -> None:
+    lab = Lab(run_from_dict({"cluster": {"brokers": 2, "stage_costs": {"io_us": 7}}, "seed": 5}))
+    told: list[Any] = []
+    lab.world.journal.watchers.append(lambda row: told.append(row[5]) if row[3] == "stage_costs_set" else None)
+    lab.do(do="set_stage_costs", set={"network_us": 300})
+    lab.do(do="restart", broker=2)
+    assert lab.state()["cluster"]["stage_costs"] == {"network_us": 300, "io_us": 7}
+    lab.do(do="add_broker", broker=3)
+    lab.run(1)
+    assert [lab.world.nodes[f"broker-{one}"].machine.pipeline.costs for one in (1, 2, 3)] == [StageCosts(300, 7)] * 3
+    assert told == [{"network_us": 300, "io_us": 7}]
 
 
 def test_a_producer_changes_its_rate_at_once_and_its_settings_by_a_new_start(lab: Lab) -> None:

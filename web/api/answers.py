@@ -11,7 +11,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from web.api.answers_bytes import BytesView, Closed, FilesView
+from web.api.answers_bytes import BytesView, Closed, DumpView, FilesView
+from web.api.answers_broker import BalanceView, BrokerView, SettingView
 from web.api.answers_znode import ZnodeView
 
 Row = list[Any]
@@ -82,111 +83,11 @@ class PartitionView(Closed):
 
 
 # -- inspect: settings, a broker, a group ---------------------------------------------------
-class SettingView(Closed):
-    """One setting: its value, where it comes from, and what it means in both languages."""
-
-    name: str
-    value: str | None
-    default: str | None
-    source: str
-    changed: bool
-    read_only: bool
-    type: str
-    doc: str
-    ko: str
-
-
 class ConfigView(Closed):
     """of=config."""
 
     name: str
     entries: list[SettingView]
-
-
-class HostedReplica(Closed):
-    """A replica on a broker."""
-
-    name: str
-    role: str | None
-    leo: int
-    hw: int
-    size: int
-    directory: str
-
-
-class Disk(Closed):
-    """A log directory."""
-
-    directory: str
-    online: bool
-    logs: int
-    size: int
-    segments: int
-
-
-class DiskRule(Closed):
-    """A fault of the disks that was set."""
-
-    kind: str
-    directory: str
-
-
-class ConnectionView(Closed):
-    """A connection to a broker; `negotiated`: API -> version."""
-
-    number: int
-    source: str
-    name: str
-    peer: str
-    client_id: str | None
-    software: str
-    processor: int
-    muted: bool
-    waiting: int
-    negotiated: dict[str, int]
-
-
-class PipelineView(Closed):
-    """Where a broker's requests are now."""
-
-    connections: int
-    network: int
-    reading: int
-    queue: int
-    queue_max: int
-    busy: int
-    handlers: int
-    produce: int
-    fetch: int
-    other: int
-    responses: int
-    done: int
-
-
-class SentView(Closed):
-    """What outside clients got."""
-
-    bytes: int
-    zero_copied: int
-
-
-class BrokerView(Closed):
-    """of=broker; the keys from `config` on only while it runs."""
-
-    broker: int
-    state: str
-    incarnation: int
-    faults: list[DiskRule]
-    clock_skew_ms: int
-    config: list[SettingView] | None = None
-    partitions: list[HostedReplica] | None = None
-    disks: list[Disk] | None = None
-    connections: list[ConnectionView] | None = None
-    pipeline: PipelineView | None = None
-    epoch: int | None = None
-    controller: bool | None = None
-    cache_version: int | None = None
-    sent: SentView | None = None
 
 
 class MemberView(Closed):
@@ -282,7 +183,7 @@ class Light(Closed):
 
 Found = (
     PartitionView | BrokerView | GroupView | ZnodeView | FilesView | BytesView | ConfigView | TrialView
-    | MetricsView | FlightsView | dict[str, Light]
+    | MetricsView | FlightsView | DumpView | BalanceView | dict[str, Light]
 )  # fmt: skip
 
 

@@ -44,6 +44,21 @@ class CompactionView(Closed):
     min_dirty_ratio: float
 
 
+class DumpView(Closed):
+    """of=dump: a page of a file as kafka-dump-log prints it, from byte `begin`; the next page begins at `next`.
+
+    `cut`: of a batch with very many records, or of an index, only the first lines came."""
+
+    name: str
+    broker: int
+    file: str
+    size: int
+    begin: int
+    lines: list[str]
+    next: int | None
+    cut: bool
+
+
 class FilesView(Closed):
     """of=files."""
 

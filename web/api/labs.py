@@ -132,7 +132,9 @@ async def _page(branch: OpenRun, since: int, limit: int, wanted: Wanted) -> Page
 )
 async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: str | None = None) -> HttpResponse:
     """`of` and `name`: partition orders-0, broker 2, group billing, znode /controller, files orders-0@2,
-    bytes orders-0@2:41, config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant says)."""
+    bytes orders-0@2:41, dump orders-0@2:00000000000000000000.log (and :BYTE for a later page), balance (leaders and
+    replicas of each broker), config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant
+    says)."""
     branch = branch_of(lab_named(lab), run)
     return answer(await asked(branch.inspect(of, name)))
 

@@ -87,6 +87,8 @@ found_in("lab.clusters")(
     unknown_object="given known",
     no_running_replica="broker partition",
     expected_bytes_place="given",
+    expected_dump_place="given",
+    no_segment_file="path partition broker",
     no_group="group",
     no_broker="broker",
     no_topic="topic",

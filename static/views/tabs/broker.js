@@ -5,6 +5,7 @@ import { brokerClass } from "../../draw/palette.js";
 import { count } from "../../i18n/format.js";
 import { WIDE, asOf, badge, bytes, cell, facts, head, hint, number, table, title } from "./common.js";
 import { h } from "../patch.js";
+import { balance } from "./balance.js";
 
 const PARTITIONS = 60;
 
@@ -59,8 +60,20 @@ function zeroCopy({ sent }, words) {
   return sent && hint("sent", words.t("look.sent", { all: bytes(sent.bytes), zero: bytes(sent.zero_copied) }));
 }
 
+/** Incremental fetch sessions (KIP-227): who is remembered, so that a fetch names only what has changed. */
+function sessions({ sessions: cache }, words) {
+  if (!cache) return null;
+  const name = words.t("look.sessions");
+  return [
+    title("sessions", name), hint("session-facts", words.t("look.sessions.facts", cache)),
+    cache.list.length > 0 && table("session-table", name, [words.t("look.sessions.id"), [words.t("look.sessions.epoch"), "number"], [words.t("look.sessions.partitions"), "number"], [words.t("look.sessions.dirty"), "number"], [words.t("look.sessions.idle"), "number"]],
+      cache.list.slice(0, PARTITIONS).map((one) => h("tr", { key: one.id, "data-session": one.id }, head(h("code", {}, String(one.id)), h("small", { class: "meaning" }, words.t(one.follower ? "look.sessions.follower" : "look.sessions.consumer"))), number(one.epoch), number(one.partitions), number(one.dirty), cell(words.t("look.ms", { n: one.idle_ms }), "number")))),
+  ];
+}
+
 function partitions(view, found) {
   const { words } = view;
+  const several = found.disks.length > 1;
   const choose = (name) => {
     const at = name.lastIndexOf("-");
     view.choose(name.slice(0, at), name.slice(at + 1));
@@ -68,8 +81,8 @@ function partitions(view, found) {
   };
   return [
     title("own", words.t("look.partitions", { n: found.partitions.length })),
-    table("own-table", words.t("look.partitions", { n: found.partitions.length }), [words.t("table.partition"), words.t("look.role"), ["HW", "number"], ["LEO", "number"], [words.t("look.size"), "number"]],
-      found.partitions.slice(0, PARTITIONS).map((one) => h("tr", { key: one.name }, head(h("button", { type: "button", class: "plain", onclick: () => choose(one.name) }, one.name)), cell(words.t(`look.role.${one.role}`)), number(one.hw), number(one.leo), cell(bytes(one.size), "number")))),
+    table("own-table", words.t("look.partitions", { n: found.partitions.length }), [words.t("table.partition"), words.t("look.role"), ["HW", "number"], ["LEO", "number"], several && words.t("look.directory"), [words.t("look.size"), "number"]].filter(Boolean),
+      found.partitions.slice(0, PARTITIONS).map((one) => h("tr", { key: one.name }, head(h("button", { type: "button", class: "plain", onclick: () => choose(one.name) }, one.name)), cell(words.t(`look.role.${one.role}`)), number(one.hw), number(one.leo), several && cell(h("code", {}, one.directory.split("/")[0])), cell(bytes(one.size), "number")))),
   ];
 }
 
@@ -91,7 +104,7 @@ function whole(view, id) {
     found?.pipeline && [
       facts([[words.t("look.broker_epoch"), found.epoch ?? "–"], [words.t("brokers.starts"), count(found.incarnation)], [words.t("look.is_controller"), words.t(found.controller ? "yes" : "no")], [words.t("look.cache_version"), count(found.cache_version)]]),
       title("pipeline", words.t("pipe")), pipelineBoxes(found.pipeline, words), hint("pipe-hint", words.t("pipe.hint", { n: found.pipeline.done })),
-      disks(found, words), partitions(view, found), connections(found, words), zeroCopy(found, words), settings(found, words),
+      disks(found, words), partitions(view, found), connections(found, words), zeroCopy(found, words), sessions(found, words), settings(found, words),
     ],
     found && !found.pipeline && hint("stopped", words.t("look.not_running")),
   ];
@@ -99,5 +112,5 @@ function whole(view, id) {
 
 export function brokersTab(view) {
   const ids = Object.keys(view.state.brokers).sort(byNumber);
-  return ids.includes(view.brokerOpen) ? whole(view, view.brokerOpen) : ids.map((id) => card(view, id));
+  return ids.includes(view.brokerOpen) ? whole(view, view.brokerOpen) : [ids.map((id) => card(view, id)), balance(view)];
 }

@@ -2,7 +2,7 @@
 import { h } from "../patch.js";
 import { commandForm, title } from "./common.js";
 
-const BROKERS = "[0-9]+([, ]+[0-9]+)*";
+export const BROKERS = "[0-9]+([, ]+[0-9]+)*";
 
 /** "3, 1 2" -> [3, 1, 2] */
 export function brokersOf(text) {

@@ -3,6 +3,7 @@ import { badge, asOf, bytes, cell, facts, head, hint, number, table, title } fro
 import { count } from "../../i18n/format.js";
 import { h } from "../patch.js";
 import { manage } from "./manage.js";
+import { planner } from "./plan.js";
 
 function role(one, words) {
   if (!one.running) return `× ${words.t("look.replica.down")}`;
@@ -68,6 +69,6 @@ export function replicasTab(view) {
     h("h3", { key: "name", class: "look-title" }, chosen), asOf(view, entry),
     found && facts([[words.t("table.leader"), found.truth.leader < 0 ? words.t("table.offline") : badge(found.truth.leader, "leader")], [words.t("look.leader_epoch"), found.truth.leader_epoch],
       [words.t("table.isr"), `{${found.truth.isr.join(", ")}}`], [words.t("look.assigned"), `[${found.truth.replicas.join(", ")}]`]]),
-    found && replicas(about), found && epochs(about), found && beliefs(about), found && clock.live && manage(view, found),
+    found && replicas(about), found && epochs(about), found && beliefs(about), found && clock.live && [manage(view, found), planner(view)],
   ];
 }
