@@ -27,8 +27,8 @@ BOTH = pytest.mark.parametrize("controller", ["zookeeper", "kraft"])
 class Lab(Driven):
     """Three brokers, `orders` with two partitions, no clients yet."""
 
-    def __init__(self, controller: str = "zookeeper", record_level: str = "transitions") -> None:
-        cluster = {"preset": "teaching", "controller": controller}
+    def __init__(self, controller: str = "zookeeper", record_level: str = "transitions", **cluster: Any) -> None:
+        cluster = {"preset": "teaching", "controller": controller, **cluster}
         self.spec = run_from_dict({"cluster": cluster, "seed": 3, "record_level": record_level})
         self.world: World = build_world(self.spec)
         self.run(2)
@@ -131,6 +131,18 @@ def test_the_version_follows_the_feature_of_the_cluster() -> None:
         seen[controller] = (asked, lab.machine().sender.sequences.epoch)
     assert seen["zookeeper"] == ({"Produce": 11, "EndTxn": 4, "AddPartitionsToTxn": 3}, 0)
     assert seen["kraft"] == ({"Produce": 12, "EndTxn": 5, "AddPartitionsToTxn": None}, 4)
+
+
+@pytest.mark.parametrize("longest", ["100", "0"])
+def test_a_leader_asks_again_while_the_last_transactions_markers_are_on_their_way(longest: str) -> None:
+    """With version 2 the first record may be there before the markers are: the leader waits for them, not the client."""
+    settings = {"add.partitions.to.txn.retry.backoff.max.ms": longest}
+    lab = Lab("kraft", "messages", link_delay_ms=5, settings=settings)
+    lab.produce(count=9, transaction_records=3, keys=0, settings={"retry.backoff.ms": "300"})
+    lab.run(2)
+    errors = [row[5]["error"] for row in lab.world.journal.tail if row[3] == "client_error" and row[5]["api"] == "Produce"]
+    assert ("NOT_ENOUGH_REPLICAS" in errors) == bool(errors) == (longest == "0")
+    assert lab.machine().committed == 3
 
 
 @BOTH

@@ -8,8 +8,13 @@ write a marker, and read_committed would wait for ever.
 |----------------------------------------------|-------------------------------------------------------------|
 | NONE                                         | what the append says                                        |
 | TRANSACTION_ABORTABLE                        | that from Produce 11 on, INVALID_TXN_STATE before           |
+| CONCURRENT_TRANSACTIONS to who adds          | nothing yet: it is asked again (below)                      |
 | it loads, moves, is away; is at another thing | NOT_ENOUGH_REPLICAS: come again                            |
 | anything else                                | that                                                        |
+
+A producer of version 2 begins its next transaction while markers of the last one are still being written. Rather than
+let it send its records once more, the leader asks again every `add.partitions.to.txn.retry.backoff.ms` [20], for
+`add.partitions.to.txn.retry.backoff.max.ms` [100] at most (`ReplicaManager`, maybeRetryOnConcurrentTransactions).
 
 `transaction.partition.verification.enable` false leaves the question out, as before Kafka 3.6.
 """
@@ -76,13 +81,48 @@ def verify_batches(broker: Broker, context: RequestContext, known: list[Any], do
     if not asked:
         done(state, verified)
         return
-    name = context.body.transactional_id or ""
-    question = (context.api_version, verified, done, state)
-    broker.transaction_verifier.verify(name, next(iter(producers)), asked, add, _batches_verified, question)
+    question = _Batches(broker, context, next(iter(producers)), asked, (verified, done, state))
+    question.ask()
 
 
-def _batches_verified(question: tuple[int, Verified, Any, Any], refused: dict[TopicPartition, ErrorCode]) -> None:
-    version, verified, done, state = question
+class _Batches:
+    """The question about the batches of one Produce, until it is answered for good."""
+
+    __slots__ = ("broker", "name", "version", "producer", "asked", "context", "until_us")
+
+    def __init__(
+        self, broker: Broker, request: RequestContext, producer: Producer, asked: list[TopicPartition],
+        context: tuple[Verified, Any, Any],
+    ) -> None:  # fmt: skip
+        self.broker = broker
+        self.name = request.body.transactional_id or ""
+        self.version = request.api_version
+        self.producer = producer
+        self.asked = asked
+        self.context = context
+        self.until_us = 0
+        if self.adds:
+            config = broker.config
+            limit_ms = min(config["add.partitions.to.txn.retry.backoff.max.ms"], config["request.timeout.ms"])
+            self.until_us = broker.node.now_us() + limit_ms * 1000
+
+    @property
+    def adds(self) -> bool:
+        return self.version >= ADDING_VERSION
+
+    def ask(self) -> None:
+        """Now."""
+        self.broker.transaction_verifier.verify(
+            self.name, self.producer, self.asked, self.adds, _batches_verified, self
+        )
+
+
+def _batches_verified(question: _Batches, refused: dict[TopicPartition, ErrorCode]) -> None:
+    node, version = question.broker.node, question.version
+    if ErrorCode.CONCURRENT_TRANSACTIONS in refused.values() and node.now_us() < question.until_us:
+        node.after(question.broker.config["add.partitions.to.txn.retry.backoff.ms"] * 1000, question.ask)
+        return
+    verified, done, state = question.context
     for key, error in refused.items():
         if error is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
             error = ErrorCode.INVALID_TXN_STATE
