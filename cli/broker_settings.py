@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BrokerConfig, ConfigError
 from cli.errors import CommandError
 
@@ -23,16 +24,16 @@ def parse_settings(texts: list[str], brokers: int, era: str) -> tuple[Overrides,
     for text in texts:
         found = re.fullmatch(r"(?:(\d+):)?([^=:\s]+)=(.*)", text, re.DOTALL)
         if found is None:
-            raise CommandError(f"--set {text}: expected KEY=VALUE or ID:KEY=VALUE", 2)
+            raise CommandError(problem("set_form", given=text), 2)
         broker, key, value = found.groups()
         if broker is None and key in IDS:
-            raise CommandError(f"--set {text}: an id belongs to one broker, for example --set 1:{key}=7", 2)
+            raise CommandError(problem("set_id", given=text, key=key), 2)
         if broker is None:
             common[key] = value
         elif 1 <= int(broker) <= brokers:
             single.setdefault(int(broker), {})[key] = value
         else:
-            raise CommandError(f"--set {text}: there is no broker {broker}; the ids are 1 to {brokers}", 2)
+            raise CommandError(problem("set_no_broker", given=text, broker=int(broker), last=brokers), 2)
         _check_alone(text, key, value, era)
     for broker_id in range(1, brokers + 1):
         _check_together(common | single.get(broker_id, {}), era)
@@ -45,11 +46,11 @@ def _check_alone(text: str, key: str, value: str, era: str) -> None:
             print(f"Warning: --set {text}: {error}; no broker goes by it", file=sys.stderr)
     except ConfigError as error:
         if error.name == key:
-            raise CommandError(f"--set {text}: {error}", 2) from None
+            raise CommandError(problem("wrong_in", place=f"--set {text}", what=error.problem), 2) from None
 
 
 def _check_together(overrides: Overrides, era: str) -> None:
     try:
         BrokerConfig(overrides, era)
     except ConfigError as error:
-        raise CommandError(f"--set: {error}", 2) from None
+        raise CommandError(problem("wrong_in", place="--set", what=error.problem), 2) from None

@@ -6,6 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
+from broker_core.kernel.problems import problem
 from cli.errors import CommandError
 
 LOCK = "lock"
@@ -18,8 +19,8 @@ def claimable(directory: Path) -> None:
         with open(directory / LOCK, "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CommandError(f"another Brokerlab runs in {directory}; stop it or choose another with --data") from None
+        raise CommandError(problem("runs_already", path=str(directory))) from None
     except FileExistsError:
-        raise CommandError(f"{directory} is a file; --data names a directory") from None
+        raise CommandError(problem("is_a_file", path=str(directory))) from None
     except OSError as error:
-        raise CommandError(f"cannot write to {directory}: {os.strerror(error.errno or 0)}") from None
+        raise CommandError(problem("cannot_write", path=str(directory), why=os.strerror(error.errno or 0))) from None

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from broker_core.kernel.problems import problem
 from broker_core.log.dump import INDEXES, check_shape, dump_files, verify_files
 from broker_core.metadata.records import text_of
 from broker_core.records.errors import RecordsError
@@ -20,7 +21,7 @@ def dump_log(arguments: argparse.Namespace) -> int:
     """
     for name in arguments.files:
         if not Path(name).is_file():
-            raise CommandError(f"{name}: no such file", 2)
+            raise CommandError(problem("no_such_file", path=name), 2)
     try:
         if arguments.verify_index_only:
             return _check(arguments, verify_files, (".log", *INDEXES), "every entry is true")
@@ -33,7 +34,7 @@ def dump_log(arguments: argparse.Namespace) -> int:
         for line in dump_files(arguments.files, deep, arguments.json, arguments.hex, decode):
             print(line)
     except OSError as error:
-        raise CommandError(f"{error.filename}: {error.strerror}", 2) from None
+        raise CommandError(problem("not_readable_file", path=str(error.filename), why=str(error.strerror)), 2) from None
     return 0
 
 
@@ -59,4 +60,4 @@ def _check(
 def _only(names: list[str], suffixes: tuple[str, ...], option: str) -> None:
     for name in names:
         if Path(name).suffix not in suffixes:
-            raise CommandError(f"{name}: {option} takes {', '.join(suffixes)} files", 2)
+            raise CommandError(problem("takes_files", path=name, name=option, known=list(suffixes)), 2)

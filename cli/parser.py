@@ -12,8 +12,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from broker_core.kernel.problems import LANGUAGES, problem, told
 from lab import heap
 from cli.errors import INTERRUPTED, CommandError
+from cli.language import spoken
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -22,6 +24,7 @@ def main(arguments: list[str]) -> int:
     """Run one command; its exit code. Expected trouble is one line on standard error."""
     chosen = build_parser().parse_args(arguments)
     module, function = chosen.command
+    language = chosen.speaks = spoken(chosen.language, os.environ)
     command: Command = getattr(importlib.import_module(f"cli.{module}"), function)
     if module != "up":
         gc.enable()
@@ -31,19 +34,19 @@ def main(arguments: list[str]) -> int:
     try:
         return command(chosen)
     except CommandError as error:
-        return refuse(error, as_json=as_json)
+        return refuse(error, language, as_json=as_json)
     except KeyboardInterrupt:
-        return refuse(CommandError("interrupted", INTERRUPTED), as_json=as_json)
+        return refuse(CommandError(problem("interrupted"), INTERRUPTED), language, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-def refuse(error: CommandError, *, as_json: bool) -> int:
+def refuse(error: CommandError, language: str, *, as_json: bool) -> int:
     """Tell what is wrong and return the exit code."""
     if as_json:
-        print(json.dumps({"error": str(error)}))
-    print(f"brokerlab: {error}", file=sys.stderr)
+        print(json.dumps({"error": str(error), "problem": error.problem}))
+    print(f"brokerlab: {told(error.problem, language)}", file=sys.stderr)
     return error.code
 
 
@@ -60,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="brokerlab", description="A Kafka cluster that a person can take apart.",
         epilog="brokerlab COMMAND --help tells more.")
+    _language_option(parser, None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _up(commands)
     _test(commands)
@@ -80,7 +84,14 @@ def build_parser() -> argparse.ArgumentParser:
 def _add(commands: Any, name: str, command: tuple[str, str], text: str, **more: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, **more)
     parser.set_defaults(command=command)
+    if name != "pictures":  # which has languages of its own
+        _language_option(parser, argparse.SUPPRESS)
     return parser
+
+
+def _language_option(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument("--language", choices=LANGUAGES, default=default,
+                        help="of what is told (default: the terminal's: LC_ALL, LC_MESSAGES, LANG)")
 
 
 def _json_option(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.errors import INTERRUPTED, CommandError
+from broker_core.kernel.problems import problem
+from cli.errors import INTERRUPTED, CommandError, of_option
 from cli.spark import with_session
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def replay(arguments: argparse.Namespace) -> int:
         from lab.analytics.places import find_runs, size_of
         from lab.analytics.tables import SMALL
     except ImportError as error:
-        raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
+        raise CommandError(problem("no_package", name=str(error.name)), 2) from None
     out = Path(arguments.out) if arguments.out else None
     found: list[dict[str, Any]] = []
     empty: list[str] = []
@@ -42,7 +43,7 @@ def replay(arguments: argparse.Namespace) -> int:
         names = [queries.find(name).name for name in arguments.query or []]
         much = size_of(find_runs(arguments.directories)) >= SMALL
     except AnalyticsError as error:
-        raise CommandError(str(error), 2) from None
+        raise CommandError(of_option(error), 2) from None
     if out is not None:
         make_directory(out)
 
@@ -67,9 +68,11 @@ def replay(arguments: argparse.Namespace) -> int:
     try:
         with_session("brokerlab replay", arguments.master, ask, long=much)
     except KeyboardInterrupt:
-        incomplete = "" if out is None else f", {out} is not complete"
         total = len(names or queries.QUERIES)
-        raise CommandError(f"interrupted: {told} of {total} questions were answered{incomplete}", INTERRUPTED) from None
+        what = problem("questions_interrupted", n=told, most=total)
+        if out is not None:
+            what = problem("not_complete", what=what, path=str(out))
+        raise CommandError(what, INTERRUPTED) from None
     finally:
         clear()
     if arguments.json:
@@ -87,7 +90,7 @@ def make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}", 2) from None
+        raise CommandError(problem("not_readable_file", path=str(path), why=str(error.strerror)), 2) from None
 
 
 _said = 0.0

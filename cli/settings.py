@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable
 
+from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
@@ -32,7 +33,7 @@ def settings(arguments: argparse.Namespace) -> int:
     found = [("broker", s) for s in BROKER_SETTINGS.values() if wanted in s.name]
     found += [("topic", s) for s in TOPIC_SETTINGS.values() if wanted in s.name]
     if not found:
-        raise CommandError(f"no setting has {wanted!r} in its name")
+        raise CommandError(problem("no_setting_named", given=wanted))
     if arguments.json:
         print(json.dumps([_facts(kind, setting) for kind, setting in found], indent=1))
     else:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from cli.errors import CommandError
+from broker_core.kernel.problems import problem
+from cli.errors import CommandError, of_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,10 @@ class _Work(Generic[T]):
         except (CommandError, BrokenPipeError) as error:
             self.error = error
         except Exception as error:
-            self.error = CommandError(one_line(error), 2 if isinstance(error, AnalyticsError) else 1)
+            self.error = CommandError(
+                of_option(error) if isinstance(error, AnalyticsError) else problem("failed_with", why=one_line(error)),
+                2 if isinstance(error, AnalyticsError) else 1,
+            )
 
 
 def with_session(name: str, master: str | None, work: Callable[[SparkSession], T], *, long: bool = False) -> T:

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from broker_core.kernel.problems import problem
-from cli.errors import INTERRUPTED, CommandError
+from broker_core.kernel.problems import Problem, problem
+from broker_core.kernel.problems import told as in_language
+from cli.errors import INTERRUPTED, CommandError, of_option
 from cli.replay import clear, make_directory, progress, text_table
 from cli.spark import with_session
 
@@ -30,13 +31,13 @@ def sweep(arguments: argparse.Namespace) -> int:
         from lab.analytics.errors import AnalyticsError, trouble as what_was
         from lab.analytics.scratch import scratch
     except ImportError as error:
-        raise CommandError(f"{error.name} is not installed: pip install -r requirements/spark.txt", 2) from None
+        raise CommandError(problem("no_package", name=str(error.name)), 2) from None
     out = Path(arguments.out) if arguments.out else None
     try:
         cells = grid.cells(arguments.scenario, grid.parse_grid(arguments.grid))
         seeds = grid.parse_seeds(arguments.seeds)
     except AnalyticsError as error:
-        raise CommandError(str(error), 2) from None
+        raise CommandError(of_option(error), 2) from None
     if out is not None:
         make_directory(out)
         with written(out):
@@ -44,7 +45,7 @@ def sweep(arguments: argparse.Namespace) -> int:
 
     total = len(cells) * len(seeds)
     count = tally.Tally(total, None)
-    stopped = ""
+    stopped: Problem | None = None
 
     def compute(spark: SparkSession) -> list[dict[str, Any]]:
         count.box = tally.letter_box(spark)
@@ -63,7 +64,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         count.look()
         results = list(count.rows)
-        stopped = f"interrupted: {len(results)} of {total} runs were carried out"
+        stopped = problem("runs_interrupted", n=len(results), most=total)
         if not results:
             raise CommandError(stopped, INTERRUPTED) from None
         results += sweep.left_open(arguments.scenario, cells, seeds, out, results, problem("interrupted"))
@@ -79,7 +80,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     else:
         show(sweep_report.text(cells, summary), summary, failed, out)
     if stopped:
-        print(f"brokerlab: {stopped}", file=sys.stderr)
+        print(f"brokerlab: {in_language(stopped, arguments.speaks)}", file=sys.stderr)
         return INTERRUPTED
     return 1 if failed else 0
 
@@ -90,7 +91,8 @@ def written(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"{error.filename or out}: {error.strerror}", 2) from None
+        path, why = str(error.filename or out), str(error.strerror)
+        raise CommandError(problem("not_readable_file", path=path, why=why), 2) from None
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.drivers.tcp import stream_socket
+from broker_core.kernel.errors import what_of
+from broker_core.kernel.problems import problem
 from cli.broker_settings import Overrides, parse_settings
 from cli.directory import claimable
 from cli.errors import CommandError
@@ -50,8 +52,7 @@ def up(arguments: argparse.Namespace) -> int:
     data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
     spec = make_spec(arguments)
     if arguments.kafka_host in EVERYWHERE and not _all_advertised(spec):
-        raise CommandError("--kafka-host: clients are told this address; name one that they can reach,"
-                           " or set advertised.listeners of each broker", 2)
+        raise CommandError(problem("clients_are_told"), 2)
     claimable(data)
     listener = None if arguments.no_web else bind("page", arguments.host, arguments.port, "--port", "--host")
     for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
@@ -83,7 +84,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
         return run_from_dict({"cluster": cluster, "seed": seed, "record_level": arguments.record_level,
                               "epoch_ms": time.time_ns() // 1_000_000})
     except SpecError as error:
-        raise CommandError(f"--set: {error}", 2) from None
+        raise CommandError(problem("wrong_in", place="--set", what=what_of(error)), 2) from None
 
 
 def _all_advertised(spec: RunSpec) -> bool:
@@ -104,13 +105,15 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
         found.bind((host, port))
     except OverflowError:
         found.close()
-        raise CommandError(f"{who}: there is no port {port}; choose a smaller one with {option}", 2) from None
+        raise CommandError(problem("no_such_port", place=who, port=port, name=option), 2) from None
     except OSError as error:
         found.close()
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            raise CommandError(f"{who}: {host} is no address of this machine; name one with {address_option}") from None
-        reason = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
-        raise CommandError(f"{who}: port {port} {reason}; choose another one with {option}") from None
+            raise CommandError(problem("no_address", place=who, address=host, name=address_option)) from None
+        if error.errno == errno.EADDRINUSE:
+            raise CommandError(problem("port_taken", place=who, port=port, name=option)) from None
+        why = str(error.strerror)
+        raise CommandError(problem("port_unusable", place=who, port=port, why=why, name=option)) from None
     return found
 
 
@@ -130,7 +133,7 @@ def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> No
         else:
             _serve_page(lab, listener, server or _page(lab, listener), signals)
         if lab.stopped.is_set():
-            raise CommandError("the brokers have ended by themselves; the reason stands above")
+            raise CommandError(problem("brokers_ended"))
     finally:
         _stop(lab, signals)
 
@@ -155,9 +158,9 @@ def _start(lab: LiveLab) -> Addresses:
             print(SLOW.format(setting=setting), file=sys.stderr, flush=True)
             return lab.wait()
     except LabError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(error.problem) from None
     except TimeoutError:
-        raise CommandError("the brokers did not come up") from None
+        raise CommandError(problem("brokers_not_up")) from None
 
 
 def _page(lab: LiveLab, listener: socket.socket) -> Any:
@@ -168,7 +171,7 @@ def _page(lab: LiveLab, listener: socket.socket) -> Any:
     try:
         return build(lab, listener)
     except CannotServe as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(problem("failed_with", why=str(error))) from None
 
 
 def _serve_page(lab: LiveLab, listener: socket.socket, server: Any, signals: Signals) -> None:

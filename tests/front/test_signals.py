@@ -70,7 +70,7 @@ def test_control_c_while_modules_are_loaded_says_nothing():
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize(("options", "shown"), [([], ""), (["--json"], '{"error": "interrupted"}\n')])
+@pytest.mark.parametrize(("options", "shown"), [([], ""), (["--json"], '{"error": "interrupted", "problem": {"code": "interrupted", "params": {}}}\n')])
 def test_control_c_in_a_command_is_one_line(monkeypatch, capsys, options, shown):
     monkeypatch.setattr("cli.settings.settings", lambda arguments: os.kill(os.getpid(), signal.SIGINT))
     monkeypatch.setattr(heap, "settle", lambda: None)

@@ -64,10 +64,10 @@ found_in("broker_core.clients", "lab.clusters")(
 found_in("broker_core.kernel", "lab.clusters")(
     already="node state",
 )
-found_in("broker_core.kernel", "broker_core.records", "web.api")(
+found_in("broker_core.kernel", "broker_core.records", "cli", "web.api")(
     failed_with="why",
 )
-found_in("broker_core.kernel", "broker_core.records", "lab", "lab.analytics", "lab.experiments")(
+found_in("broker_core.kernel", "broker_core.records", "cli", "lab", "lab.analytics", "lab.experiments")(
     wrong_in="place what",
 )
 found_in("broker_core.records")(
