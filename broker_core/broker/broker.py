@@ -25,7 +25,7 @@ from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
 from broker_core.broker.shutdown import ControlledShutdown
 from broker_core.broker.stages import StageCosts
-from broker_core.broker.state_topics import StateTopic
+from broker_core.broker.state_topics import KnownTopics, StateTopic
 from broker_core.broker.topic_creation import TopicCreation
 from broker_core.broker.transaction_channels import TransactionLeaders, TransactionVerifier
 from broker_core.cluster.port import Join
@@ -110,7 +110,7 @@ class Broker:
         self.replicas.on_directory_failure = self.directory_failed
         self.replicas.reader.selector = replica_selector(config["replica.selector.class"], self.replica_racks)
         offsets_topic = StateTopic(self, GROUP_METADATA_TOPIC, config["offsets.commit.timeout.ms"])
-        self.groups = GroupCoordinator(node, self.broker_id, config, offsets_topic)
+        self.groups = GroupCoordinator(node, self.broker_id, config, offsets_topic, KnownTopics(self.cache))
         self.producer_ids = ProducerIds(node, self.cluster)
         transactions_topic = StateTopic(self, TRANSACTION_STATE_TOPIC, config["request.timeout.ms"])
         self.transactions = TransactionCoordinator(
@@ -294,6 +294,11 @@ class Broker:
         """The feature level `transaction.version`; 0 where there are no levels."""
         features = self.cluster.features()
         return 0 if features is None else features.levels.get("transaction.version", 0)
+
+    def group_version(self) -> int:
+        """The feature level `group.version`; 0 where there are no levels."""
+        features = self.cluster.features()
+        return 0 if features is None else features.levels.get("group.version", 0)
 
     # -- news -------------------------------------------------------------------------------
     def leadership_changed(self, elected: Any, resigned: Any) -> None:

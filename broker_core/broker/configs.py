@@ -3,6 +3,7 @@
 | told of | by the cluster as | goes to |
 |---|---|---|
 | ("topics", "orders") | overrides of one topic | its logs' LogConfig |
+| ("groups", "billing") | settings of one group | its coordinator |
 | ("brokers", "1") | dynamic settings of this broker | BrokerConfig, and from there all logs |
 | ("brokers", "<default>") | dynamic settings of all brokers | the same, behind those of this broker |
 
@@ -19,7 +20,7 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import what_of
 from broker_core.log.config import LogConfig
 from broker_core.log.errors import InvalidConfig
-from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, TOPICS, Entity
+from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS, Entity
 from broker_core.metadata.configs import ConfigError
 from broker_core.metadata.configs_topics import topic_config
 
@@ -55,6 +56,8 @@ class ConfigStore:
         kind, name = entity
         if kind == TOPICS:
             self._take_topic(name, values)
+        elif kind == GROUPS:
+            self.broker.groups.take_group_settings(name, values)
         elif kind == BROKERS:
             self._take_broker(name, values, running)
 

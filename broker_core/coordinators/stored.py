@@ -7,6 +7,12 @@ its key. Key and value each begin with a version (int16); the key's version says
 |---------------------|-----------------------------------------|--------------------------|----------|
 | __consumer_offsets  | 0, 1  OffsetCommitKey                   | OffsetCommitValue 0-4    | 3, or 1  |
 |                     | 2     GroupMetadataKey                  | GroupMetadataValue 0-4   | 3        |
+|                     | 3     ConsumerGroupMetadataKey          | its Value 0              | 0        |
+|                     | 5     ConsumerGroupMemberMetadataKey    | its Value 0              | 0        |
+|                     | 6     ...TargetAssignmentMetadataKey    | its Value 0              | 0        |
+|                     | 7     ...TargetAssignmentMemberKey      | its Value 0              | 0        |
+|                     | 8     ...CurrentMemberAssignmentKey     | its Value 0              | 0        |
+|                     | 16    ConsumerGroupRegularExpressionKey | its Value 0              | 0        |
 | __transaction_state | 0     TransactionLogKey                 | TransactionLogValue 0-1  | 0, or 1  |
 
 Worked example: group "g" commits offset 42 of orders-0 (key version 1, value version 3):
@@ -14,6 +20,8 @@ Worked example: group "g" commits offset 42 of orders-0 (key version 1, value ve
     00 01 | 00 01 g | 00 06 o r d e r s | 00 00 00 00
     00 03 | 00 00 00 00 00 00 00 2a | 00 00 00 05 | 00 00 | 00 00 01 8b cf e5 68 00
     ver     offset                    leader epoch  metadata  commit timestamp
+
+Kind 4, the partition metadata of brokers before 4.1, is passed over: `metadata_hash` has taken its place.
 
 Source: the message definitions in Kafka's group-coordinator and transaction-coordinator modules.
 """
@@ -59,6 +67,72 @@ GroupMetadataValue 0-4 flexible 4+
     subscription                 bytes                 0+
     assignment                   bytes                 0+
 
+ConsumerGroupMetadataKey 3-3
+  group_id                       string                3+
+
+ConsumerGroupMetadataValue 0-0 flexible 0+
+  epoch                          int32                 0+
+  metadata_hash                  int64                 0+  tag 0 = 0
+
+ConsumerGroupMemberMetadataKey 5-5
+  group_id                       string                5+
+  member_id                      string                5+
+
+ConsumerGroupMemberMetadataValue 0-0 flexible 0+
+  instance_id                    string                0+  null = null
+  rack_id                        string                0+  null = null
+  client_id                      string                0+
+  client_host                    string                0+
+  subscribed_topic_names         [string]              0+
+  subscribed_topic_regex         string                0+  null = null
+  rebalance_timeout_ms           int32                 0+  = -1
+  server_assignor                string                0+  null = null
+  classic_member_metadata        ClassicMemberMetadata 0+  null tag 0 = null
+    session_timeout_ms           int32                 0+
+    supported_protocols          [ClassicProtocol]     0+
+      name                       string                0+
+      metadata                   bytes                 0+
+
+ConsumerGroupTargetAssignmentMetadataKey 6-6
+  group_id                       string                6+
+
+ConsumerGroupTargetAssignmentMetadataValue 0-0 flexible 0+
+  assignment_epoch               int32                 0+
+  assignment_timestamp           int64                 0+  tag 0 = 0
+
+ConsumerGroupTargetAssignmentMemberKey 7-7
+  group_id                       string                7+
+  member_id                      string                7+
+
+ConsumerGroupTargetAssignmentMemberValue 0-0 flexible 0+
+  topic_partitions               [TopicPartition]      0+
+    topic_id                     uuid                  0+
+    partitions                   [int32]               0+
+
+ConsumerGroupCurrentMemberAssignmentKey 8-8
+  group_id                       string                8+
+  member_id                      string                8+
+
+ConsumerGroupCurrentMemberAssignmentValue 0-0 flexible 0+
+  member_epoch                   int32                 0+
+  previous_member_epoch          int32                 0+
+  state                          int8                  0+
+  assigned_partitions            [TopicPartitions]     0+
+  partitions_pending_revocation  [TopicPartitions]     0+
+  TopicPartitions:
+    topic_id                     uuid                  0+
+    partitions                   [int32]               0+
+    assignment_epochs            [int32]               0+  null tag 0 = null
+
+ConsumerGroupRegularExpressionKey 16-16
+  group_id                       string                16+
+  regular_expression             string                16+
+
+ConsumerGroupRegularExpressionValue 0-0 flexible 0+
+  topics                         [string]              0+
+  version                        int64                 0+
+  timestamp                      int64                 0+
+
 TransactionLogKey 0-0
   transactional_id               string                0+
 
@@ -83,6 +157,18 @@ if TYPE_CHECKING:
     OffsetCommitValue: Any
     GroupMetadataKey: Any
     GroupMetadataValue: Any
+    ConsumerGroupMetadataKey: Any
+    ConsumerGroupMetadataValue: Any
+    ConsumerGroupMemberMetadataKey: Any
+    ConsumerGroupMemberMetadataValue: Any
+    ConsumerGroupTargetAssignmentMetadataKey: Any
+    ConsumerGroupTargetAssignmentMetadataValue: Any
+    ConsumerGroupTargetAssignmentMemberKey: Any
+    ConsumerGroupTargetAssignmentMemberValue: Any
+    ConsumerGroupCurrentMemberAssignmentKey: Any
+    ConsumerGroupCurrentMemberAssignmentValue: Any
+    ConsumerGroupRegularExpressionKey: Any
+    ConsumerGroupRegularExpressionValue: Any
     TransactionLogKey: Any
     TransactionLogValue: Any
 

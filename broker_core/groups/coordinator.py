@@ -14,9 +14,11 @@
 | TxnOffsetCommit | `transactional` | when the offsets are in the log; they count with the marker |
 | DeleteGroups, OffsetDelete, expiry | `removal` | at once |
 | ListGroups, DescribeGroups | `inspection` | at once |
+| ConsumerGroupHeartbeat (KIP-848) | `consumer` | when what it changes is committed |
+| ConsumerGroupDescribe | `consumer.describing` | at once |
 
 A member that was loaded from the log has only the protocol that its group had chosen, until it joins again.
-Not here: authorization (the request handlers' business), and the next-generation protocol of KIP-848.
+Not here: authorization (the request handlers' business); members of both protocols in one group.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from typing import Any
 
 from broker_core.coordinators.ports import StateTopicPort
 from broker_core.coordinators.runtime import CoordinatorRuntime
+from broker_core.groups.consumer.describing import Describer, observed
+from broker_core.groups.consumer.handler import ConsumerGroups
+from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.group_offsets import TopicPartition
 from broker_core.groups.inspection import InspectionHandler, observe
 from broker_core.groups.join import JoinHandler
@@ -50,22 +55,27 @@ class GroupCoordinator:
 
     `config` maps Kafka's setting names to typed values; read are group.initial.rebalance.delay.ms,
     group.min.session.timeout.ms, group.max.session.timeout.ms, group.max.size, offset.metadata.max.bytes,
-    offsets.retention.minutes, offsets.retention.check.interval.ms and offsets.topic.num.partitions.
+    offsets.retention.minutes, offsets.retention.check.interval.ms, offsets.topic.num.partitions and group.consumer.*.
+    `topics`: what next-generation groups are assigned.
     """
 
-    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort) -> None:
+    def __init__(
+        self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort, topics: TopicsPort
+    ) -> None:
         self.registry = GroupRegistry(node, broker_id, config)
         self.rebalancer = Rebalancer(self.registry)
-        shards = GroupShards(self.registry, self.rebalancer)
+        self.consumer = ConsumerGroups(self.registry, topics)
+        shards = GroupShards(self.registry, self.rebalancer, self.consumer)
         self.runtime = CoordinatorRuntime(node, topic, int(config["offsets.topic.num.partitions"]), shards)
         self.registry.runtime = self.runtime
-        self._joins = JoinHandler(self.registry, self.rebalancer)
+        self._joins = JoinHandler(self.registry, self.rebalancer, self.consumer)
         self._syncs = SyncHandler(self.registry, self.rebalancer)
-        self._membership = MembershipHandler(self.registry, self.rebalancer)
-        self._offsets = OffsetHandler(self.registry, self.rebalancer)
-        self._transactional = TransactionalOffsets(self.registry)
-        self._removal = RemovalHandler(self.registry)
+        self._membership = MembershipHandler(self.registry, self.rebalancer, self.consumer)
+        self._offsets = OffsetHandler(self.registry, self.rebalancer, topics)
+        self._transactional = TransactionalOffsets(self.registry, topics)
+        self._removal = RemovalHandler(self.registry, self.consumer)
         self._inspection = InspectionHandler(self.registry)
+        self._describer = Describer(self.consumer)
         self.runtime.every(int(config["offsets.retention.check.interval.ms"]), self._removal.expire)
 
     # --- which groups -------------------------------------------------------------------------------
@@ -146,8 +156,26 @@ class GroupCoordinator:
         """DescribeGroups 0-6."""
         return self._inspection.describe_groups(request, api_version)
 
+    def consumer_heartbeat(
+        self, request: m.ConsumerGroupHeartbeatRequest, client: ClientIdentity, done: Done, context: Any
+    ) -> None:
+        """ConsumerGroupHeartbeat 0-1; later `done(context, ConsumerGroupHeartbeatResponse)`."""
+        self.consumer.heartbeat(request, client, Reply(done, context))
+
+    def describe_consumer_groups(self, request: m.ConsumerGroupDescribeRequest) -> m.ConsumerGroupDescribeResponse:
+        """ConsumerGroupDescribe 0-1."""
+        return self._describer.describe(request)
+
+    def take_group_settings(self, group_id: str, values: dict[str, str]) -> None:
+        """Everything that is set for one group alone."""
+        if values:
+            self.consumer.overrides[group_id] = values
+        else:
+            self.consumer.overrides.pop(group_id, None)
+
     # --- viewers ------------------------------------------------------------------------------------
 
     def groups(self) -> dict[str, dict[str, Any]]:
         """All groups by id, sorted, as plain data: state, generation, members with assignment, offsets."""
-        return observe(self.registry)
+        modern = {name: observed(self.consumer, group) for name, group in self.registry.consumer_groups.items()}
+        return dict(sorted({**observe(self.registry), **modern}.items()))

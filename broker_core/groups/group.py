@@ -59,6 +59,11 @@ class Group:
 
     # --- state --------------------------------------------------------------------------------
 
+    @property
+    def gone(self) -> bool:
+        """Whether it is Dead: not here any more."""
+        return self.state is GroupState.DEAD
+
     def transition_to(self, state: GroupState, wall_ms: int) -> None:
         """Takes one step of the table in `groups.states`."""
         check_transition(self.state, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.groups.consumer.describing import CONSUMER
 from broker_core.groups.group import Group
 from broker_core.groups.member import Member
 from broker_core.groups.registry import GroupRegistry
@@ -41,6 +42,13 @@ class InspectionHandler:
             for group in self.registry.groups.values()
             if (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
         ]
+        groups += [
+            m.ListGroupsResponse.ListedGroup(
+                group_id=modern.group_id, protocol_type=CONSUMER, group_state=modern.state, group_type=CONSUMER
+            )
+            for modern in self.registry.consumer_groups.values()
+            if (not states or modern.state.lower() in states) and (not types or CONSUMER in types)
+        ]
         loading = bool(self.registry.runtime.loading)
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
         return m.ListGroupsResponse(error_code=error, groups=groups)
@@ -64,7 +72,8 @@ class InspectionHandler:
             absent = m.DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
             if api_version >= NOT_FOUND_VERSION:
                 absent.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                absent.error_message = f"Group {group_id} not found."
+                modern = group_id in self.registry.consumer_groups
+                absent.error_message = f"Group {group_id} {'is not a classic group' if modern else 'not found'}."
             return absent
         stable = group.state is GroupState.STABLE
         return m.DescribeGroupsResponse.DescribedGroup(
@@ -89,7 +98,7 @@ def _described(group: Group, member: Member, stable: bool) -> m.DescribeGroupsRe
 
 
 def observe(registry: GroupRegistry) -> dict[str, dict[str, Any]]:
-    """All groups of this broker by id, sorted, as plain data for viewers."""
+    """All classic groups of this broker by id, sorted, as plain data for viewers."""
     return {group_id: _observed(registry, registry.groups[group_id]) for group_id in sorted(registry.groups)}
 
 

@@ -12,10 +12,13 @@ Who is asking, and what happens
        has changed, a rebalance begins when its metadata have, or when the leader asks (topics may
        have changed).
     G. an id that is not known: UNKNOWN_MEMBER_ID; the client forgets its id and comes again (A).
+    H. the group is one of the next generation (KIP-848): INCONSISTENT_GROUP_PROTOCOL while it has members; one without
+       members becomes a classic one.
 """
 
 from __future__ import annotations
 
+from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.group import Group, join_error
 from broker_core.groups.member import UNKNOWN_MEMBER_ID, ClientIdentity, Member, Reply
 from broker_core.groups.rebalance import Rebalancer
@@ -72,8 +75,9 @@ class Join:
 class JoinHandler:
     """Answers JoinGroup."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
         self.registry = registry
+        self.consumer = consumer
         self.rebalancer = rebalancer
         self.config = registry.config
 
@@ -87,6 +91,10 @@ class JoinHandler:
         if not shortest <= join.session_timeout_ms <= longest:
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         unknown = join.member_id == UNKNOWN_MEMBER_ID
+        if self.consumer.is_taken(join.group_id):
+            return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)  # H
+        if unknown and join.group_id in self.registry.consumer_groups:
+            self.consumer.make_classic(self.registry.consumer_groups[join.group_id])
         if not unknown and join.group_id not in self.registry.groups:
             return join.refuse(ErrorCode.UNKNOWN_MEMBER_ID)  # G
         group = self.registry.get_or_create(join.group_id)

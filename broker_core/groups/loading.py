@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from broker_core.coordinators.stored import Buffer
 from broker_core.groups import schema
+from broker_core.groups.consumer.group import ConsumerGroup
+from broker_core.groups.consumer.handler import ConsumerGroups
+from broker_core.groups.consumer.records import GROUP, decoded
 from broker_core.groups.group import Group
 from broker_core.groups.group_offsets import GroupOffsets
 from broker_core.groups.member import Member
@@ -22,10 +25,11 @@ from broker_core.records.header import BatchHeader
 class GroupShard:
     """What has been read of one partition so far."""
 
-    __slots__ = ("groups", "offsets")
+    __slots__ = ("groups", "consumer_groups", "offsets")
 
     def __init__(self) -> None:
         self.groups: dict[str, schema.StoredGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets: dict[str, GroupOffsets] = {}
 
     def replay(self, key: Buffer | None, value: Buffer | None, header: BatchHeader) -> None:
@@ -42,6 +46,22 @@ class GroupShard:
             self.groups.pop(about.group, None)
             if value is not None:
                 self.groups[about.group] = schema.decode_group_value(value)
+        else:
+            self._replay_consumer(key, value)
+
+    def _replay_consumer(self, key: Buffer | None, value: Buffer | None) -> None:
+        """A record of a next-generation group. Tombstones of one that is not known say nothing."""
+        record = decoded(key, value)
+        if record is None:
+            return
+        group = self.consumer_groups.get(record.group_id)
+        if group is None and value is None:
+            return
+        if group is None:
+            group = self.consumer_groups[record.group_id] = ConsumerGroup(record.group_id)
+        group.replay(record)
+        if record.kind == GROUP and value is None and not group.members:
+            del self.consumer_groups[record.group_id]
 
     def replay_marker(self, header: BatchHeader, commit: bool) -> None:
         """The producer's offsets in this partition count from now on, or never."""
@@ -52,9 +72,10 @@ class GroupShard:
 class GroupShards:
     """Takes partitions over and gives them up."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
         self.registry = registry
         self.rebalancer = rebalancer
+        self.consumer = consumer
         self.node = registry.node
 
     def blank(self, partition: int) -> GroupShard:
@@ -62,15 +83,20 @@ class GroupShards:
 
     def take_over(self, partition: int, shard: GroupShard) -> None:
         """The partition's groups are known: they go on here."""
-        with_offsets = {group_id: None for group_id, offsets in shard.offsets.items() if offsets}
         count = 0
-        for group_id in [*shard.groups, *(one for one in with_offsets if one not in shard.groups)]:
-            group = restored_group(group_id, shard.groups.get(group_id), self.node.wall_ms())
-            group.offsets = shard.offsets.get(group_id, group.offsets)
+        for group in shard.consumer_groups.values():
+            group.offsets = shard.offsets.pop(group.group_id, group.offsets)
             count += len(group.offsets.committed)
-            self.registry.groups[group_id] = group
-            self.rebalancer.loaded(group)
-        groups = len(shard.groups) + sum(one not in shard.groups for one in with_offsets)
+            shard.groups.pop(group.group_id, None)
+            self.consumer.loaded(group)
+        with_offsets = {group_id: None for group_id, offsets in shard.offsets.items() if offsets}
+        for group_id in [*shard.groups, *(one for one in with_offsets if one not in shard.groups)]:
+            classic = restored_group(group_id, shard.groups.get(group_id), self.node.wall_ms())
+            classic.offsets = shard.offsets.get(group_id, classic.offsets)
+            count += len(classic.offsets.committed)
+            self.registry.groups[group_id] = classic
+            self.rebalancer.loaded(classic)
+        groups = len(shard.consumer_groups) + len(shard.groups) + sum(one not in shard.groups for one in with_offsets)
         if groups or count:
             self.node.emit(events.GROUP_PARTITION_LOADED, partition=partition, groups=groups, offsets=count)
 
@@ -80,6 +106,7 @@ class GroupShards:
         for group in [one for one in registry.groups.values() if registry.partition_for(one.group_id) == partition]:
             self.rebalancer.unload(group)
             del registry.groups[group.group_id]
+        self.consumer.unload(partition)
         if known:
             self.node.emit(events.GROUP_PARTITION_UNLOADED, partition=partition)
 

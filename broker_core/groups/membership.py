@@ -9,6 +9,10 @@ read by nobody. Static members leave on purpose without LeaveGroup: they want to
 
 from __future__ import annotations
 
+from typing import Any
+
+from broker_core.groups.consumer.group import ConsumerGroup
+from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.group import Group
 from broker_core.groups.member import UNKNOWN_MEMBER_ID, ClientIdentity
 from broker_core.groups.rebalance import Rebalancer
@@ -23,8 +27,9 @@ BATCHED_LEAVE_VERSION = 3
 class MembershipHandler:
     """Answers Heartbeat and LeaveGroup."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
         self.registry = registry
+        self.consumer = consumer
         self.rebalancer = rebalancer
 
     def heartbeat(self, request: m.HeartbeatRequest) -> m.HeartbeatResponse:
@@ -60,7 +65,11 @@ class MembershipHandler:
         group = self.registry.groups.get(request.group_id)
         if group is not None and group.state is GroupState.DEAD:
             return m.LeaveGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, members=[])
-        errors = [self._leave_one(group, one) for one in leaving]
+        modern = self.registry.consumer_groups.get(request.group_id)
+        if modern is not None:
+            errors = self._leave_modern(modern, leaving)
+        else:
+            errors = [self._leave_one(group, one) for one in leaving]
         if not batched:
             return m.LeaveGroupResponse(error_code=errors[0], members=[])
         answers = [
@@ -70,6 +79,14 @@ class MembershipHandler:
             for one, error in zip(leaving, errors, strict=True)
         ]
         return m.LeaveGroupResponse(error_code=ErrorCode.NONE, members=answers)
+
+    def _leave_modern(self, group: ConsumerGroup, leaving: list[Any]) -> list[ErrorCode]:
+        """A tool removes members of a next-generation group."""
+        found = [group.static_members.get(one.group_instance_id or "", one.member_id) for one in leaving]
+        there = [one for one in found if one in group.members]
+        if there:
+            self.consumer.remove_members(group.group_id, there)
+        return [ErrorCode.NONE if one in group.members else ErrorCode.UNKNOWN_MEMBER_ID for one in found]
 
     def _leave_one(self, group: Group | None, one: m.LeaveGroupRequest.MemberIdentity) -> ErrorCode:
         """One member goes.

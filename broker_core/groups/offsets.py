@@ -12,6 +12,8 @@ back for the one that has its partitions now.
 | a member of this generation                   | Stable, Prep.   | taken, counts as heartbeat              |
 | the same                                      | CompletingReb.  | REBALANCE_IN_PROGRESS                   |
 
+Members of next-generation groups are fenced by their epoch instead (`consumer.checks`).
+
 The metadata string that comes along (at most `offset.metadata.max.bytes`) is kept and given back.
 """
 
@@ -21,9 +23,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from broker_core.groups import schema
+from broker_core.groups.consumer.checks import commit_error, fetch_error
+from broker_core.groups.consumer.group import ConsumerGroup
+from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.group import Group
 from broker_core.groups.group_offsets import NO_OFFSET, CommittedOffset, TopicPartition
-from broker_core.groups.member import ClientIdentity, Reply
+from broker_core.groups.member import ClientIdentity, Member, Reply
 from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry, offset_write_error
 from broker_core.groups.states import GroupState
@@ -52,7 +57,7 @@ class _Commit:
 
     __slots__ = ("request", "group", "offsets", "refused", "reply")
 
-    def __init__(self, request: m.OffsetCommitRequest, group: Group, reply: Reply) -> None:
+    def __init__(self, request: m.OffsetCommitRequest, group: Group | ConsumerGroup, reply: Reply) -> None:
         self.request = request
         self.group = group
         self.reply = reply
@@ -63,8 +68,9 @@ class _Commit:
 class OffsetHandler:
     """Answers OffsetCommit and OffsetFetch."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, topics: TopicsPort) -> None:
         self.registry = registry
+        self.topics = topics
         self.rebalancer = rebalancer
         self.node = registry.node
 
@@ -72,13 +78,14 @@ class OffsetHandler:
 
     def commit(self, request: m.OffsetCommitRequest, client: ClientIdentity, reply: Reply) -> None:
         """Decides on a commit; the answer comes when its record is committed."""
-        error = self._commit_error(request)
+        modern = self.registry.consumer_groups.get(request.group_id)
+        error = self._commit_error(request) if modern is None else self._modern_error(modern, request, client)
         if error is not ErrorCode.NONE:
             reply.send(commit_response(request, error))
             return
-        group = self.registry.get_or_create(request.group_id)
+        group: Group | ConsumerGroup = modern or self.registry.get_or_create(request.group_id)
         member = group.members.get(request.member_id)
-        if member is not None:
+        if isinstance(group, Group) and isinstance(member, Member):
             self.rebalancer.sessions.restart(group, member)
         commit = _Commit(request, group, reply)
         self._collect(commit, client.api_version)
@@ -90,7 +97,18 @@ class OffsetHandler:
             (schema.encode_offset_key(group.group_id, topic, partition), schema.encode_offset_value(offset))
             for (topic, partition), offset in commit.offsets.items()
         ]
-        self.registry.append(group, records, self._written, commit)
+        self.registry.runtime.append(group.group_id, records, self._written, commit)
+
+    def _modern_error(
+        self, group: ConsumerGroup, request: m.OffsetCommitRequest, client: ClientIdentity
+    ) -> ErrorCode:
+        error = self.registry.status(request.group_id)
+        asked = [(topic.name, one.partition_index) for topic in request.topics for one in topic.partitions]
+        ids = {name: shape.topic_id for name, _ in asked if (shape := self.topics.shape(name)) is not None}
+        return error if error is not ErrorCode.NONE else commit_error(
+            group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch,
+            client.api_version, asked, ids,
+        )  # fmt: skip
 
     def _commit_error(self, request: m.OffsetCommitRequest) -> ErrorCode:
         error = self.registry.status(request.group_id, empty_id_allowed=True)
@@ -142,7 +160,7 @@ class OffsetHandler:
             group.offsets.failed(offsets)
             commit.reply.send(commit_response(commit.request, offset_write_error(code), commit.refused))
             return
-        if group.state is not GroupState.DEAD:
+        if not group.gone:
             group.offsets.written(offsets)
         if self.node.messages:
             for (topic, partition), offset in offsets.items():
@@ -171,19 +189,23 @@ class OffsetHandler:
         return m.OffsetFetchResponse(error_code=error, topics=topics)
 
     def _fetch_one_of_several(self, asked: Any, stable: bool) -> Any:
-        error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable)
+        error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable, asked)
         topics = _topics(m.OffsetFetchResponse.OffsetFetchResponseTopics, _partition_of_several, found)
         return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=topics)
 
     def fetch_group(
-        self, group_id: str, wanted: list[TopicPartition] | None, stable: bool
+        self, group_id: str, wanted: list[TopicPartition] | None, stable: bool, asked: Any = None
     ) -> tuple[ErrorCode, list[Fetched]]:
-        """Offsets whatever the group's state is: it may keep them here without being a group."""
+        """Offsets whatever the group's state is: it may keep them here without being a group. `asked`: who asks, from
+        version 9 on."""
         error = self.registry.status(group_id, empty_id_allowed=True)
+        modern = self.registry.consumer_groups.get(group_id)
+        if error is ErrorCode.NONE and modern is not None and asked is not None:
+            error = fetch_error(modern, asked.member_id, asked.member_epoch)
         if error is not ErrorCode.NONE:
             return error, []
-        group = self.registry.groups.get(group_id)
-        if group is None or group.state is GroupState.DEAD:
+        group = modern or self.registry.groups.get(group_id)
+        if group is None or group.gone:
             return error, [Fetched(key, NOTHING, ErrorCode.NONE) for key in wanted or []]
         offsets = group.offsets
         found = []

@@ -12,7 +12,7 @@ that takes over starts from that one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_core.coordinators.runtime import CoordinatorRuntime, KeyValue
 from broker_core.groups import schema
@@ -22,9 +22,14 @@ from broker_core.kernel import events
 from broker_core.kernel.node import Node
 from broker_core.wire.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from broker_core.groups.consumer.group import ConsumerGroup
+    from broker_core.groups.group_offsets import GroupOffsets
+
 
 class GroupRegistry:
-    """The groups in memory. `runtime` is set when the coordinator is put together."""
+    """The groups in memory: classic ones in `groups`, those of the next generation in `consumer_groups`; an id is in
+    one of them at most. `runtime` is set when the coordinator is put together."""
 
     runtime: CoordinatorRuntime
 
@@ -33,6 +38,7 @@ class GroupRegistry:
         self.broker_id = broker_id
         self.config = config
         self.groups: dict[str, Group] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
 
     def partition_for(self, group_id: str) -> int:
         """The group's partition of `__consumer_offsets`."""
@@ -50,6 +56,11 @@ class GroupRegistry:
         if group is None:
             group = self.groups[group_id] = Group(group_id, GroupState.EMPTY, self.node.wall_ms())
         return group
+
+    def all_offsets(self) -> list[tuple[str, GroupOffsets]]:
+        """Offsets of each group, of either kind."""
+        both: list[Group | ConsumerGroup] = [*self.groups.values(), *self.consumer_groups.values()]
+        return [(group.group_id, group.offsets) for group in both]
 
     # --- state ----------------------------------------------------------------------------------
 

@@ -21,6 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.groups import schema
+from broker_core.groups.consumer.checks import commit_error
+from broker_core.groups.consumer.group import ConsumerGroup
+from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.group import Group
 from broker_core.groups.group_offsets import CommittedOffset, TopicPartition
 from broker_core.groups.member import Reply
@@ -38,7 +41,7 @@ class _Commit:
 
     __slots__ = ("request", "group", "offsets", "refused", "reply")
 
-    def __init__(self, request: m.TxnOffsetCommitRequest, group: Group, reply: Reply) -> None:
+    def __init__(self, request: m.TxnOffsetCommitRequest, group: Group | ConsumerGroup, reply: Reply) -> None:
         self.request = request
         self.group = group
         self.offsets: dict[TopicPartition, CommittedOffset] = {}
@@ -49,8 +52,9 @@ class _Commit:
 class TransactionalOffsets:
     """Answers TxnOffsetCommit, and is told of markers."""
 
-    def __init__(self, registry: GroupRegistry) -> None:
+    def __init__(self, registry: GroupRegistry, topics: TopicsPort) -> None:
         self.registry = registry
+        self.topics = topics
         self.node = registry.node
 
     def commit(self, request: m.TxnOffsetCommitRequest, guard: int | None, reply: Reply) -> None:
@@ -59,8 +63,9 @@ class TransactionalOffsets:
         if error is not ErrorCode.NONE:
             reply.send(commit_response(request, error, {}))
             return
-        group = self.registry.get_or_create(request.group_id)
-        commit = _Commit(request, group, reply)
+        modern = self.registry.consumer_groups.get(request.group_id)
+        commit = _Commit(request, modern or self.registry.get_or_create(request.group_id), reply)
+        group = commit.group
         self._collect(commit)
         if not commit.offsets:
             reply.send(commit_response(request, ErrorCode.NONE, commit.refused))
@@ -77,6 +82,9 @@ class TransactionalOffsets:
         error = self.registry.status(request.group_id)
         if error is not ErrorCode.NONE:
             return error
+        modern = self.registry.consumer_groups.get(request.group_id)
+        if modern is not None:
+            return self._modern_error(modern, request)
         group = self.registry.groups.get(request.group_id)
         if group is None:
             return ErrorCode.NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
@@ -89,6 +97,15 @@ class TransactionalOffsets:
         if error is not ErrorCode.NONE:
             return error
         return ErrorCode.NONE if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION
+
+    def _modern_error(self, group: ConsumerGroup, request: m.TxnOffsetCommitRequest) -> ErrorCode:
+        """An older epoch than the member's is ILLEGAL_GENERATION to a transaction, whose client knows no other word."""
+        asked = [(topic.name, one.partition_index) for topic in request.topics for one in topic.partitions]
+        ids = {name: shape.topic_id for name, _ in asked if (shape := self.topics.shape(name)) is not None}
+        error = commit_error(
+            group, request.member_id, request.group_instance_id, request.generation_id, None, asked, ids
+        )  # fmt: skip
+        return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
 
     def _collect(self, commit: _Commit) -> None:
         now_ms = self.node.wall_ms()
@@ -107,20 +124,20 @@ class TransactionalOffsets:
         group, producer_id = commit.group, commit.request.producer_id
         if code != ErrorCode.NONE:
             group.offsets.failed_transactional(producer_id, commit.offsets)
-        elif group.state is not GroupState.DEAD:
+        elif not group.gone:
             group.offsets.written_transactional(producer_id, commit.offsets)
         error = ErrorCode.NONE if code == ErrorCode.NONE else offset_write_error(code)
         commit.reply.send(commit_response(commit.request, error, commit.refused))
 
     def transaction_ended(self, producer_id: int, partitions: list[int], commit: bool) -> None:
         """The producer's marker is committed in these partitions of `__consumer_offsets`."""
-        for group in list(self.registry.groups.values()):
-            if self.registry.partition_for(group.group_id) not in partitions:
+        for group_id, offsets in self.registry.all_offsets():
+            if self.registry.partition_for(group_id) not in partitions:
                 continue
-            for (topic, partition), offset in group.offsets.end_transaction(producer_id, commit).items():
+            for (topic, partition), offset in offsets.end_transaction(producer_id, commit).items():
                 if self.node.messages:
                     self.node.emit(
-                        events.OFFSETS_COMMITTED, group=group.group_id, topic=topic, partition=partition,
+                        events.OFFSETS_COMMITTED, group=group_id, topic=topic, partition=partition,
                         offset=offset.offset,
                     )  # fmt: skip
 

@@ -267,6 +267,10 @@ MEMBER_LEFT = _event(TRANSITION, "member_left", "group {group}: {member} leaves 
     member="member id", reason="left | session timeout | rebalance timeout | removed")
 GROUP_ASSIGNED = _event(TRANSITION, "group_assigned", "group {group} generation {generation}: {assignment}", group="group id",
     generation="generation id", assignment="member id -> topic -> partitions")
+MEMBER_RECONCILED = _event(TRANSITION, "member_reconciled",
+    "group {group}: {member} at epoch {epoch}, {state}: has {assigned}, gives back {revoking}", group="group id",
+    member="member id", epoch="member epoch", state="STABLE | UNREVOKED_PARTITIONS | UNRELEASED_PARTITIONS",
+    assigned="topic -> partitions", revoking="topic -> partitions that it has been told to give back")
 OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
     group="group id", **_TP, offset="next offset to read")
 TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",

@@ -21,6 +21,9 @@ LIMITED = {
     "share.record.lock.duration.ms": (
         "group.share.min.record.lock.duration.ms", "group.share.max.record.lock.duration.ms"
     ),
+    "consumer.assignment.interval.ms": (
+        "group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"
+    ),
     "streams.num.standby.replicas": (None, "group.streams.max.standby.replicas"),
 }  # fmt: skip
 """Settings of a group, with the broker's settings that limit them."""

@@ -52,6 +52,12 @@ GROUPS: tuple[S, ...] = (
       "org.apache.kafka.coordinator.group.assignor.UniformAssignor,"
       "org.apache.kafka.coordinator.group.assignor.RangeAssignor", None, READ_ONLY,
       "Assignors that run in the broker (KIP-848), the first one by default.", kraft_default="uniform,range"),
+    S("group.consumer.assignment.interval.ms", INT, "1000", Range(0), READ_ONLY,
+      "Time between two assignments of a next-generation group (KIP-1263).", era=KRAFT),
+    S("group.consumer.min.assignment.interval.ms", INT, "0", Range(0), READ_ONLY,
+      "Shortest such time a group may be given.", era=KRAFT),
+    S("group.consumer.max.assignment.interval.ms", INT, "15000", Range(0), READ_ONLY,
+      "Longest such time a group may be given.", era=KRAFT),
     S("group.consumer.migration.policy", STRING,
       "disabled", OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), ignore_case=True), READ_ONLY,
       "Which way a group may change between the classic and the next-generation protocol.",

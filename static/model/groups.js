@@ -38,6 +38,11 @@ export const groups = {
     found.generation = params.generation;
     found.members = found.members.map((member) => ({ ...member, assignment: params.assignment?.[member.id] ?? {} }));
   },
+  member_reconciled(draft, params) {
+    const found = group(draft, params.group);
+    const now = { assignment: params.assigned ?? {}, epoch: params.epoch, revoking: params.revoking ?? {} };
+    found.members = found.members.map((member) => (member.id === params.member ? { ...member, ...now } : member));
+  },
   offsets_committed(draft, params) {
     group(draft, params.group);
     draft.make("groups", params.group, "offsets", params.topic)[params.partition] = params.offset;

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import struct
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from broker_core.groups.consumer.subscriptions import TopicShape
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.member import ClientIdentity
 from broker_core.kernel.node import Node
@@ -43,7 +45,45 @@ CONFIG: dict[str, Any] = {
     "offsets.retention.minutes": 10080,
     "offsets.retention.check.interval.ms": 600_000,
     "offsets.topic.num.partitions": 50,
+    "group.consumer.session.timeout.ms": 45_000,
+    "group.consumer.min.session.timeout.ms": 45_000,
+    "group.consumer.max.session.timeout.ms": 60_000,
+    "group.consumer.heartbeat.interval.ms": 5000,
+    "group.consumer.min.heartbeat.interval.ms": 5000,
+    "group.consumer.max.heartbeat.interval.ms": 15_000,
+    "group.consumer.assignment.interval.ms": 0,
+    "group.consumer.min.assignment.interval.ms": 0,
+    "group.consumer.max.assignment.interval.ms": 15_000,
+    "group.consumer.regex.refresh.interval.ms": 600_000,
+    "group.consumer.max.size": 2_147_483_647,
+    "group.consumer.assignors": "uniform,range",
 }
+
+
+class Topics:
+    """The topics of the cluster; `set` creates one, or makes it larger."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.shapes: dict[str, TopicShape] = {}
+
+    def set(self, name: str, partitions: int) -> None:
+        self.version += 1
+        self.shapes[name] = TopicShape(uuid.UUID(int=int.from_bytes(name.encode(), "big")), partitions)
+
+    def delete(self, name: str) -> None:
+        self.version += 1
+        del self.shapes[name]
+
+    def shape(self, topic: str) -> TopicShape | None:
+        return self.shapes.get(topic)
+
+    def names(self) -> list[str]:
+        return list(self.shapes)
+
+    def names_by_id(self) -> dict[uuid.UUID, str]:
+        return {shape.topic_id: name for name, shape in self.shapes.items()}
+
 
 
 class OffsetsTopic:
@@ -53,6 +93,7 @@ class OffsetsTopic:
         self.storage = MemoryStorage()
         self.logs: dict[int, PartitionLog] = {}
         self.leader: str | None = None
+        self.topics = Topics()
         self.commit_delay_ms = 0
         self.failure = 0
 
@@ -95,7 +136,7 @@ class Broker:
     """A machine with a coordinator."""
 
     def __init__(self, topic: OffsetsTopic, config: dict[str, Any], node: Node) -> None:
-        self.coordinator = GroupCoordinator(node, int(node.name[-1]), config, LogPort(node, topic))
+        self.coordinator = GroupCoordinator(node, int(node.name[-1]), config, LogPort(node, topic), topic.topics)
 
     def start(self) -> None: ...
 
@@ -122,13 +163,15 @@ class Answer:
         return getattr(self.body, name)
 
 
-PARKED = {ApiKey.JOIN_GROUP: "join_group", ApiKey.SYNC_GROUP: "sync_group", ApiKey.OFFSET_COMMIT: "commit_offsets"}
+PARKED = {ApiKey.JOIN_GROUP: "join_group", ApiKey.SYNC_GROUP: "sync_group", ApiKey.OFFSET_COMMIT: "commit_offsets",
+          ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_heartbeat"}
 IDENTIFIED = {ApiKey.LEAVE_GROUP: "leave_group", ApiKey.OFFSET_FETCH: "fetch_offsets"}
 PLAIN = {
     ApiKey.HEARTBEAT: "heartbeat",
     ApiKey.OFFSET_DELETE: "delete_offsets",
     ApiKey.DELETE_GROUPS: "delete_groups",
     ApiKey.LIST_GROUPS: "list_groups",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "describe_consumer_groups",
 }
 
 

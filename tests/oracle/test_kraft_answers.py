@@ -55,8 +55,6 @@ DIFFERENCES = {
     ("offsets", "twice v5"): "Kafka answers once for a partition that is asked for twice; two answers say the same",
     ("topics", "no time v5"): "nothing takes time here",
     ("other admin requests", "coordinator 2 'x' v6"): NOT_THERE_YET,
-    ("refused", "heartbeat v0"): NOT_THERE_YET,
-    ("refused", "describe 2 v0"): NOT_THERE_YET,
     **{("settings", f"describe {kind} None v{version}"): OF_OTHERS for kind in ("16 'c'", "32 'g'") for version in range(1, 5)},
 }
 

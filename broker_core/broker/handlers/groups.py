@@ -153,13 +153,22 @@ def delete_offsets(broker: Broker, context: RequestContext) -> None:
     context.respond(response)
 
 
+def has_next_generation(broker: Broker) -> bool:
+    """KIP-848: `group.coordinator.rebalance.protocols` has "consumer", and group.version is 1, which needs KRaft."""
+    return broker.group_version() >= 1 and "consumer" in broker.config["group.coordinator.rebalance.protocols"]
+
+
 def next_generation_heartbeat(broker: Broker, context: RequestContext) -> None:
-    """KIP-848 needs `group.coordinator.rebalance.protocols` with "consumer", and that needs KRaft."""
-    context.respond(m.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+    if has_next_generation(broker):
+        broker.groups.consumer_heartbeat(context.body, client_of(context), respond, context)
+    else:
+        context.respond(m.ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
 
 
 def next_generation_describe(broker: Broker, context: RequestContext) -> None:
-    """The same for each group."""
+    if has_next_generation(broker):
+        context.respond(broker.groups.describe_consumer_groups(context.body))
+        return
     one = m.ConsumerGroupDescribeResponse.DescribedGroup
     groups = [one(group_id=name, error_code=ErrorCode.UNSUPPORTED_VERSION) for name in context.body.group_ids]
     context.respond(m.ConsumerGroupDescribeResponse(groups=groups))

@@ -2,7 +2,7 @@
 
 | in the delta | told as |
 |---|---|
-| settings of a topic, of this broker, of all brokers | `Member.take_settings`, whole |
+| settings of a topic, of a group, of this broker, of all brokers | `Member.take_settings`, whole |
 | brokers, partitions, topics that are gone | MetadataDelta |
 | a partition of which this broker holds a replica | ReplicaChange: lead, or follow whom |
 | one of which it holds none any more, or whose topic is gone | ReplicaStop |
@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from broker_core.cluster.port import Member
-from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, TOPICS, Entity
+from broker_core.metadata.config_entities import BROKERS, DEFAULT_ENTITY, GROUPS, TOPICS, Entity
 from broker_core.metadata.delta import MetadataDelta, ReplicaChange, ReplicaStop, TopicDelta
-from broker_core.metadata.image import BROKER, TOPIC, ConfigResource, Delta, MetadataImage
+from broker_core.metadata.image import BROKER, GROUP, TOPIC, ConfigResource, Delta, MetadataImage
 
 TOPIC_IS_GONE = -2
 """The leader epoch of a stop that holds in every epoch."""
@@ -80,6 +80,8 @@ class BrokerPublisher:
             return TOPICS, name
         if kind == BROKER and name in ("", str(self.member.broker_id)):
             return BROKERS, name or DEFAULT_ENTITY
+        if kind == GROUP:
+            return GROUPS, name
         return None
 
     # -- replicas -------------------------------------------------------------------------------

@@ -1,0 +1,103 @@
+"""One decision of a group at a time: decide, write, replay, answer; the next one waits for that.
+
+    heartbeat A  decide --- records on their way ---> replay, answer
+    heartbeat B                waits                                  decide, ...
+
+So every decision is made from what is in the log, and none has to be taken back. A decision without records is
+answered at once. Groups do not wait for each other.
+
+| the write                        | the records                    | then |
+|----------------------------------|--------------------------------|---|
+| is committed                     | are in the log                 | replayed, answered |
+| timed out, too few replicas now  | are in the leader's log, too   | replayed; answered with an error |
+| was refused                      | are not                        | nothing has changed; an error |
+| ended after the partition moved  | are the next leader's business | NOT_COORDINATOR |
+
+(Kafka replays at once, answers when the records are committed, and takes everything back when they are not written.)
+Source: KIP-848's CoordinatorRuntime.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from broker_core.coordinators.runtime import CoordinatorRuntime, KeyValue
+from broker_core.groups.consumer.records import Record, encoded
+from broker_core.wire.errors import ErrorCode
+
+IN_THE_LOG = (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+Step = Callable[..., Any]
+
+
+class Written(Protocol):
+    """What a step has decided, as far as a lane needs to know it."""
+
+    records: list[Record]
+    before: list[KeyValue]
+
+
+class Lane:
+    """A group whose records are on their way, and the steps that wait behind them."""
+
+    __slots__ = ("group_id", "outcome", "waiting")
+
+    def __init__(self, group_id: str, outcome: Any, waiting: deque[tuple[Step, tuple[Any, ...]]]) -> None:
+        self.group_id = group_id
+        self.outcome = outcome
+        self.waiting = waiting
+
+
+class Lanes:
+    """The lanes of a coordinator. `finish(outcome, error code, in the log)` replays and answers."""
+
+    def __init__(self, finish: Callable[[Any, int, bool], None]) -> None:
+        self.finish = finish
+        self.lanes: dict[str, Lane] = {}
+
+    def busy(self, group_id: str) -> bool:
+        """Whether records of the group are on their way."""
+        return group_id in self.lanes
+
+    def run(self, runtime: CoordinatorRuntime, group_id: str, step: Step, *args: Any) -> None:
+        """`step(*args)` decides, now or when its turn comes; what it returns is None or has `records`."""
+        lane = self.lanes.get(group_id)
+        if lane is not None:
+            lane.waiting.append((step, args))
+        else:
+            self._turn(runtime, group_id, step, args, deque())
+
+    def _turn(
+        self, runtime: CoordinatorRuntime, group_id: str, step: Step, args: tuple[Any, ...], behind: deque[Any]
+    ) -> None:
+        while True:
+            outcome = step(*args)
+            if outcome is not None and outcome.records:
+                lane = self.lanes[group_id] = Lane(group_id, outcome, behind)
+                made = [*outcome.before, *(encoded(record) for record in outcome.records)]
+                runtime.append(group_id, made, self._written, (runtime, lane))
+                return
+            if outcome is not None:
+                self.finish(outcome, ErrorCode.NONE, False)
+            if not behind:
+                return
+            step, args = behind.popleft()
+
+    def _written(self, context: tuple[CoordinatorRuntime, Lane], code: int) -> None:
+        runtime, lane = context
+        if self.lanes.get(lane.group_id) is not lane:
+            self.finish(lane.outcome, ErrorCode.NOT_COORDINATOR, False)
+            return
+        del self.lanes[lane.group_id]
+        self.finish(lane.outcome, code, code in IN_THE_LOG)
+        if lane.waiting:
+            step, args = lane.waiting.popleft()
+            self._turn(runtime, lane.group_id, step, args, lane.waiting)
+
+    def give_up(self, group_ids: list[str]) -> None:
+        """The groups are another broker's: those who wait are sent there by their own steps."""
+        for group_id in group_ids:
+            lane = self.lanes.pop(group_id, None)
+            for step, args in lane.waiting if lane is not None else ():
+                step(*args)
