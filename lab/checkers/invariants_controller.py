@@ -76,7 +76,7 @@ class ElrCompleteness(Invariant):
 
     meaning = {
         "en": "Every eligible leader replica has all that is committed.",
-        "ko": "리더 자격 복제본(ELR)은 커밋된 것을 모두 가지고 있습니다.",
+        "ko": "리더 후보 복제본(ELR)은 커밋된 것을 모두 가지고 있습니다.",
     }
 
     def check(self, world: World) -> list[Violation]:

@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> int:
     seeds = range(int(first), int(last or first) + 1)
     counts: Counter[str] = Counter()
     failed = sum(not run(seed, home / str(seed), counts, generation) for seed in seeds)
-    print("\n".join(probes.told(counts, len(seeds))))
-    missed = probes.unreached(counts, len(seeds))
+    print("\n".join(probes.told(counts, len(seeds), generation)))
+    missed = probes.unreached(counts, len(seeds), generation)
     print(f"{failed} failed" + (f", see {home}" if failed else "") + "".join(f"; never: {probe}" for probe in missed))
     return 1 if failed or missed else 0
 

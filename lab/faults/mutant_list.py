@@ -140,10 +140,7 @@ MUTANTS: list[Mutant] = [
     Mutant("epochs-of-brokers-repeat", "broker_core.controller.kraft.brokers:_registration",
            "broker_epoch=epoch",
            "broker_epoch=min(epoch, 8)", "BrokerEpochs", 5, KRAFT),
-    Mutant("lost-sessions-are-asked-for", "broker_core.clients.fetcher:Fetcher._answered",
-           "session.lost()",
-           "pass", "EveryGroupReads", 10),
-    Mutant("coordinator-is-not-looked-for-again", "broker_core.clients.group_member:GroupMember._retry_now",
-           "self._go_on()",
-           "pass", "EveryGroupReads", 10),
+    Mutant("lost-fetches-stay-open", "broker_core.clients.fetcher:Fetcher._answered",
+           "self.pending.pop(dest, None)",
+           "self.pending.pop(None if response is None else dest, None)", "EveryGroupReads", 8),
 ]  # fmt: skip

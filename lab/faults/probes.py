@@ -10,9 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 from broker_core.kernel import events
+from lab.clusters.spec import CONTROLLERS
 from lab.experiments.directory import JOURNAL
 
 ENOUGH = 100
+ZOOKEEPER = CONTROLLERS[0]
 PROBES: dict[str, events.EventCode] = {
     "a controller that was replaced is fenced": events.CONTROLLER_FENCED,
     "a controller resigns": events.CONTROLLER_RESIGNED,
@@ -30,6 +32,13 @@ PROBES: dict[str, events.EventCode] = {
     "a connection breaks": events.CONNECTION_LOST,
     "a group shares out its partitions": events.GROUP_ASSIGNED,
 }
+OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tree expires")
+"""What KRaft does not have: who does not lead the quorum cannot write, and there are no sessions."""
+
+
+def probes_of(generation: str) -> list[str]:
+    """The paths that there are with this controller."""
+    return [probe for probe in PROBES if generation == ZOOKEEPER or probe not in OF_ZOOKEEPER]
 
 
 def reached(directory: Path) -> Counter[str]:
@@ -38,11 +47,12 @@ def reached(directory: Path) -> Counter[str]:
     return Counter(probe for probe, code in PROBES.items() if f',"{code.name}",'.encode() in journal)
 
 
-def told(counts: Counter[str], runs: int) -> list[str]:
+def told(counts: Counter[str], runs: int, generation: str = ZOOKEEPER) -> list[str]:
     """A line for each probe, the rarest first."""
-    return [f"{counts[probe]:6} of {runs} runs: {probe}" for probe in sorted(PROBES, key=lambda one: counts[one])]
+    known = probes_of(generation)
+    return [f"{counts[probe]:6} of {runs} runs: {probe}" for probe in sorted(known, key=lambda one: counts[one])]
 
 
-def unreached(counts: Counter[str], runs: int) -> list[str]:
+def unreached(counts: Counter[str], runs: int, generation: str = ZOOKEEPER) -> list[str]:
     """Probes that ought to have been reached by now."""
-    return [probe for probe in PROBES if not counts[probe]] if runs >= ENOUGH else []
+    return [probe for probe in probes_of(generation) if not counts[probe]] if runs >= ENOUGH else []

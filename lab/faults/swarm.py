@@ -24,6 +24,8 @@ from random import Random
 from typing import Any
 
 from broker_core.kernel import events
+from broker_core.kernel.names import broker_node
+from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem
 from lab.checkers.invariants import InvariantMonitor
 from lab.clusters import observe
@@ -114,6 +116,8 @@ class SwarmRun(Execution):
         chosen = [kind for kind in kinds if rng.random() < 0.4] or [rng.choice(kinds)]
         self.nemesis = Nemesis(self.world, rng, chosen, losing, story_of(self.spec.seed))
         self.monitor = InvariantMonitor(self.world)
+        self._leaving: dict[str, int] = {}
+        """Brokers that were asked to stop, and the incarnation that was."""
 
     def _load(self) -> None:
         nemesis, end_us = self.nemesis, self.began_us + self.scenario.duration_us
@@ -129,12 +133,16 @@ class SwarmRun(Execution):
         noted = len(self.notes)
         result = self._inject(command, must=False)
         del self.notes[noted:]
+        if command["do"] == "stop" and result.get("ok"):
+            name = broker_node(command["broker"])
+            self._leaving[name] = self.world.nodes[name].incarnation
         return bool(result.get("ok"))
 
     def _settle(self) -> None:
         """A broker that has given up a directory takes it back when it starts again."""
         self._try({"do": "stop_all_faults"})
         self._wait(self.nemesis.may_restart, GONE_US)
+        self._wait(self._nobody_leaves, GONE_US)
         for _, node in observe.brokers(self.world):
             machine: Any = node.machine
             if machine is not None and machine.log_manager.offline_dirs:
@@ -145,6 +153,12 @@ class SwarmRun(Execution):
         self._let_groups_read()
         super()._settle()
         self.monitor.finish()
+
+    def _nobody_leaves(self) -> bool:
+        """Who was told to stop has stopped: what looks at rest meanwhile is not."""
+        nodes = self.world.nodes
+        return all(nodes[name].state == STOPPED or nodes[name].incarnation != which
+                   for name, which in self._leaving.items())  # fmt: skip
 
     def _let_groups_read(self) -> None:
         """Writers end, and the groups read all there is, as `EveryGroupReads` demands: the wait is longer than its
