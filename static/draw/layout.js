@@ -11,6 +11,7 @@ import { membersOf } from "../model/readers.js";
 
 const GAP = 8;
 const STRIP = 28;
+const CHOICE = 28; // of a stacked stage, where there is no room beside the tree
 const SIDE = { least: 34, most: 58, gap: 6, wanted: 26, wide: 84 }; // height of a client's box, and between two of them
 const STACKED = 480; // a stage of less width is stacked
 const ROOMY = 1000; // a stage wider than that has room to spare
@@ -88,8 +89,9 @@ function brokerBoxes(state, x, width, height, most = 2) {
   }));
 }
 
-/** Clients, brokers, groups and the tree one below the other. */
-function stacked(state, width, height) {
+/** Clients, brokers, groups and the tree one below the other; below them a line for the choice of what cells show. */
+function stacked(state, width, whole) {
+  const height = whole - CHOICE;
   const wide = Math.max(SIDE.wide, width - 2 * EDGE);
   const most = Math.max(1, Math.floor(wide / SIDE.wide));
   const room = most * (SIDE.least + SIDE.gap); // of the same number one below the other
@@ -100,7 +102,7 @@ function stacked(state, width, height) {
   const bottom = height - STRIP - GAP - (cards ? cards + SIDE.wanted / 2 : 0);
   const brokers = brokerBoxes(state, EDGE, wide, Math.max(SIDE.most, bottom - top), 1).map((box) => ({ ...box, y: box.y + top }));
   return {
-    width, height, stacked: true, left, brokers,
+    width, height: whole, stacked: true, left, brokers,
     right: line(right, EDGE, height - STRIP - GAP - cards, wide, cards),
     tree: { x: EDGE - 8, y: height - STRIP - 2, w: wide + 16, h: STRIP },
   };

@@ -39,6 +39,8 @@ const TABLE_MS = 100;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
+/** Dialogs of the page's template, and what describes each while it is open. */
+const DIALOGS = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog, "spark-dialog": sparkDialog };
 const $ = (id) => document.getElementById(id);
 
 export class Screen {
@@ -226,11 +228,7 @@ export class Screen {
     patch($("drawer"), drawer(app));
     const body = $("drawer").querySelector(".drawer-body");
     if (opened || (body !== before && document.activeElement === document.body)) body?.focus(); // what had the focus is gone
-    if ($("fork-dialog").open) patch($("fork-dialog"), forkDialog(app));
-    if ($("compare-dialog").open) patch($("compare-dialog"), compareDialog(app));
-    if ($("present-dialog").open) patch($("present-dialog"), presentDialog(app));
-    if ($("clients-dialog").open) patch($("clients-dialog"), clientsDialog(app));
-    if ($("spark-dialog").open) patch($("spark-dialog"), sparkDialog(app));
+    for (const [id, describe] of Object.entries(DIALOGS)) if ($(id).open) patch($(id), describe(app));
     patch($("rolling-switch"), rollingSwitch(app));
     patch($("rolling"), rollingStrip(app));
   }

@@ -25,7 +25,7 @@ def seen(visit: Open) -> LabPage:
 
 
 def last_command(seen: LabPage, do: str) -> dict[str, object]:
-    rows = Caller(seen.lab.page).get("labs/lab/events?since=0&codes=command&limit=10000").json["events"]
+    rows = Caller(seen.lab.page).get("labs/lab/events?since=0&codes=command&limit=10000").json["items"]
     found: dict[str, object] = [row[5]["command"] for row in rows if row[5]["command"]["do"] == do][-1]
     return found
 

@@ -9,6 +9,10 @@ import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
 SHOWN = "['levers', 'inspector', 'lanes', 'ledger'].filter((id) => document.getElementById(id).offsetParent !== null)"
+APART = """(one, other) => {
+    const [a, b] = [one, other].map((selector) => document.querySelector(selector).getBoundingClientRect());
+    return a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+}"""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -107,3 +111,18 @@ def test_a_phone_has_everything_and_scrolls_one_way_only(visit: Open, language: 
         seen.wait(f"document.body.dataset.mode === '{view}'")
         assert seen.value(OVERFLOW) == 0
         assert violations(seen.page) == []
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_at_twice_the_size_nothing_covers_anything(visit: Open, language: str) -> None:
+    seen = visit(language, view="inspect", width=720, device_scale_factor=2)
+    seen.page.set_viewport_size({"width": 720, "height": 450})
+    work(seen)
+    seen.wait("document.querySelector('.tree rect') && document.querySelector('#cell-text option')")
+    for view in ("inspect", "explore", "learn"):
+        seen.page.click(f'[data-segment="mode:{view}"]')
+        seen.wait(f"document.body.dataset.mode === '{view}' && {OVERFLOW} === 0")
+        seen.wait(f"({APART})('#cell-text', '.tree')")
+        seen.wait(f"({APART})('#scrubber', '#time-facts')")
+        seen.wait("document.getElementById('moment').getBoundingClientRect().width > 100")
+    seen.picture(f"views-twice-{language}")
