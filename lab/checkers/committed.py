@@ -6,7 +6,8 @@ It is what the high watermarks of its leaders have covered.
     broker 2  is elected, HW 2500 until its follower fetches     committed 2599
 
 Only an unclean leader, whose log is what counts from then on, takes something back. The monitor of the invariants
-remembers it anyway; what has been committed since its last look stands in the leader's own mark.
+remembers it anyway; what has been committed since its last look stands in the leader's own mark. `unclean`: the last
+election was one, so that a page that is opened afterwards says what one that has seen it says.
 """
 
 from __future__ import annotations
@@ -24,3 +25,4 @@ def add_committed(topics: dict[str, Any], view: View) -> None:
             known = 0 if history is None else history.committed.end
             leading = partition["logs"].get(str(partition["leader"]), {})
             partition["committed"] = max(0, known, leading.get("hw", 0))
+            partition["unclean"] = history is not None and history.unclean

@@ -49,10 +49,11 @@ TOUCHING = tuple(
 class History:
     """What is remembered of one partition.
 
-    `excused`: offsets below it may have been lost or written anew by an unclean election.
+    `excused`: offsets below it may have been lost or written anew by an unclean election. `unclean`: whether the last
+    election was one, as the page's reducers remember it.
     """
 
-    __slots__ = ("committed", "copies", "acked_end", "excused", "unclean_epoch")
+    __slots__ = ("committed", "copies", "acked_end", "excused", "unclean_epoch", "unclean")
 
     def __init__(self) -> None:
         self.committed = CommittedLog()
@@ -60,6 +61,7 @@ class History:
         self.acked_end = 0
         self.excused = 0
         self.unclean_epoch = -1
+        self.unclean = False
 
     def lose(self, epoch: int) -> None:
         """An unclean election: what was promised is off, as recorded."""
@@ -172,8 +174,10 @@ class View:
     def elected(self, row: Row) -> None:
         """Unclean elections excuse the loss that they cause."""
         params = row[5]
-        if params["reason"] == UNCLEAN:
-            self.history(params["topic"], params["partition"]).lose(params["leader_epoch"])
+        history = self.history(params["topic"], params["partition"])
+        history.unclean = params["reason"] == UNCLEAN
+        if history.unclean:
+            history.lose(params["leader_epoch"])
 
     def topic_changed(self, row: Row) -> None:
         """Created or deleted: what a topic of this name was before does not count."""

@@ -2,12 +2,16 @@
 
 Receipt, kept receipt, Spark, and the page's verdict in English and Korean judge the same five records, of which exactly
 one is lost, unread, at risk or duplicated; by a producer of the lab, or by a client from outside.
+
+Coach, story and invariants speak before the end of a run is known. What they say at the election that decides it is held
+against the receipt at its end, in lessons whose answer is known.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +21,16 @@ import pytest
 from lab.analytics.agreement import outside_disagreements
 from lab.analytics.history import History
 from lab.analytics.tables import Tables
+from lab.checkers.committed import add_committed
 from lab.checkers.kept import Kept
 from lab.checkers.kept_receipt import kept_receipt
 from lab.checkers.receipt import receipt_of
+from lab.clusters.build import memory
+from lab.clusters.observe import observe
+from lab.experiments.directory import RunDirectory
+from lab.experiments.run import Execution
+from lab.scenarios import grammar
+from web.messages import LANGUAGES, catalogue
 
 TP: dict[str, Any] = {"topic": "t", "partition": 0}
 STATIC = Path(__file__).parents[2]
@@ -111,7 +122,8 @@ def test_the_receipt_says_each_word_of_exactly_one_record(home: Path, name: str)
     assert of_words(found) == (dict.fromkeys(WORDS, 0) if outside else known(name))
     journal, operations, copies = CASES[name]
     kept = Kept()
-    merged = [(one[0], kept.row, one) for one in journal] + [(one["seq"], kept.operation, one) for one in operations]
+    merged: list[tuple[int, Callable[[Any], None], Any]] = [(one[0], kept.row, one) for one in journal]
+    merged += [(one["seq"], kept.operation, one) for one in operations]
     for _, take, one in sorted(merged, key=lambda each: each[0]):
         take(one)
     assert of_words(kept_receipt(kept, copies).to_dict()) == of_words(found)
@@ -140,3 +152,70 @@ def test_spark_says_of_each_history_what_its_receipt_says(spark: Any, home: Path
         assert outside_disagreements(history.outside, {name: receipt_of(home / name) for name in CASES}) == []
     for name in CASES:
         assert (theirs if name.endswith("outside") else ours)[name] == known(name), name
+
+
+# -- those that speak before the end is known -----------------------------------------------
+TALK = """
+import { readFileSync } from "node:fs";
+import { advice } from "ROOT/static/model/coach.js";
+import { Catalogue } from "ROOT/static/i18n/catalogue.js";
+const { state, acks, row, catalogues } = JSON.parse(readFileSync(0, "utf8"));
+const found = advice(state, "orders", "0", acks);
+const said = Object.fromEntries(Object.entries(catalogues).map(([language, told]) => {
+  const words = new Catalogue(told);
+  return [language, { coach: words.t(found.key, found.params), story: told.story[row[3]].why_by.reason[row[5].reason] }];
+}));
+process.stdout.write(JSON.stringify({ key: found.key, said }));
+"""
+PROMISED = {"en": "none of it is lost", "ko": "하나도 잃지 않았습니다"}
+COMMITTED = {"en": "it has every committed record", "ko": "커밋된 레코드를 모두 가지고 있습니다"}
+ELECTIONS = {
+    "acks-all": ("coach.moved.all", "all", False), "acks-1": ("coach.moved.1", "1", True), "unclean-election": ("coach.unclean", "all", True),
+}  # fmt: skip
+"""Lesson -> what the coach says at its election, acks of its producer, whether acknowledged records are lost in it."""
+
+
+def at_the_election(name: str, home: Path) -> tuple[Execution, dict[str, Any], list[Any]]:
+    """A run of a lesson, the state right behind the first election that a death has led to, and that election's row."""
+    run = Execution(grammar.load(name), RunDirectory(home / f"run-{name}"), False, memory)
+    found: list[list[Any]] = []
+    states: list[dict[str, Any]] = []
+
+    def look(row: Any) -> None:
+        if found and not states and row[3] != "leader_elected" and row[1] > found[0][1]:
+            state = observe(run.world, run.spec)
+            add_committed(state["topics"], run.monitor.view)
+            states.append(json.loads(orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS)))
+        elif not found and row[3] == "leader_elected" and row[5]["topic"] == "orders" and row[5]["reason"] in ("broker gone", "unclean"):
+            found.append(list(row))
+
+    run.world.journal.transition_watchers.append(look)
+    run.run()
+    return run, states[0], found[0]
+
+
+@pytest.mark.parametrize("name", ELECTIONS)
+def test_coach_story_and_invariants_promise_no_more_than_the_receipt_keeps(name: str, tmp_path: Path, require_program: Any) -> None:
+    key, acks, loses = ELECTIONS[name]
+    run, state, row = at_the_election(name, tmp_path)
+    assert run.findings.receipt is not None
+    assert (run.findings.receipt.total.lost > 0) == loses, "the known answer"
+    given = {"state": state, "acks": acks, "row": row, "catalogues": {one: catalogue(one) for one in LANGUAGES}}
+    script = TALK.replace("ROOT", STATIC.as_uri())
+    done = subprocess.run([require_program("node"), "--input-type=module", "-e", script], input=json.dumps(given, default=str),
+                          capture_output=True, text=True, timeout=120, check=True)  # fmt: skip
+    told = json.loads(done.stdout)
+    assert told["key"] == key
+    for language, said in told["said"].items():
+        assert (PROMISED[language] in said["coach"]) == (not loses), said
+        assert (COMMITTED[language] in said["story"]) == (row[5]["reason"] != "unclean"), said
+    # Lost are acknowledged records; what was committed is gone in an unclean election only, for which the invariant allows.
+    assert run.monitor.counts.get("NoCommittedRecordLost", 0) == 0
+
+
+def test_the_invariant_is_red_where_committed_records_are_lost_without_an_unclean_election(tmp_path: Path) -> None:
+    run = Execution(grammar.load("power-loss"), RunDirectory(tmp_path / "run"), False, memory)
+    run.run()
+    assert run.findings.receipt is not None
+    assert run.findings.receipt.total.lost > 0
+    assert run.monitor.counts["NoCommittedRecordLost"] > 0
