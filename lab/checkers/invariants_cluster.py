@@ -209,7 +209,8 @@ class CommittedOffsetNotBeyondEnd(Invariant):
         for _, machine in self.view.running:
             coordinator = getattr(machine, "groups", None)
             if coordinator is not None:
-                groups += coordinator.registry.groups.values()
+                registry = coordinator.registry
+                groups += [*registry.groups.values(), *registry.consumer_groups.values()]
         return [(group, place) for group in groups for place in group.offsets.committed]
 
 

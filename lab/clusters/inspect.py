@@ -260,6 +260,8 @@ def group(world: World, name: str) -> dict[str, Any]:
         found = None if machine is None else machine.groups.registry.groups.get(name)
         if found is not None:
             return {**inspect_node.group(machine, broker, found), "positions": _positions(world, name)}
+        if machine is not None and name in machine.groups.registry.consumer_groups:
+            return {**inspect_node.next_generation_group(machine, broker, name), "positions": []}
     raise CommandError(problem("no_group", group=name), "name")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.groups.consumer.handler import SESSION_TIMEOUT
 from broker_core.groups.inspection import observe as observe_groups
 from broker_core.groups.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.kernel.node import Node
@@ -118,6 +119,22 @@ def _waits(member: Any) -> str | None:
     if member is None:
         return None
     return "join" if member.awaiting_join else "sync" if member.awaiting_sync else None
+
+
+def next_generation_group(machine: Any, number: int, name: str) -> dict[str, Any]:
+    """The same of a next-generation group: nobody leads or waits in it, each member is at an epoch."""
+    groups = machine.groups.consumer
+    view = machine.groups.groups()[name]
+    timeout = groups.setting(name, SESSION_TIMEOUT)
+    members = []
+    for shown in view["members"]:
+        watch = groups.sessions.watches.get((name, shown["id"]))
+        left = None if watch is None else max(0, (watch.deadline_us - machine.node.now_us()) // 1000)
+        members.append({
+            **shown, "leads": False, "session_timeout_ms": timeout, "session_left_ms": left,
+            "instance_id": shown["instance"], "waits": None,
+        })  # fmt: skip
+    return {**view, "name": name, "coordinator": number, "members": members}
 
 
 def group(machine: Any, number: int, found: Any) -> dict[str, Any]:

@@ -198,11 +198,11 @@ def _lag(partitions: list[Partition], replicas: Any) -> Found:
 
 def _groups(world: World, machine: Any) -> Found:
     kind = "kafka.coordinator.group:type=GroupMetadataManager,name="
-    groups = machine.groups.registry.groups
+    groups = dict(machine.groups.registry.all_offsets())
     yield kind + "NumGroups", len(groups)
-    yield kind + "NumOffsets", sum(len(group.offsets.committed) for group in groups.values())
-    for name, group in sorted(groups.items()):
-        for (topic, index), committed in sorted(group.offsets.committed.items()):
+    yield kind + "NumOffsets", sum(len(offsets.committed) for offsets in groups.values())
+    for name, offsets in sorted(groups.items()):
+        for (topic, index), committed in sorted(offsets.committed.items()):
             mark = _high_watermark(world, topic, index)
             if mark is not None:
                 lag = max(0, mark - committed.offset)

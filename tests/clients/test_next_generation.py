@@ -84,6 +84,9 @@ def test_members_share_topics_move_on_when_one_leaves_and_outlive_their_coordina
 
     view = cluster.until(lambda state: "modern" in state["groups"])["groups"]["modern"]
     assert view["type"] == "consumer" and len(view["members"]) == 2
+    shown = cluster.lab.inspect("group", "modern").result(PATIENCE_S)["found"]
+    assert shown["generation"] == shown["assignment_epoch"] and {one["epoch"] for one in shown["members"]} == {shown["generation"]}
+    assert all(one["target"] == one["assignment"] and one["session_left_ms"] > 0 for one in shown["members"])
     cluster.do(do="kill", broker=view["coordinator"])
     write(cluster, "shared", range(600, 900))
     until(both, lambda: len(set(first.found) | set(second.found)) == 900)

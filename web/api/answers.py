@@ -91,7 +91,8 @@ class ConfigView(Closed):
 
 
 class MemberView(Closed):
-    """A member of a group; `assignment`: topic -> partitions."""
+    """A member of a group; `assignment`: topic -> partitions. Of a next-generation group (KIP-848) also its epoch, what
+    it has been told to give back (`revoking`), and what it should have (`target`)."""
 
     id: str
     client_id: str | None
@@ -103,6 +104,9 @@ class MemberView(Closed):
     session_left_ms: int | None
     instance_id: str | None
     waits: Literal["join", "sync"] | None
+    epoch: int | None = None
+    revoking: dict[str, list[int]] | None = None
+    target: dict[str, list[int]] | None = None
 
 
 class ConsumerPosition(Closed):
@@ -128,6 +132,8 @@ class GroupView(Closed):
     members: list[MemberView]
     offsets: dict[str, dict[str, int]]
     positions: list[ConsumerPosition]
+    type: Literal["consumer"] | None = None
+    assignment_epoch: int | None = None
 
 
 # -- inspect: the rest ----------------------------------------------------------------------
