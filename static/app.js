@@ -8,6 +8,7 @@ import { Catalogue } from "./i18n/catalogue.js";
 import { Desk } from "./desk/desk.js";
 import { commandText } from "./i18n/format.js";
 import { copyText } from "./inspect/copy.js";
+import { Looking } from "./inspect/looking.js";
 import { prepare } from "./inspect/open.js";
 import { running, stopped } from "./model/clients.js";
 import { byTopic, byNumber, inspectedAs, isInternal, isKRaft, kindIn } from "./model/names.js";
@@ -20,8 +21,9 @@ import { BELOW_TABS, reveal } from "./views/reveal.js";
 
 const FRAMES = 60; // until a tab must have been drawn
 
-export class App {
+export class App extends Looking {
   constructor({ history, story, clock, words }) {
+    super();
     Object.assign(this, { history, story, clock });
     this.#speak(words);
     this.lookOnly = globalThis.document?.body?.dataset.may === "look"; // came with the class's link

@@ -1,5 +1,4 @@
-/** Puts the inspector's helpers into the app: questions, the comparison of metrics, lessons, clicks on messages. */
-import { refusal } from "../i18n/problems.js";
+/** The inspector's helpers of the app: questions, the comparison of metrics, lessons; keys, and clicks on messages. */
 import { Runner } from "../model/macros.js";
 import { Inquiry } from "./inquiry.js";
 import { Measure } from "./measure.js";
@@ -7,11 +6,9 @@ import { Attend } from "./attend.js";
 import { Messages } from "./messages.js";
 import { Records } from "./records.js";
 import { lights } from "../model/figures.js";
-import { passing, positionOf, standing } from "../model/flights.js";
 import { LESSON_KEYS } from "../views/faults.js";
 
 const TICK_MS = 120;
-const AGAIN_MS = 150;
 const LESSON_MS = 3000;
 
 /** Before the first picture. */
@@ -23,74 +20,6 @@ export function prepare(app) {
   app.messages = new Messages((question, progress) => app.asking(question, progress), () => { app.dirty = true; });
   app.attend = new Attend(app);
   app.records = new Records(app);
-  Object.defineProperty(app, "standing", { get: () => underWay(app) });
-  let past = { position: null, found: [] };
-  Object.defineProperty(app, "passing", { get: () => {
-    const position = app.clock.viewed;
-    if (past.position !== position || past.end !== app.history.end) past = { position, end: app.history.end, found: passing(app.history, position) };
-    return past.found;
-  } });
-  app.lookAtFlight = (flight) => {
-    const position = positionOf(app.history, flight);
-    app.set({ flight: flight.key, looked: position ?? app.looked, messageLit: null });
-    app.showTab("request");
-  };
-  const withNext = (verb) => async ({ from, to }) => {
-    const answer = await app.command({ do: verb, between: [from, to] });
-    await app.inquiry.fresh("flights");
-    app.set({ flight: null });
-    return answer;
-  };
-  app.deliver = withNext("deliver_next");
-  app.drop = withNext("drop_next");
-  app.refusal = (answer) => refusal(answer, app.words);
-  app.lookAt = (position) => {
-    app.set({ looked: position });
-    app.showTab("request");
-  };
-  app.openBroker = (id) => {
-    app.set({ brokerOpen: String(id) });
-    app.showTab("brokers");
-  };
-  app.openRecord = (name, offset, broker) => {
-    app.choose(name.slice(0, name.lastIndexOf("-")), name.slice(name.lastIndexOf("-") + 1));
-    app.set({ record: { name, offset, broker: Number(broker) }, ledgerView: "record" });
-  };
-  /** Whether one was open beside the stage, where nothing else of its panel is shown. */
-  app.closeRecord = () => {
-    if (!app.record || app.mode === "inspect") return false;
-    app.set({ record: null, ledgerView: "batches" });
-    return true;
-  };
-  app.showBytes = (offset) => app.set({ byteOffset: offset, ledgerView: "bytes", fieldLit: null, mode: "inspect" });
-  app.goToLight = (name) => {
-    const first = app.state.invariants[name]?.first;
-    app.showTab("lights");
-    if (first) goToSeq(app, first.seq);
-  };
-}
-
-/** What is under way, asked for while the cluster stands still or the tab of requests is open. */
-function underWay(app) {
-  const { clock, history } = app;
-  if (!clock.live || !(clock.cluster.paused || app.tab === "request")) return [];
-  const entry = app.inquiry.get("flights");
-  const { found, t } = entry;
-  // What was asked for before the cluster stood still is asked for again at once.
-  if (clock.cluster.paused && t < clock.cluster.t && !entry.waiting && performance.now() - entry.asked > AGAIN_MS) app.inquiry.fresh("flights");
-  const sentAt = (seq) => {
-    const position = history.positionOf(seq);
-    return position === null ? null : history.at(position)?.t ?? null;
-  };
-  return found ? standing(found.flights, t, sentAt) : [];
-}
-
-async function goToSeq(app, seq) {
-  await app.desk.past?.toSeq(seq);
-  const position = app.history.positionOf(seq);
-  if (position !== null && position !== undefined && app.history.at(position)) app.select(position);
-  else app.clock.goTime(app.history.timeAt(app.history.positionBehind(seq)));
-  app.set({});
 }
 
 /** The chosen message if it is the first of its link, else the first of all. */
