@@ -186,8 +186,11 @@ class History:
 
     @cached_property
     def versions(self) -> DataFrame:
-        """The version order: an index for each offset that an ok send or a poll told of."""
-        offsets = self.read.select(*_PLACE).unionByName(self.acks.select(*_PLACE)).distinct()
+        """The version order: an index for each offset that an ok send or a poll told of, but of no aborted value."""
+        aborted = self.sends.where("kind = 'abort'").select(*_VALUE).distinct()
+        gone = self.read.join(aborted, _VALUE, "left_semi").select(*_PLACE)
+        offsets = self.read.select(*_PLACE).unionByName(self.acks.select(*_PLACE)).distinct().join(
+            gone, _PLACE, "left_anti")
         return offsets.selectExpr("*", f"row_number() over (partition by {_TP} order by offset) as version")
 
     @cached_property

@@ -200,8 +200,13 @@ class _Judging:
                 self.receipt.place("reordered", value, partition, offset, behind=latest)
 
     def _count_steps(self) -> None:
+        aborted = self.kept.odd.aborted_at()
         for step in self.kept.steps:
-            log = self.kept.logs[step.partition]
+            log, gone = self.kept.logs[step.partition], aborted.get(step.partition, set())
+            if step.before in gone or step.offset in gone:
+                continue
             by = log.known_between(step.before, step.offset)
+            over = sum(min(step.before, step.offset) < offset < max(step.before, step.offset) for offset in gone)
+            by -= over if step.offset > step.before else -over
             if by != 1:
                 judging.count_step(self.receipt, step, by, self.kept.read_at(log, step.partition, step.offset))

@@ -16,8 +16,9 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
-Steps are told apart: `poll_skip` and `nonmonotonic_poll` from one poll to the next, `int_poll_skip` and
-`int_nonmonotonic_poll` inside one poll. A step over a rebalance is none.
+Values of aborted transactions are no part of the order that steps go by. Steps are told apart: `poll_skip` and
+`nonmonotonic_poll` from one poll to the next, `int_poll_skip` and `int_nonmonotonic_poll` inside one poll. A step over
+a rebalance is none.
 
 Of a history without a journal, what readers have passed counts as lost. The bound of a partition is the largest
 *first* index of a value that was read; an acked value whose last index is not above it should have been read.
@@ -256,9 +257,14 @@ def count_failed_reads(receipt: Receipt, history: History) -> None:
 def count_steps(receipt: Receipt, history: History) -> None:
     """Steps of consumers that are not to the next value."""
     orders: dict[Partition, list[int]] = {}
+    aborted = history.aborted_at()
     for step in history.steps:
-        log = history.logs[step.partition]
-        order = orders.get(step.partition) or orders.setdefault(step.partition, log.order())
+        log, gone = history.logs[step.partition], aborted.get(step.partition, set())
+        if step.before in gone or step.offset in gone:
+            continue
+        if step.partition not in orders:
+            orders[step.partition] = [offset for offset in log.order() if offset not in gone]
+        order = orders[step.partition]
         by = index_step(order, step)
         if by != 1:
             count_step(receipt, step, by, log.read[step.offset])

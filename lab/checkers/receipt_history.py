@@ -149,6 +149,14 @@ class History:
             return value[0] in self.labels
         return value in self.acked or value in self.unknown or value in self.failed or value in self.aborted
 
+    def aborted_at(self) -> dict[Partition, set[int]]:
+        """Offsets of aborted values that somebody has read: who reads committed ones only jumps over them."""
+        found: dict[Partition, set[int]] = {}
+        for value in self.aborted:
+            for partition, offset in self.places.get(value, ()):
+                found.setdefault(partition, set()).add(offset)
+        return found
+
     # -- sends ------------------------------------------------------------------------------
     def sent(self, row: Mapping[str, Any], kind: str) -> None:
         """A batch has its fate."""

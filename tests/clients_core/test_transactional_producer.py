@@ -14,7 +14,10 @@ from broker_core.log.partition_log import PartitionLog
 from broker_core.records.batch import decode_records
 from broker_core.records.control import control_type
 from broker_core.records.header import iterate_batches
+from lab.checkers.kept import Kept
+from lab.checkers.kept_receipt import kept_receipt
 from lab.checkers.receipt import make_receipt
+from lab.checkers.receipt_fates import Evidence
 from lab.clusters.build import build_world
 from lab.clusters.spec import SpecError, run_from_dict
 from lab.truth import truth_of
@@ -31,6 +34,8 @@ class Lab(Driven):
         cluster = {"preset": "teaching", "controller": controller, **cluster}
         self.spec = run_from_dict({"cluster": cluster, "seed": 3, "record_level": record_level})
         self.world: World = build_world(self.spec)
+        self.kept = Kept()
+        self.kept.watch(self.world)
         self.run(2)
         self.do(do="create_topic", topic="orders", partitions=2, replication_factor=3)
         self.run(1)
@@ -98,7 +103,9 @@ def test_what_is_committed_is_promised_and_read_and_what_is_aborted_is_neither(c
     assert set(lab.got("committed")) == lab.values("ok") and set(lab.got("committed").values()) == {1}
     dirty = set(lab.got("everything")) - lab.values("ok")
     assert dirty and dirty <= lab.values("fail")
-    receipt = make_receipt(lab.world.operations.rows)
+    receipt = make_receipt(lab.world.operations.rows, Evidence(lab.kept.lineage))
+    assert kept_receipt(lab.kept, None).to_dict() == receipt.to_dict(), "the receipt of a run that goes on says the same"
+    assert sum(receipt.steps.values()) == 0, "a reader of committed records has jumped over nothing that counts"
     assert receipt.aborted == machine.failed >= receipt.aborted_read == len(dirty) and receipt.failed_read == 0
     assert (receipt.total.acked, receipt.total.lost, receipt.total.unread) == (machine.acked, 0, 0)
     errors = {row["error"] for row in lab.rows("send") if row["kind"] == "fail"}

@@ -226,6 +226,8 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("offset-reset", "earliest/fork"): CLEAN,
     ("zombie-controller-fenced", None): CLEAN,
     ("zombie-controller-fenced", "fork"): CLEAN,
+    ("zombie-producer-fenced", None): CLEAN,
+    ("zombie-producer-fenced", "fork"): CLEAN,
 }
 
 
