@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from broker_core.log import LogConfig, PartitionLog
 from broker_core.log import cleaning
 from broker_core.log.dump import dump_files
 from broker_core.log.offset_map import OffsetMap
+from broker_core.metadata.records import text_of
 from broker_core.records import encode_batch
 from broker_core.records.control import transaction_marker_batch
 from broker_core.records.legacy import encode_message_set
@@ -131,6 +133,10 @@ def test_the_3_9_reader_agrees(tmp_path: Path, kafka_dump: Callable[..., list[st
     assert lines == list(dump_files([str(path)], True, False))
 
 
+def snapshots_of(data: Path) -> list[Path]:
+    return sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))
+
+
 @pytest.fixture(scope="module")
 def kafka_directory(
     require_oracle: Path, require_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
@@ -140,13 +146,18 @@ def kafka_directory(
     directory = tmp_path_factory.mktemp("kafka")
     port = free_ports(3)
     oracle = [sys.executable, str(require_oracle)]
-    up = [*oracle, "up", "kraft", "--brokers", "1", "--dir", str(directory / "k"), "--port", str(port)]
+    up = [*oracle, "up", "newest", "--brokers", "1", "--dir", str(directory / "k"), "--port", str(port)]
+    up += ["--set", "metadata.log.max.snapshot.interval.ms=3000"]
     subprocess.run([*up, "--heap", "256M"], check=True, capture_output=True, timeout=180)
     try:
         for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
             text = "".join(f"k{number}:{codec} value {number}\n" for number in range(50))
             options = ["-P", "-b", f"127.0.0.1:{port + 1}", "-t", "orders", "-K", ":", "-z", codec, "-H", "a=b"]
             subprocess.run([kcat, *options], input=text, text=True, check=True, capture_output=True, timeout=60)
+        deadline = time.monotonic() + 60
+        while len(snapshots_of(directory / "k" / "broker-1" / "data")) < 2:
+            assert time.monotonic() < deadline, "no snapshot beside the first"
+            time.sleep(0.2)
     finally:
         down = [*oracle, "down", "--dir", str(directory / "k"), "--keep"]
         subprocess.run(down, check=True, capture_output=True, timeout=90)
@@ -163,6 +174,20 @@ def test_our_dump_reads_what_a_real_broker_wrote(kafka_directory: Path, kafka_du
         for line in dump_files([str(path)], False, True):
             seen.add(json.loads(line).get("compresscodec", ""))
     assert seen >= {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_our_dump_reads_the_metadata_log_and_the_snapshots_of_a_real_controller(
+    kafka_directory: Path, require_oracle: Path
+) -> None:
+    log = kafka_directory / "__cluster_metadata-0" / "00000000000000000000.log"
+    files = [str(path) for path in (log, *snapshots_of(kafka_directory))]
+    tool = [sys.executable, str(require_oracle), "--newest", "tool", "org.apache.kafka.tools.DumpLogSegments"]
+    options = ["--deep-iteration", "--cluster-metadata-decoder", "--files", ",".join(files)]
+    result = subprocess.run([*tool, *options], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    ours = list(dump_files(files, True, False, decode=text_of))
+    assert ours == result.stdout.splitlines() and len(files) >= 3
+    assert sum("REGISTER_BROKER_RECORD" in line for line in ours) >= 2
 
 
 def test_our_log_opens_what_a_real_broker_wrote(kafka_directory: Path) -> None:
