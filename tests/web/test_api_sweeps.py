@@ -69,7 +69,7 @@ def test_what_is_not_there_says_so(rest: Caller) -> None:
     refused(rest.get("runs/0001/rolling"), 404, "rolling", "nobody follows run 0001")
     refused(rest.delete("runs/0001/rolling"), 409, "rolling", "nobody follows run 0001")
     refused(rest.post("runs/0777/rolling"), 409, "run", "run 0777 is not open")
-    assert rest.get("sweeps").json == {"sweeps": []}
+    assert rest.get("sweeps").json == {"items": [], "total": 0}
 
 
 @pytest.mark.slow

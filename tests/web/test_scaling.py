@@ -306,7 +306,7 @@ def test_a_lab_goes_on_while_its_database_is_away_and_says_so(
     with postgres_server(str(initdb), str(server)) as url:
         lab = start(run_lab, monkeypatch, DATABASE_URL=url)
         rest = Caller(lab.page)
-        assert rest.get("jobs").json == {"jobs": [], "total": 0}
+        assert rest.get("jobs").json == {"items": [], "total": 0}
     refused = rest.get("jobs", Accept_Language="ko")
     assert (refused.status, refused.json["type"]) == (503, "/api/problems#no-database")
     assert refused.json["title"] == "데이터베이스가 응답하지 않습니다"

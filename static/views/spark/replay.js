@@ -13,7 +13,7 @@ const LEFT = new Set(["run", "position", "lost_topic", "lost_partition", "lost_o
 function chooser(view) {
   const { words, desk } = view;
   const { replay, setup } = desk.spark;
-  const names = [...new Set([replay.asked, ...desk.runs.open.map((one) => one.run), ...desk.runs.runs.filter((one) => one.finished).map((one) => one.run)])].filter(Boolean);
+  const names = [...new Set([replay.asked, ...desk.runs.open.map((one) => one.run), ...desk.runs.items.filter((one) => one.finished).map((one) => one.run)])].filter(Boolean);
   return h("div", { key: "choose", class: "spark-choose" },
     h("label", { class: "field" }, h("span", {}, words.t("spark.run")),
       h("select", { value: replay.asked ?? "", "data-spark": "run", disabled: replay.running, onchange: (event) => replay.choose(event.target.value) }, names.map((name) => h("option", { key: name, value: name }, name === desk.live ? `${name} · ${words.t("runs.live")}` : name)))),

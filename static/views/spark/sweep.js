@@ -145,7 +145,7 @@ function runs(view) {
     sweep.runs?.total > 0 && h("p", { class: "hint" }, words.t("sweep.runs.hint")),
     sweep.runs?.total > 0 && h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "cell-title" }, h("table", { class: "partitions small" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("sweep.seed")), names.map((name) => h("th", { key: name, scope: "col", class: "number" }, column(name, words))), h("th", { scope: "col", class: "number" }, words.t("sweep.gap")), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("sweep.open"))))),
-      h("tbody", {}, sweep.runs.runs.map((row) => runRow(view, row))))));
+      h("tbody", {}, sweep.runs.items.map((row) => runRow(view, row))))));
 }
 
 export function sweepTab(view) {
