@@ -55,7 +55,7 @@ def open_tab(seen: LabPage, tab: str) -> None:
 
 def finished_run(seen: LabPage) -> str:
     """The run of acks-1 with seed 3, which loses records; made once."""
-    known = seen.value("lab.app.desk.runs.runs.find((one) => one.finished && one.name === 'acks-1' && one.seed === 3)?.run ?? null")
+    known = seen.value("lab.app.desk.runs.items.find((one) => one.finished && one.name === 'acks-1' && one.seed === 3)?.run ?? null")
     if known:
         return str(known)
     seen.page.evaluate(
@@ -80,9 +80,9 @@ def swept(seen: LabPage) -> None:
     """A sweep is there that the dialog shows; a small one is made where there is none."""
     seen.page.evaluate(
         """async () => {
-            const { sweeps } = await (await fetch('/api/sweeps')).json();
+            const { items } = await (await fetch('/api/sweeps')).json();
             const body = '{"scenario": "acks-1", "grid": {"acks": ["1", "all"]}, "seeds": "3"}';
-            if (!sweeps.length) await fetch('/api/sweeps', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+            if (!items.length) await fetch('/api/sweeps', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
         }"""
     )
     open_tab(seen, "sweep")
@@ -107,7 +107,7 @@ def replayed(seen: LabPage) -> None:
     open_tab(seen, "replay")
     seen.page.select_option("[data-spark=run]", run)
     known = seen.page.evaluate(
-        """async (run) => (await (await fetch('/api/replays')).json()).replays
+        """async (run) => (await (await fetch('/api/replays')).json()).items
             .some((one) => one.run === run && !['failed', 'cancelled'].includes(one.state))""",
         run,
     )
