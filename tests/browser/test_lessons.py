@@ -213,7 +213,8 @@ SHOWN = ("acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered"
 
 
 def _figures(facts: dict[str, Any]) -> dict[str, int]:
-    return {name: facts["receipt"][name] for name in (*SHOWN, *(["removed"] if facts["receipt"]["removed"] else []))}
+    receipt = facts["receipt"]
+    return {name: receipt[name] for name in (*SHOWN, *(name for name in ("removed", "aborted") if receipt[name]))}
 
 
 def _same_as_run(seen: LabPage, facts: dict[str, Any], recorded: str, name: str, variant: str | None) -> None:
