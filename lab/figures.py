@@ -18,7 +18,7 @@ import orjson
 from broker_core.kernel.events import PROCESS_ENDED
 from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
-from lab.clusters.progress import observe_progress, shown
+from lab.clusters.progress import CLIENT_KINDS, observe_progress, shown
 
 EVERY_US = 250_000
 KEPT = 2000
@@ -69,7 +69,7 @@ class Figures:
         """As `observe_progress`, with the last figures of clients that have stopped."""
         for name, node in self.world.nodes.items():
             machine: Any = node.machine
-            if getattr(machine, "kind", None) in ("producer", "consumer"):
+            if getattr(machine, "kind", None) in CLIENT_KINDS:
                 self._machines[name] = machine
                 self._ended.pop(name, None)
         found = observe_progress(self.world)

@@ -105,29 +105,41 @@ class ConsumerMachine:
 
     def _got(self, found: list[tuple[TopicPartition, list[Record]]]) -> None:
         """poll() returns: the application deals with the records."""
-        count = 0
-        for (topic, partition_number), records in found:
-            count += len(records)
-            runs = history.runs_of([(record.offset, record.value) for record in records])
-            self.node.operation("ok", "poll", topic=topic, partition=partition_number, runs=runs)
-        self.read += count
+        count = self._note(found)
         self.fetcher.send()
         if self.load.commit == "before" and self.offsets is not None:
             self.offsets.commit(self.positions.offsets(), partial(_then, self, count), self._deadline_us())
         else:
             self._process(count)
 
+    def _note(self, found: list[tuple[TopicPartition, list[Record]]]) -> int:
+        """For the history: what poll() gave; how many they are."""
+        count = 0
+        for (topic, partition_number), records in found:
+            count += len(records)
+            runs = history.runs_of([(record.offset, record.value) for record in records])
+            self.node.operation("ok", "poll", topic=topic, partition=partition_number, runs=runs)
+        self.read += count
+        return count
+
     def _process(self, count: int) -> None:
         delay = count * self.load.process_us
-        limit = self.settings.max_poll_interval_ms * 1000
-        if self.member is not None and delay > limit:
-            self._expel = self.node.after(limit, self._poll_interval_exceeded)
+        self._watch(delay)
         self.node.after(delay, self._processed)
 
-    def _processed(self) -> None:
+    def _watch(self, delay_us: int) -> None:
+        """Who is to work longer than `max.poll.interval.ms` is expelled meanwhile."""
+        limit = self.settings.max_poll_interval_ms * 1000
+        if self.member is not None and delay_us > limit:
+            self._expel = self.node.after(limit, self._poll_interval_exceeded)
+
+    def _end_watch(self) -> None:
         if self._expel is not None:
             self._expel.cancel()
             self._expel = None
+
+    def _processed(self) -> None:
+        self._end_watch()
         if self.load.commit == "after" and self.offsets is not None:
             self.offsets.commit(self.positions.offsets(), self._committed, self._deadline_us())
         else:

@@ -20,6 +20,13 @@ never heard whether it was committed. `transaction` names it in these rows, and 
 {"kind": "invoke", "op": "transaction", "id": "producer-1/1-7", "transactional_id": "billing"}
 {"kind": "ok",     "op": "transaction", "id": "producer-1/1-7", ...}      fail: aborted; info: nobody knows
 ```
+
+A processor writes a record for each that it reads. Which one for which is said before it does, in runs as in polls:
+
+```
+{"kind": "info", "op": "transform", "topic": "orders", "partition": 0, "runs": [[1200, "processor-1", 17, 3]]}
+```
+"The record at orders-0 1200 becomes processor-1:17." What becomes of processor-1:17 is told by its `send`.
 """
 
 from __future__ import annotations
@@ -30,6 +37,7 @@ from broker_core.clients.accumulator import Batch
 from broker_core.kernel.node import Node
 
 ABORTED = "ABORTED"
+WRITERS = (b"producer", b"processor")  # so the values of the lab's own clients begin
 Run = list[Any]  # [first offset, producer or None, first number or text, count]
 
 
@@ -105,7 +113,7 @@ def parse(value: bytes | None) -> tuple[str | None, Any]:
         return None, None
     head, colon, tail = bytes(value).partition(b":")
     number = tail.rstrip(b".")
-    if colon and number.isdigit() and head.startswith(b"producer"):
+    if colon and number.isdigit() and head.startswith(WRITERS):
         return head.decode(), int(number)
     return None, bytes(value).decode(errors="replace")[:200]
 

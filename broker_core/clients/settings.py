@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import Problem, problem
@@ -191,12 +191,28 @@ def parse(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     settings = kind()
     for name, value in given.items():
         if name not in known:
-            close = get_close_matches(name, known, 1)
-            meant = problem("unknown_setting_close", name=name, close=close[0]) if close else None
-            raise SettingsError(meant or problem("unknown_setting", name=name), name)
+            _unknown(name, known)
         setattr(settings, known[name], _value(name, value, getattr(settings, known[name])))
     settings.check(given)
     return settings
+
+
+def halves(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of a process with a consumer and a producer, for each of the two: what both know goes to both."""
+    reads, writes = names(ConsumerSettings), names(ProducerSettings)
+    for name in given:
+        if name not in reads and name not in writes:
+            _unknown(name, {**reads, **writes})
+    return (
+        {name: value for name, value in given.items() if name in reads},
+        {name: value for name, value in given.items() if name in writes},
+    )
+
+
+def _unknown(name: str, known: Mapping[str, str]) -> NoReturn:
+    close = get_close_matches(name, known, 1)
+    meant = problem("unknown_setting_close", name=name, close=close[0]) if close else None
+    raise SettingsError(meant or problem("unknown_setting", name=name), name)
 
 
 def _value(name: str, value: Any, default: Any) -> Any:

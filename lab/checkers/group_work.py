@@ -10,6 +10,9 @@ A record stands for a (partition, offset) that an acknowledgement or a poll told
 poll gave it one record after the other, `process_us` each: from the poll on, or with `commit: before` from the answer
 to the commit on. A process that crashes takes with it what it had not come to; one that shuts down finishes its poll.
 
+A processor has dealt with a record when what it made of it counts: the send was acknowledged (in a transaction: that
+was committed), or, where nobody heard, a reader has got it (of a transaction's: one that reads committed records only).
+
 ```
 poll 0..9 at 1.0 s, 100 ms a record, crash at 1.45 s      0..3 are processed
 ... and 10 had been committed before                      4..9 are missed
@@ -21,11 +24,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Partition = tuple[str, int]
+Value = tuple[str, int]  # label and running number
 Place = tuple[str, int, int]  # topic, partition, offset
 FIGURES = ("processed", "twice", "missed")
 
@@ -37,6 +41,8 @@ class Reader:
     group: str
     process_us: int = 0
     commit: str = "auto"
+    writes: bool = False  # a processor
+    transactional: bool = False
 
 
 @dataclass(slots=True)
@@ -57,33 +63,69 @@ class Work:
     committed: dict[Partition, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Made:
+    """What processors made of what they read, and which of it counts."""
+
+    sources: dict[Value, tuple[str, Place]] = field(default_factory=dict)  # by what was written: by whom, of what
+    acked: set[Value] = field(default_factory=set)
+    read: set[Value] = field(default_factory=set)
+    read_committed: set[Value] = field(default_factory=set)
+
+    def take(self, row: Mapping[str, Any], readers: Mapping[str, Reader], committed_only: Collection[str]) -> None:
+        """One operation."""
+        process = row["process"]
+        if row["op"] == "transform":
+            for offset, label, number, count in row["runs"]:
+                for step in range(count):
+                    place = row["topic"], row["partition"], offset + step
+                    self.sources[label, number + step] = process, place
+        elif row["op"] == "send" and row["kind"] == "ok" and process in readers:
+            self.acked.update((row["label"], first + step) for first, count in row["values"] for step in range(count))
+        elif row["op"] == "poll" and row["kind"] == "ok" and self.sources:
+            found = self.read_committed if process in committed_only else self.read
+            found.update((run[1], run[2] + step) for run in row["runs"] if run[1] for step in range(run[3]))
+
+    def counting(self, readers: Mapping[str, Reader]) -> Iterator[tuple[str, Place]]:
+        """Who has dealt with which record, once for each that was written of it."""
+        for value, (process, place) in self.sources.items():
+            seen = value in self.read_committed or (value in self.read and not readers[process].transactional)
+            if value in self.acked or seen:
+                yield process, place
+
+
 def group_work(
     operations: Iterable[Mapping[str, Any]], crashes: Mapping[str, list[int]], readers: Mapping[str, Reader],
-    until_us: int,
+    until_us: int, committed_only: Collection[str] = (),
 ) -> dict[str, dict[str, int]]:  # fmt: skip
-    """Group -> figure -> count, at a moment. `crashes`: process -> times at which it ended without a word."""
+    """Group -> figure -> count, at a moment. `crashes`: process -> times at which it ended without a word.
+    `committed_only`: who reads no records but committed ones."""
     known: set[Place] = set()
     work = {reader.group: Work() for reader in readers.values()}
-    batches: dict[str, list[Batch]] = {name: [] for name in readers}
+    batches: dict[str, list[Batch]] = {name: [] for name, reader in readers.items() if not reader.writes}
+    made = Made()
     for row in operations:
         if row["t"] > until_us:
             continue
+        made.take(row, readers, committed_only)
         if row["op"] == "send" and row["kind"] == "ok" and row.get("offset", -1) >= 0:
             count = sum(run[1] for run in row["values"]) + len(row.get("texts", ()))
             known.update((row["topic"], row["partition"], row["offset"] + step) for step in range(count))
         elif row["process"] not in readers:
             continue
         elif row["op"] == "poll" and row["kind"] == "ok":
-            known.update(_polled(row, readers[row["process"]], batches[row["process"]]))
+            known.update(_polled(row, batches.get(row["process"], [])))
         elif row["op"] == "commit":
-            _commit(row, readers[row["process"]], batches[row["process"]], work)
-    for name, reader in readers.items():
-        for batch in batches[name]:
-            _deal_with(batch, reader, sorted(crashes.get(name, ())), until_us, work[reader.group])
+            _commit(row, readers[row["process"]], batches.get(row["process"], []), work)
+    for name, found in batches.items():
+        for batch in found:
+            _deal_with(batch, readers[name], sorted(crashes.get(name, ())), until_us, work[readers[name].group])
+    for name, place in made.counting(readers):
+        work[readers[name].group].done[place] += 1
     return {group: _figures(one, known) for group, one in work.items()}
 
 
-def _polled(row: Mapping[str, Any], reader: Reader, batches: list[Batch]) -> list[Place]:
+def _polled(row: Mapping[str, Any], batches: list[Batch]) -> list[Place]:
     """Rows of one moment are one poll: a row for each partition."""
     if not batches or batches[-1].t_us != row["t"]:
         batches.append(Batch(row["t"], row["t"]))

@@ -142,6 +142,11 @@ def setting(value: Any, place: Place) -> str:
     raise SpecError(place, problem("expected_value", found=kind(value)))
 
 
+def settings_of(value: Any, place: Place) -> dict[str, str]:
+    """Kafka's settings as text."""
+    return {name: setting(content, (*place, name)) for name, content in mapping(value, place).items()}
+
+
 def expected(given: str, names: list[str]) -> Problem:
     """All of them, and which was probably meant."""
     close = [one for one in get_close_matches(given, names, 1) if one != given]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.consumer import ConsumerLoad, consumer_factory
+from broker_core.clients.processor import ProcessorLoad
+from broker_core.clients.transactional_processor import processor_factory
 from broker_core.clients.transactional_workload import producer_factory
 from broker_core.clients.workload import ProducerLoad
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
-from lab.clusters.spec import ClientSpec, RunSpec
+from lab.clusters.client_spec import ClientSpec
+from lab.clusters.spec import RunSpec
 
 
 def bootstrap(spec: RunSpec) -> list[str]:
@@ -27,9 +30,18 @@ def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
             client.transaction_records, client.transaction_ms, client.abort_share,
         )  # fmt: skip
         factory = producer_factory(sends, client.settings, bootstrap(spec))
+    elif client.kind == "processor":
+        works = ProcessorLoad(
+            _topics(client), int(client.process_ms * 1000), client.commit, client.into,
+            client.transaction_records, client.transaction_ms, client.abort_share,
+        )  # fmt: skip
+        factory = processor_factory(works, client.settings, bootstrap(spec))
     else:
-        topics = [topic.strip() for topic in client.topic.split(",")]
-        reads = ConsumerLoad(topics, int(client.process_ms * 1000), client.commit)
+        reads = ConsumerLoad(_topics(client), int(client.process_ms * 1000), client.commit)
         factory = consumer_factory(reads, client.settings, bootstrap(spec))
     world.add_node(client.name, MemoryStorage(), factory)
     world.start_node(client.name)
+
+
+def _topics(client: ClientSpec) -> list[str]:
+    return [topic.strip() for topic in client.topic.split(",")]

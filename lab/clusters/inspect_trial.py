@@ -21,7 +21,7 @@ from broker_core.metadata.config_entities import DEFAULT_ENTITY
 from lab.clusters import checks, inspect_config
 from lab.clusters.checks import SpecError
 from lab.clusters.operator import LabOperator
-from lab.clusters.spec import changed_client
+from lab.clusters.client_spec import changed_client
 from lab.clusters.vocabulary import check_command
 
 CHANGES = ("alter_config", "set_client")

@@ -27,7 +27,8 @@ from lab.clusters.joining import add_broker_node, new_broker, tell_of
 from lab.clusters.observe import brokers, stage_costs
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
-from lab.clusters.spec import ClientSpec, RunSpec, changed_client, client_from_dict
+from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dict
+from lab.clusters.spec import RunSpec
 from lab.clusters.vocabulary import TARGETS, check_command
 from lab.faults.commands import FaultCommands
 

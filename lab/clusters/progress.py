@@ -8,7 +8,8 @@ from broker_core.kernel.world import World
 from lab.clusters.inspect_node import pipeline
 from lab.clusters.observe import brokers
 
-FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions")
+CLIENT_KINDS = ("producer", "consumer", "processor")
+FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions", "transactions")
 
 
 def observe_progress(world: World) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def observe_progress(world: World) -> dict[str, Any]:
     clients = {}
     for name, node in world.nodes.items():
         machine: Any = node.machine
-        if machine is not None and getattr(machine, "kind", None) in ("producer", "consumer"):
+        if machine is not None and getattr(machine, "kind", None) in CLIENT_KINDS:
             clients[name] = shown(machine.view())
     return {"clients": clients, "pipelines": observe_pipelines(world)}
 

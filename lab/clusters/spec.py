@@ -13,16 +13,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from broker_core.broker.addresses import advertised_address
 from broker_core.broker.stages import StageCosts
-from broker_core.clients.settings import (
-    ERAS, ClientSettings, ConsumerSettings, ProducerSettings, SettingsError, parse,
-)  # fmt: skip
 from broker_core.kernel.events import LEVEL_NAMES
 from broker_core.kernel.names import broker_node, controller_node, place_of, zookeeper_node
 from broker_core.kernel.problems import problem
@@ -38,14 +33,14 @@ from lab.clusters.checks import (
     integer,
     integers,
     items,
-    limits,
     mapping,
     number,
-    setting,
+    settings_of,
     text,
     truth,
     unique,
 )
+from lab.clusters.client_spec import ClientSpec, client_from_dict
 
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
@@ -66,41 +61,6 @@ class TopicSpec:
     replication_factor: int = 3
     configs: dict[str, str] = field(default_factory=dict)
     assignment: list[list[int]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ClientSpec:
-    """A built-in client. `start`: false means that a command starts it later."""
-
-    name: str
-    kind: str
-    topic: str
-    settings: dict[str, str] = field(default_factory=dict)
-    start: bool = True
-    rate: float = 100.0
-    size: int = 100
-    keys: int = 0
-    count: int = 0
-    partition: int | None = None
-    process_ms: float = 0.0
-    commit: str = "auto"
-    transaction_records: int = 0
-    transaction_ms: int = 0
-    abort_share: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain; what only transactional producers have is there where it is given."""
-        return {name: value for name, value in asdict(self).items() if value or name not in TRANSACTIONAL}
-
-
-CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
-LOAD: dict[str, Callable[[Any], float]] = {"rate": float, "size": int, "keys": int}
-"""What a built-in producer does, beside Kafka's settings; it changes while the client runs."""
-TRANSACTIONAL = ("transaction_records", "transaction_ms", "abort_share")
-MOST = {
-    "rate": 1_000_000, "size": 10_000_000, "keys": 10_000_000, "count": 1_000_000_000,
-    "transaction_records": 1_000_000, "transaction_ms": 3_600_000,
-}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -200,7 +160,7 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         raise SpecError((*place, "controllers"), problem("controllers_of_kraft"))
     if "preset" in data:
         cluster.preset = choice(data["preset"], (*place, "preset"), presets.NAMES)
-    cluster.settings = _settings(data.get("settings"), (*place, "settings"))
+    cluster.settings = settings_of(data.get("settings"), (*place, "settings"))
     switches = mapping(data.get("protections"), (*place, "protections"), PROTECTIONS)
     cluster.protections = {name: truth(on, (*place, "protections", name)) for name, on in switches.items()}
     if "link_delay_ms" in data:
@@ -239,7 +199,7 @@ def broker_from_dict(value: Any, place: Place) -> BrokerSpec:
     return BrokerSpec(
         integer(data["id"], (*place, "id"), 0),
         None if data.get("rack") is None else text(data["rack"], (*place, "rack")),
-        _settings(data.get("settings"), (*place, "settings")),
+        settings_of(data.get("settings"), (*place, "settings")),
     )
 
 
@@ -306,7 +266,7 @@ def _assignment(value: Any, place: Place, brokers: list[BrokerSpec]) -> list[lis
 
 def topic_configs(value: Any, place: Place, era: str | None = None) -> dict[str, str]:
     """Topic settings by Kafka's names, as its generation has them; None: any, the brokers judge."""
-    configs = _settings(value, place)
+    configs = settings_of(value, place)
     for name, content in configs.items():
         try:
             given = era or (KRAFT if name in KRAFT_ONLY else ZOOKEEPER)
@@ -314,82 +274,3 @@ def topic_configs(value: Any, place: Place, era: str | None = None) -> dict[str,
         except ConfigError as error:
             raise SpecError((*place, name), error.problem) from None
     return configs
-
-
-def client_from_dict(value: Any, place: Place, preset: str = "default") -> ClientSpec:
-    """A built-in client and its settings, which are checked as its kind of client checks them."""
-    data = mapping(value, place, [*CLIENT_KEYS, "era"], ["name", "kind", "topic"])
-    client = ClientSpec(
-        text(data["name"], (*place, "name")),
-        choice(data["kind"], (*place, "kind"), ("producer", "consumer")),
-        text(data["topic"], (*place, "topic")),
-    )
-    if client.kind == "producer" and not client.name.startswith("producer"):
-        raise SpecError((*place, "name"), problem("name_of_producer", name=client.name))
-    era = choice(data.get("era", "3.x"), (*place, "era"), ERAS)
-    given = presets.PRODUCER[preset] if client.kind == "producer" else presets.CONSUMER[preset]
-    own = _settings(data.get("settings"), (*place, "settings"))
-    client.settings = {**given, **ERAS[era].get(client.kind, {}), **own}
-    check_client_settings(client, (*place, "settings"), own)
-    _read_load(client, data, place)
-    return client
-
-
-def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
-    if "start" in data:
-        client.start = truth(data["start"], (*place, "start"))
-    if "rate" in data:
-        client.rate = number(data["rate"], (*place, "rate"), 0, MOST["rate"])
-    for name in ("size", "keys", "count", "transaction_records", "transaction_ms"):
-        if name in data:
-            setattr(client, name, integer(data[name], (*place, name), 0, MOST[name]))
-    if "abort_share" in data:
-        client.abort_share = number(data["abort_share"], (*place, "abort_share"), 0, 1)
-    for name in TRANSACTIONAL:
-        if name in data and not client.settings.get("transactional.id"):
-            raise SpecError((*place, name), problem("needs_transactional_id", name=name))
-    if data.get("partition") is not None:
-        client.partition = integer(data["partition"], (*place, "partition"), 0)
-    if "process_ms" in data:
-        client.process_ms = number(data["process_ms"], (*place, "process_ms"), 0)
-    if "commit" in data:
-        client.commit = choice(data["commit"], (*place, "commit"), ("auto", "after", "before", "none"))
-
-
-def changed_client(client: ClientSpec, given: Mapping[str, str | None], place: Place) -> ClientSpec:
-    """The client with other settings (None: taken back) and another load. Raises SpecError that names the key."""
-    changed = replace(client, settings=dict(client.settings))
-    for name, value in given.items():
-        if name in LOAD and value is not None:
-            setattr(changed, name, _load(name, value, (*place, name)))
-        elif value is None:
-            changed.settings.pop(name, None)
-        else:
-            changed.settings[name] = value
-    check_client_settings(changed, place, given)
-    return changed
-
-
-def _load(name: str, value: str, place: Place) -> float:
-    try:
-        found = LOAD[name](value)
-    except ValueError:
-        found = math.nan
-    if not found >= 0:
-        raise SpecError(place, problem("expected_from_zero", given=value))
-    limits(found, place, 0, MOST[name])
-    return found
-
-
-def check_client_settings(client: ClientSpec, place: Place, given: Mapping[str, Any]) -> None:
-    """Raise SpecError for a client setting that is unknown or wrong; its place is one of those that were `given`."""
-    settings: type[ClientSettings] = ProducerSettings if client.kind == "producer" else ConsumerSettings
-    try:
-        parse(settings, client.settings)
-    except SettingsError as error:
-        name = next((one for one in error.names if one in given), *error.names[:1])
-        raise SpecError((*place, name), error.problem) from None
-
-
-def _settings(value: Any, place: Place) -> dict[str, str]:
-    return {name: setting(content, (*place, name)) for name, content in mapping(value, place).items()}

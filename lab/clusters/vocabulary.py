@@ -35,7 +35,7 @@
 | clock_skew | broker, ms | its clock is wrong by so much |
 | expire_session | broker | the coordination tree gives its session up |
 | stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
-| start_client, stop_client, set_client | name, ... | built-in producers and consumers |
+| start_client, stop_client, set_client | name, ... | built-in producers, consumers and processors |
 
 `broker: 2`, `node: zookeeper-1`, `leader_of: orders-0`, `follower_of: orders-0` (the first of the assignment that
 does not lead) and `controller: any` name a process. In `between`, `leader_of:orders-0`
@@ -52,7 +52,8 @@ from broker_core.kernel.problems import problem
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES, client_from_dict, topic_configs
+from lab.clusters.client_spec import client_from_dict
+from lab.clusters.spec import MOST_STAGE_US, PROTECTIONS, STAGES, topic_configs
 from lab.faults.disks import BATCH_FIELDS
 
 Check = Callable[[Any, Place], Any]
@@ -207,7 +208,7 @@ TARGETS = tuple(_TARGET)
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
     ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",
-     "transaction_records", "transaction_ms", "abort_share"), _value
+     "into", "transaction_records", "transaction_ms", "abort_share"), _value
 )
 
 

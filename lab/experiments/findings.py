@@ -18,7 +18,7 @@ from broker_core.kernel.problems import Problem, Value, problem
 from broker_core.kernel.world import World
 from lab.checkers.group_work import Reader, group_work
 from lab.checkers.receipt import Receipt
-from lab.clusters.spec import client_from_dict
+from lab.clusters.client_spec import client_from_dict
 from lab.scenarios.conditions import Comparison, value_of
 from lab.scenarios.expectations import (
     DELAYS,
@@ -222,14 +222,18 @@ def groups_work(
     plain = [{key: value for key, value in one.items() if key != "do"} for one in started]
     given = [*scenario.spec.clients, *(client_from_dict(one, ()) for one in plain)]
     readers = {
-        client.name: Reader(client.settings["group.id"], int(client.process_ms * 1000), client.commit)
+        client.name: Reader(
+            client.settings["group.id"], int(client.process_ms * 1000), client.commit,
+            client.kind == "processor", bool(client.settings.get("transactional.id")),
+        )
         for client in given if client.settings.get("group.id")
     }  # fmt: skip
+    careful = {client.name for client in given if client.settings.get("isolation.level") == "read_committed"}
     crashes: dict[str, list[int]] = {}
     for row in rows:
         if row[3] == "process_ended" and row[5]["how"] != "shutdown":
             crashes.setdefault(row[2], []).append(row[1])
-    return group_work(operations, crashes, readers, until_us) if readers else {}
+    return group_work(operations, crashes, readers, until_us, careful) if readers else {}
 
 
 def longest_gaps_ms(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int) -> dict[str, int]:

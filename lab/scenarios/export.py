@@ -26,7 +26,7 @@ from lab.scenarios.times import written
 AT_ONCE_US = 250_000
 OWN_CLIENTS = ("checker",)
 CLIENT_KEYS = ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",
-               "transaction_records", "transaction_ms", "abort_share")
+               "into", "transaction_records", "transaction_ms", "abort_share")
 Commands = Iterable[tuple[int, dict[str, Any]]]
 
 

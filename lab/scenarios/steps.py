@@ -22,7 +22,8 @@ from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.joining import new_broker
 from lab.clusters.brokers import ClusterSpec
-from lab.clusters.spec import RunSpec, changed_client, client_from_dict
+from lab.clusters.client_spec import changed_client, client_from_dict
+from lab.clusters.spec import RunSpec
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
 from lab.scenarios.times import duration_us

@@ -6,7 +6,7 @@
  *
  * On a phone clients stand above the brokers and groups below them; ways go round the left and the right edge.
  */
-import { byNumber, kindOf } from "../model/names.js";
+import { byNumber, isReader, kindOf } from "../model/names.js";
 import { membersOf } from "../model/readers.js";
 
 const GAP = 8;
@@ -35,7 +35,7 @@ function readers(state) {
   const grouped = new Set(found.flatMap(({ name }) => membersOf(state, name).map(({ id }) => id)));
   for (const { group } of found) for (const member of group.members) grouped.add(member.client_id);
   for (const [name, client] of Object.entries(state.clients)) {
-    if (client.kind === "consumer" && !grouped.has(name) && !grouped.has(client.settings?.client_id)) found.push({ name, kind: "consumer", client });
+    if (isReader(client) && !grouped.has(name) && !grouped.has(client.settings?.client_id)) found.push({ name, kind: client.kind, client });
   }
   return found;
 }
@@ -143,7 +143,7 @@ export function boxOf(scene, node, state) {
   if (own) return own;
   if (/^\d+$/.test(String(node))) return scene.left.find((box) => box.kind === "outside") ?? scene.left[0];
   const client = state.clients[node];
-  if (client?.kind === "consumer" || kind === "consumer") return scene.right[0] ?? scene.left[0];
+  if (isReader(client) || isReader({ kind })) return scene.right[0] ?? scene.left[0];
   return scene.left[0];
 }
 

@@ -57,7 +57,8 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return "";
     let text = entry.why ?? "";
-    const kind = this.kindOf(event.node);
+    const known = this.kindOf(event.node);
+    const kind = known === "processor" ? "consumer" : known; // it reads as a member of a group
     const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation() };
     for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
     return this.#begun(format(text, params, this.words));

@@ -6,7 +6,7 @@
  * group's assignment is known, and it holds while the group is stable.
  */
 import { leaderLog } from "./figures.js";
-import { byNumber } from "./names.js";
+import { byNumber, isReader } from "./names.js";
 
 const COOPERATIVE = "cooperative-sticky";
 export const rebalances = (group) => group.state === "PreparingRebalance" || group.state === "CompletingRebalance";
@@ -24,7 +24,7 @@ export function badges(names) {
 const partitionsOf = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => [topic, String(number)]));
 
 /** The consumers of a group that the lab has started, running or not: [name, client]. */
-const ownOf = (state, name) => Object.entries(state.clients).filter(([, client]) => client.kind === "consumer" && (client.group ?? client.settings?.["group.id"]) === name);
+const ownOf = (state, name) => Object.entries(state.clients).filter(([, client]) => isReader(client) && (client.group ?? client.settings?.["group.id"]) === name);
 
 /** What a client of the lab reads: its own word, else the partitions of its positions. */
 function reads(client) {

@@ -1,6 +1,6 @@
 /** Clients: the built-in ones with their settings and figures, a consumer's rack as a lever; connections from outside. */
 import { FILTERS, count } from "../../i18n/format.js";
-import { inspectedAs } from "../../model/names.js";
+import { inspectedAs, isReader } from "../../model/names.js";
 import { WIDE, facts, hint, title } from "./common.js";
 import { h } from "../patch.js";
 
@@ -23,9 +23,17 @@ function rackLever(view, name, client, racks) {
 }
 
 function figures(client, words) {
-  if (client.kind === "producer") return [[words.t("client.acked"), count(client.acked ?? 0)], [words.t("client.failed"), count(client.failed ?? 0)]];
+  const wrote = [[words.t("client.acked"), count(client.acked ?? 0)], [words.t("client.failed"), count(client.failed ?? 0)], ...transactions(client, words)];
+  if (client.kind === "producer") return wrote;
   const group = client.group ?? client.settings?.["group.id"];
-  return [[words.t("client.read"), count(client.read ?? 0)], group && [words.t("client.group"), group]];
+  const read = [[words.t("client.read"), count(client.read ?? 0)], group && [words.t("client.group"), group]];
+  return client.kind === "processor" ? [...read, client.into && [words.t("client.into"), client.into], ...wrote] : read;
+}
+
+/** Of a transactional producer: in which state it is, and how its transactions have ended. */
+function transactions({ transactions: found }, words) {
+  if (!found) return [];
+  return [[words.t("client.transaction"), words.t(`transaction.${found.state.replaceAll(" ", "_")}`)], [words.t("client.transactions"), words.t("client.transactions.counts", found)]];
 }
 
 function card(view, name, racks) {
@@ -35,12 +43,12 @@ function card(view, name, racks) {
   return h("article", chosenCard(view, client.kind, name),
     h("h3", {}, FILTERS.node(name, words.words), h("span", { class: "lever-state" }, words.t(`state.${client.state === "stopped" ? client.how ?? "stopped" : client.state}`))),
     facts([...figures(client, words), given.length > 0 && [words.t("client.settings"), h("code", {}, given.join(", ")), WIDE]]),
-    client.kind === "consumer" && client.state === "running" && racks.length > 0 && rackLever(view, name, client, racks));
+    isReader(client) && client.state === "running" && racks.length > 0 && rackLever(view, name, client, racks));
 }
 
 /** What `client.rack` is good for in this cluster, or why it is not offered. */
 function rackNote({ state, words }, racks) {
-  if (!Object.values(state.clients).some(({ kind }) => kind === "consumer")) return null;
+  if (!Object.values(state.clients).some(isReader)) return null;
   const names = { setting: "client.rack", rack: "broker.rack", selector: "replica.selector.class" };
   if (!racks.length) return hint("rack-note", words.t("client.rack.no_racks", names));
   const selects = Object.values(state.brokers).some(({ replica_selector: selector }) => selector);
