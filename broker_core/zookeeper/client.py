@@ -14,6 +14,10 @@ Requests that were under way when the connection broke are sent again on the nex
 `retryRequestsUntilConnected` does; one of them may have been carried out already, and its repetition
 then meets NODEEXISTS or BADVERSION: callers that care look at what is there.
 
+At most `max_in_flight` requests are unanswered at a time (`zookeeper.max.in.flight.requests`, 10), as the semaphore of
+Kafka's `ZooKeeperClient.handleRequests` sees to it. So reading 1,000 znodes takes a hundred round trips: that is what
+makes a new controller slow where there are many partitions.
+
 Watches follow Kafka's `ZooKeeperClient`: `on_change(path, method)` and `on_children(path, method)`
 name a handler, and every later Exists, GetData or GetChildren of that path leaves a watch. A handler
 gets (kind, path), reads again, and so leaves the next watch. After a reconnection the watches are
@@ -41,6 +45,7 @@ STATES = Transitions("session", {
     EXPIRED: (CONNECTING, CLOSED),
 })  # fmt: skip
 BACKOFF_US = 1_000_000
+MAX_IN_FLIGHT = 10
 
 ResultDone = Callable[[Any, p.Result], None]
 BatchDone = Callable[[Any, list[p.Result]], None]
@@ -91,14 +96,18 @@ class _Watched:
 class ZkClient:
     """One session with the ensemble. `chroot` ("/kafka-main" or "") is put before every path.
 
-    - replies arrive in the order of `_in_flight`
+    - replies arrive in the order of `_in_flight`, which holds at most `max_in_flight`
     - every operation's `done` is called exactly once
     """
 
-    def __init__(self, node: Node, servers: list[str], session_timeout_ms: int = 18_000, chroot: str = "") -> None:
+    def __init__(
+        self, node: Node, servers: list[str], session_timeout_ms: int = 18_000, chroot: str = "",
+        max_in_flight: int = MAX_IN_FLIGHT,
+    ) -> None:
         self.node = node
         self.servers = servers
         self.session_timeout_ms = session_timeout_ms
+        self.max_in_flight = max_in_flight
         self.paths = ClientPaths(chroot)
         self.state = CLOSED
         self.session = 0
@@ -139,7 +148,7 @@ class ZkClient:
         self._pump()
 
     def batch(self, ops: list[p.Operation], done: BatchDone, context: Any = None) -> None:
-        """Send operations behind one another without waiting; `done(context, results)` after the last."""
+        """Send operations behind one another, not one by one; `done(context, results)` after the last."""
         if not ops:
             self.node.soon(done, context, [])
             return
@@ -303,8 +312,8 @@ class ZkClient:
     # --- requests --------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Send what is queued, if there is a connection."""
-        while self.state == CONNECTED and self._queued:
+        """Send what is queued, if there is a connection and few enough are unanswered."""
+        while self.state == CONNECTED and self._queued and len(self._in_flight) < self.max_in_flight:
             waiting = self._queued.popleft()
             op = self._watching(waiting.op)
             self._in_flight.append(waiting)
@@ -326,6 +335,7 @@ class ZkClient:
             self._connection_lost()
             return
         waiting = self._in_flight.popleft()
+        self._pump()
         self._note_watch(waiting.op, reply.result)
         waiting.done(waiting.context, self.paths.from_server(reply.result))
 

@@ -14,7 +14,7 @@ from lab.scenarios.stops import MOST
 
 LEAST = 3
 OTHER_SEEDS = (1, 2, 3)
-LONG = ("acks-0", "acks-1", "acks-all", "group-rebalance")
+LONG = ("acks-0", "acks-1", "acks-all", "group-rebalance", "failover-with-1000-partitions")
 
 
 def _changing(name: str) -> list[str]:

@@ -48,7 +48,8 @@ class ZooKeeperCluster:
         self.member = member
         node, config, broker_id = member.node, member.config, member.broker_id
         servers, chroot = tree_address(config["zookeeper.connect"])
-        self.zk = ZkClient(node, servers, config["zookeeper.session.timeout.ms"], chroot)
+        limit = config["zookeeper.max.in.flight.requests"]
+        self.zk = ZkClient(node, servers, config["zookeeper.session.timeout.ms"], chroot, limit)
         own = member.registration()
         info = BrokerInfo(broker_id, list(own.listeners.values()), rack=own.rack)
         self._registration = ZkRegistration(node, self.zk, info, self, wait_for_predecessor=True)
