@@ -29,6 +29,7 @@ from cli.page_home import page_home
 from cli.places import CHECKOUT
 from cli.signals import Signals, Stop
 from lab.clusters.checks import SpecError
+from lab.clusters.presets import replicated
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import Addresses, LiveLab
 from lab.open_runs import LabError
@@ -42,9 +43,6 @@ ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
 STOP_PATIENCE_S = 10.0
 STILL_STOPPING = ("Still stopping: the brokers hand over their partitions (controlled shutdown);"
                   " Ctrl-C again ends at once, and the next start has to recover ...")
-# Topics that clients create by writing to them survive the loss of a broker (Kafka's own default is 1 copy).
-REPLICATED = ("default.replication.factor", "offsets.topic.replication.factor",
-              "transaction.state.log.replication.factor")
 
 
 def up(arguments: argparse.Namespace) -> int:
@@ -74,8 +72,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
     common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
-    copies = str(min(3, arguments.brokers))
-    common = {**dict.fromkeys(REPLICATED, copies), **common}
+    common = {**replicated(arguments.brokers), **common}
     cluster = {"brokers": brokers, "controller": arguments.controller, "controllers": arguments.controllers,
                "preset": arguments.preset, "settings": common, "host": arguments.kafka_host,
                "port": arguments.kafka_port}

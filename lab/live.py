@@ -41,7 +41,7 @@ from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
 from lab.experiments.directory import FILE_LIMIT, DirectoryError, RunDirectory, next_run, tidy
 from lab.front import LiveFront
-from lab.newcomers import Newcomers, disks_of
+from lab.newcomers import Newcomers, chosen_port, disks_of
 from lab.open_runs import LabError, OpenRuns
 from lab.snapshots.keeper import sweep
 from lab.telling import Telling, not_serving, why_it_ends
@@ -66,11 +66,15 @@ class Addresses:
 class LiveLab(OpenRuns, LiveFront):
     """One lab of this process. Methods other than start and stop may be called from any thread."""
 
-    def __init__(self, spec: RunSpec, data: Path, host: str = "127.0.0.1", speed: float = 1.0) -> None:
+    def __init__(
+        self, spec: RunSpec, data: Path, host: str = "127.0.0.1", speed: float = 1.0, sole: bool = True
+    ) -> None:
+        """`sole`: the process is there for this lab, which sets it up for itself; snapshots for forks are made, too."""
         self.spec = spec
         self.data = Path(data)
         self.host = host
         self.speed = speed
+        self.sole = sole
         self.stopped = threading.Event()
         self.branches: dict[str, Branch] = {}
         self._lock: Any = None
@@ -141,6 +145,8 @@ class LiveLab(OpenRuns, LiveFront):
         except OSError as error:
             self._release()
             raise LabError(what_of(error)) from None
+        for broker in self.spec.cluster.brokers:
+            broker.settings |= chosen_port(self.spec.cluster, broker, self.server)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -165,7 +171,8 @@ class LiveLab(OpenRuns, LiveFront):
             _log.error("the lab has ended: %s", error)
 
     async def _main(self) -> None:
-        sys.setswitchinterval(0.0005)
+        if self.sole:
+            sys.setswitchinterval(0.0005)
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         if self._unwanted:  # stopped before it has begun
@@ -174,7 +181,8 @@ class LiveLab(OpenRuns, LiveFront):
         self.main.pump.start(self._loop)
         await self._until_listening()
         self.main.keep_keyframe()
-        heap.settle()
+        if self.sole:
+            heap.settle()
         await self._stopping.wait()
         self._shut_down()
 
@@ -196,6 +204,7 @@ class LiveLab(OpenRuns, LiveFront):
         Telling(world)
         assert self._loop is not None
         self.main = Branch(files.path.name, self.spec, world, files, self._loop, self.server.flush)
+        self.main.keeper.over = not self.sole
         self.main.room = DiskRoom(world, self.data, self._loop)
         self.main.pump.speed = self.speed
         self.main.pump.admit = Newcomers(self.data, self.spec, self.server).admit

@@ -16,7 +16,7 @@ from broker_core.kernel.names import broker_node
 from broker_core.kernel.problems import problem
 from lab.clusters.checks import SpecError
 from lab.clusters.joining import keep_joined, new_broker
-from lab.clusters.brokers import BrokerSpec
+from lab.clusters.brokers import BrokerSpec, ClusterSpec
 from lab.clusters.spec import RunSpec
 from lab.clusters.vocabulary import check_command
 
@@ -44,6 +44,10 @@ class Newcomers:
             self._make_room(broker)
         except OSError as error:
             return {"ok": False, "problem": problem("cannot_join", broker=broker.id, why=what_of(error)), "place": ""}
+        grown = replace(self.spec.cluster, brokers=[*self.spec.cluster.brokers, broker])
+        chosen = chosen_port(grown, broker, self.server)
+        if chosen:
+            command["settings"] = {**command.get("settings", {}), **chosen}
         return None
 
     def _make_room(self, broker: BrokerSpec) -> None:
@@ -57,6 +61,13 @@ class Newcomers:
         except OSError:
             self.server.remove(name)
             raise
+
+
+def chosen_port(cluster: ClusterSpec, broker: BrokerSpec, server: TcpServer) -> dict[str, str]:
+    """The setting that tells clients the port that the system has chosen, where it was to choose one (port 0)."""
+    if cluster.listener_port(broker) or "advertised.listeners" in cluster.broker_settings(broker):
+        return {}
+    return {"advertised.listeners": f"PLAINTEXT://{cluster.host}:{server.ports[broker_node(broker.id)]}"}
 
 
 def disks_of(directory: Path, spec: RunSpec) -> list[Path]:

@@ -45,6 +45,15 @@ CONSUMER: dict[str, dict[str, str]] = {
 }
 
 NAMES = tuple(BROKER)
+REPLICATED = (
+    "default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor",
+)  # fmt: skip
+
+
+def replicated(brokers: int) -> dict[str, str]:
+    """For clusters that people attach their own clients to: topics that are created by writing to them survive the loss
+    of a broker (Kafka's own default is 1 copy)."""
+    return dict.fromkeys(REPLICATED, str(min(3, brokers)))
 
 
 def broker(preset: str, controller: str) -> dict[str, str]:

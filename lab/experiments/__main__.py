@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.experiments.directory import JOURNAL
-from lab.experiments.run import RunError, run_scenario
+from lab.experiments.driven import RunError
+from lab.experiments.run import run_scenario
 from lab.faults.swarm import run_swarm
 from lab.scenarios import grammar, variants
 

@@ -17,7 +17,8 @@ from broker_core.kernel.problems import problem, told
 from lab.experiments.directory import DirectoryError
 from lab.experiments.packing import ENDING, Pack, PackError
 from lab.experiments.packing import unpack as open_pack
-from lab.experiments.run import RunError, run_scenario
+from lab.experiments.driven import RunError
+from lab.experiments.run import run_scenario
 from lab.experiments.shown import result_lines, text_of, verdict_lines
 from lab.experiments.verify import verify as verify_directory
 from lab.scenarios import grammar, trace

@@ -13,7 +13,6 @@ same directory can be executed again without this module's decisions (`verify`).
 
 from __future__ import annotations
 
-import copy
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -22,20 +21,19 @@ from typing import Any
 
 from broker_core.clients.consumer import ConsumerMachine
 from broker_core.kernel import events
-from broker_core.kernel.errors import Refusal
-from broker_core.kernel.inputs import Command
-from broker_core.kernel.names import OPERATOR, broker_node
+from broker_core.kernel.errors import CommandError
+from broker_core.kernel.names import OPERATOR
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem, told
-from broker_core.kernel.world import World
 from lab.checkers.invariants import InvariantMonitor
 from lab.checkers.copies import copies_of
 from lab.checkers.lineage import read_lineage
 from lab.checkers.receipt import Receipt, make_receipt
 from lab.checkers.receipt_fates import Evidence
 from lab.clusters import observe
-from lab.clusters.build import StorageFactory, build_world, memory
+from lab.clusters.build import StorageFactory, memory
 from lab.experiments.directory import JOURNAL, RunDirectory, write_disks
+from lab.experiments.driven import Driven, RunError
 from lab.experiments.findings import Findings, Row, delays_ms, groups_work, kinds, longest_gaps_ms, plain, read_rows
 from lab.scenarios import grammar
 from lab.scenarios.expectations import DELAYS
@@ -43,16 +41,10 @@ from lab.scenarios.grammar import Scenario, Step
 from lab.scenarios.stops import stops_of
 from lab.truth import truth_of
 
-GRID_US = 1_000
-FORM_US = 120_000_000
 CHECKER = "checker"
 SCENARIO = "scenario"
 UNDER_WAY = ("deliver_next", "drop_next")
 """They act on the message that is first on its way. In another execution there may be none, which is only noted."""
-
-
-class RunError(Refusal):
-    """The run could not be carried out: the cluster did not form, what a step waits for did not come true."""
 
 
 @dataclass(slots=True)
@@ -105,17 +97,15 @@ def run_scenario(
     return Execution(scenario, RunDirectory(path), live, storage_factory).run()
 
 
-class Execution:
+class Execution(Driven):
     """One run under way; `steps_by`: who decides what is done to the world."""
 
     steps_by = SCENARIO
 
     def __init__(self, scenario: Scenario, files: RunDirectory, live: bool, storage_factory: StorageFactory) -> None:
         self.scenario, self.drawn = grammar.drawn(scenario)
-        self.spec = copy.deepcopy(self.scenario.spec)  # the world adds the brokers that join it
-        self.files = files
+        super().__init__(self.scenario.spec, files, storage_factory)
         self.live = live
-        self.world: World = build_world(self.spec, storage_factory)
         self.monitor = InvariantMonitor(self.world)
         self.notes: list[Problem] = []
         self.began_us = 0
@@ -191,68 +181,22 @@ class Execution:
         world.run_until(time_us)
 
     def _inject(self, command: dict[str, Any], must: bool = True) -> dict[str, Any]:
-        item = Command(command)
-        self.files.recorder.record(self.world, item)
-        self.world.inject(item)
-        self.world.run_due()
-        result = item.result or {}
-        if not result.get("ok"):
-            note = problem("command_refused", command=_phrase(command), what=result["problem"])
-            if must:
-                raise RunError(note)
-            self.notes.append(note)
-        return result
-
-    def _wait(self, what: Any, limit_us: int, *arguments: Any) -> bool:
-        """Run until `what(*arguments)` holds, looked at on a grid of virtual time."""
-        world = self.world
-        until = world.now_us + limit_us
-        while not what(*arguments):
-            if world.now_us >= until:
-                return False
-            following = world.next_time_us()
-            at = until if following is None else max(following, world.now_us + GRID_US)
-            self._run_until(min(until, -(-at // GRID_US) * GRID_US))
-        return True
+        try:
+            return self._command(command)
+        except CommandError as error:
+            note = problem("command_refused", command=_phrase(command), what=error.problem)
+        if must:
+            raise RunError(note)
+        self.notes.append(note)
+        return {}
 
     # -- phases -----------------------------------------------------------------------------
     def _form(self) -> None:
-        if not self._wait(self._formed, FORM_US):
-            raise RunError(problem("not_formed"))
-        for topic in self.spec.topics:
-            command: dict[str, Any] = {
-                "do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
-                "replication_factor": topic.replication_factor,
-            }  # fmt: skip
-            for key in ("configs", "assignment"):
-                if getattr(topic, key):
-                    command[key] = getattr(topic, key)
-            self._inject(command)
-        if not self._wait(self._all_led, FORM_US):
-            raise RunError(problem("no_topics", what=self._admin_errors()))
+        super()._form()
         for client in self.spec.clients:
             if client.start:
                 self._inject({"do": "start_client", "name": client.name})
         self.began_us = self.world.now_us
-
-    def _formed(self) -> bool:
-        wanted = [broker.id for broker in self.spec.cluster.brokers]
-        return truth_of(self.world).controller_id() is not None and truth_of(self.world).registered() == sorted(wanted)
-
-    def _all_led(self) -> bool:
-        """Every partition that should be there has a leader that serves it."""
-        there = truth_of(self.world).topics()
-        if any(len(there.get(topic.name, {})) < topic.partitions for topic in self.spec.topics):
-            return False
-        return all(self._is_led(topic, number, state) for topic in there for number, state in there[topic].items())
-
-    def _is_led(self, topic: str, number: int, state: dict[str, Any]) -> bool:
-        node = self.world.nodes.get(broker_node(state["leader"]))
-        return node is not None and (topic, number) in observe.partitions_of(node)
-
-    def _admin_errors(self) -> list[Problem]:
-        machine: Any = self.world.nodes[OPERATOR].machine
-        return [one["problem"] for one in machine.results.values() if one.get("problem")] or [problem("no_answer")]
 
     def _load(self) -> None:
         before = self.began_us
@@ -324,20 +268,6 @@ class Execution:
 
     def _clients_ended(self) -> bool:
         return not self._running_clients()
-
-    def _at_rest(self) -> bool:
-        """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
-        if not self._formed():
-            return False
-        for topic, partitions in truth_of(self.world).topics().items():
-            for number, state in partitions.items():
-                marks = observe.log_marks(self.world, topic, number)
-                ends = [marks[broker]["leo"] for broker in state["replicas"] if broker in marks]
-                if len(state["isr"]) < len(state["replicas"]) or len(set(ends)) > 1:
-                    return False
-                if state["leader"] not in marks or marks[state["leader"]]["hw"] < ends[0]:
-                    return False
-        return True
 
     def _read_back(self) -> None:
         names = [topic for topic in truth_of(self.world).topics() if not topic.startswith("__")]

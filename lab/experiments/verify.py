@@ -54,7 +54,8 @@ from lab.experiments.directory import (
     seal_of,
     write_disks,
 )
-from lab.experiments.run import CHECKER, SCENARIO, Execution, RunError
+from lab.experiments.driven import RunError
+from lab.experiments.run import CHECKER, SCENARIO, Execution
 from lab.scenarios import grammar
 
 MOST = 1000

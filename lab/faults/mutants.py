@@ -34,7 +34,7 @@ from typing import Any
 
 from broker_core.kernel.problems import Problem, told
 from lab.checkers.invariants import described
-from lab.experiments.run import RunError
+from lab.experiments.driven import RunError
 from lab.faults.swarm import ZOOKEEPER, run_swarm
 
 LOGGERS = ("brokerlab.world", "brokerlab.broker")

@@ -17,7 +17,8 @@ from lab.checkers.receipt import COUNTS
 from lab.experiments import commands
 from lab.experiments.directory import DirectoryError, RunDirectory, read_facts, shed
 from lab.experiments.findings import read_rows
-from lab.experiments.run import RunError, RunResult, run_scenario
+from lab.experiments.driven import RunError
+from lab.experiments.run import RunResult, run_scenario
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
 

@@ -31,7 +31,8 @@ from lab.clusters.checks import SpecError
 from lab.experiments import forks
 from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
-from lab.experiments.run import Execution, RunError
+from lab.experiments.driven import RunError
+from lab.experiments.run import Execution
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
 

@@ -1,0 +1,132 @@
+"""A simulated world that somebody drives by commands: everything that is done to it is recorded.
+
+A scenario's run decides by its steps (`run`), a swarm by chance (`lab.faults.swarm`), a test by its lines
+(`lab.testing`). Whoever it is injects commands at a virtual time, so that the run can be executed again without him.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from broker_core.kernel.errors import CommandError, Refusal
+from broker_core.kernel.inputs import Command
+from broker_core.kernel.names import OPERATOR, broker_node
+from broker_core.kernel.problems import Problem, problem
+from broker_core.kernel.world import World
+from lab.clusters import observe
+from lab.clusters.build import StorageFactory, build_world
+from lab.clusters.spec import RunSpec, TopicSpec
+from lab.experiments.directory import RunDirectory
+from lab.truth import truth_of
+
+GRID_US = 1_000
+FORM_US = 120_000_000
+
+
+class RunError(Refusal):
+    """The run could not be carried out: the cluster did not form, what a step waits for did not come true."""
+
+
+class Driven:
+    """`world` as `spec` describes it; `files` records what is done to it."""
+
+    def __init__(self, spec: RunSpec, files: RunDirectory, storage_factory: StorageFactory) -> None:
+        self.spec = copy.deepcopy(spec)  # the world adds the brokers that join it
+        self.files = files
+        self.world: World = build_world(self.spec, storage_factory)
+
+    def _run_until(self, time_us: int) -> None:
+        """As fast as it goes."""
+        self.world.run_until(time_us)
+
+    def _command(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Carry out and record; what came of it. Raises CommandError."""
+        item = Command(command)
+        self.files.recorder.record(self.world, item)
+        self.world.inject(item)
+        self.world.run_due()
+        result = item.result or {}
+        if not result.get("ok"):
+            raise CommandError(result["problem"], result.get("place", ""))
+        return result
+
+    def _inject(self, command: dict[str, Any], must: bool = True) -> dict[str, Any]:
+        """The same, of one that takes refusals in its own way."""
+        return self._command(command)
+
+    def _wait(self, what: Any, limit_us: int, *arguments: Any) -> bool:
+        """Run until `what(*arguments)` holds, looked at on a grid of virtual time."""
+        world = self.world
+        until = world.now_us + limit_us
+        while not what(*arguments):
+            if world.now_us >= until:
+                return False
+            following = world.next_time_us()
+            at = until if following is None else max(following, world.now_us + GRID_US)
+            self._run_until(min(until, -(-at // GRID_US) * GRID_US))
+        return True
+
+    def _form(self) -> None:
+        """Until the cluster is there, with the topics of its description. Raises RunError."""
+        if not self._wait(self._formed, FORM_US):
+            raise RunError(problem("not_formed"))
+        for topic in self.spec.topics:
+            self._inject(creating(topic))
+        if not self._wait(self._all_led, FORM_US):
+            raise RunError(problem("no_topics", what=self._admin_errors()))
+
+    def _formed(self) -> bool:
+        return formed(self.world, self.spec)
+
+    def _all_led(self) -> bool:
+        return all_led(self.world, self.spec.topics)
+
+    def _at_rest(self) -> bool:
+        """Every broker is registered, every replica in the ISR, every high watermark at the end of the log."""
+        if not self._formed():
+            return False
+        for topic, partitions in truth_of(self.world).topics().items():
+            for number, state in partitions.items():
+                marks = observe.log_marks(self.world, topic, number)
+                ends = [marks[broker]["leo"] for broker in state["replicas"] if broker in marks]
+                if len(state["isr"]) < len(state["replicas"]) or len(set(ends)) > 1:
+                    return False
+                if state["leader"] not in marks or marks[state["leader"]]["hw"] < ends[0]:
+                    return False
+        return True
+
+    def _admin_errors(self) -> list[Problem]:
+        machine: Any = self.world.nodes[OPERATOR].machine
+        return [one["problem"] for one in machine.results.values() if one.get("problem")] or [problem("no_answer")]
+
+
+def creating(topic: TopicSpec) -> dict[str, Any]:
+    """The command that makes a topic of a description."""
+    command: dict[str, Any] = {
+        "do": "create_topic", "topic": topic.name, "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+    }  # fmt: skip
+    for key in ("configs", "assignment"):
+        if getattr(topic, key):
+            command[key] = getattr(topic, key)
+    return command
+
+
+def formed(world: World, spec: RunSpec) -> bool:
+    """There is a controller, and every broker is registered."""
+    wanted = [broker.id for broker in spec.cluster.brokers]
+    return truth_of(world).controller_id() is not None and truth_of(world).registered() == sorted(wanted)
+
+
+def all_led(world: World, topics: list[TopicSpec]) -> bool:
+    """Every partition that should be there has a leader that serves it."""
+    there = truth_of(world).topics()
+    if any(len(there.get(topic.name, {})) < topic.partitions for topic in topics):
+        return False
+    return all(_is_led(world, topic, number, state) for topic in there for number, state in there[topic].items())
+
+
+def _is_led(world: World, topic: str, number: int, state: dict[str, Any]) -> bool:
+    node = world.nodes.get(broker_node(state["leader"]))
+    return node is not None and (topic, number) in observe.partitions_of(node)
