@@ -1,11 +1,11 @@
 /**
  * The texts of one language: labels by key, and for each journal event what it says and why.
  *
- * An entry of the story is {say, why, many?, why_by?}: `many` is the sentence for several events told
- * as one, `why_by` gives another reason by the value of a parameter:
+ * An entry of the story is {say, why, many?, why_by?, say_by?, many_by?}: `many` is the sentence for several events told
+ * as one, `why_by` gives another reason by the value of a parameter, `say_by` and `many_by` another sentence:
  *
  * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft) and `first_fault` (the kind of the first of `faults`, or none)
- * may stand for a parameter there, as may `generation` ("zookeeper", "kraft"). A label whose words depend on the generation
+ * may stand for a parameter there, as may `link_how` (cut, fine or bad) and `generation` ("zookeeper", "kraft"). A label whose words depend on the generation
  * of Kafka has another one beside it: `tour.election` and `tour.election.kraft`.
  *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
@@ -16,6 +16,19 @@ import { format } from "./format.js";
 
 /** English sentences begin with a capital; the name of a node may stand first. */
 const capital = (text) => text.replace(/^(broker|connection|nobody|producer|consumer|world|operator)\b/, (word) => word[0].toUpperCase() + word.slice(1));
+
+/** The text that goes with a parameter's value, else `text`. */
+function chosen(text, by, params) {
+  let found = text;
+  for (const [name, texts] of Object.entries(by ?? {})) found = texts[params[name]] ?? found;
+  return found;
+}
+
+/** What a changed link does: nothing passes, everything does, or something is wrong with it. */
+function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: jitter }) {
+  if (partitioned) return "cut";
+  return drop || duplicate || reorder || bandwidth || jitter ? "bad" : "fine";
+}
 
 export class Catalogue {
   constructor({ language, page, story, problems = {}, terms = [] }) {
@@ -43,7 +56,9 @@ export class Catalogue {
     const entry = this.story[event.code];
     if (!entry) return `${event.code} ${JSON.stringify(event.params)}`;
     const params = { ...event.params, node: event.node, ...many };
-    return this.#begun(format((many && entry.many) || entry.say, params, this.words));
+    const several = many && entry.many;
+    const text = chosen(several || entry.say, several ? entry.many_by : entry.say_by, { ...params, link_how: linkHow(params) });
+    return this.#begun(format(text, params, this.words));
   }
 
   /** As a cause of something else: a request in human words; its own sentence has the protocol's. */
@@ -56,12 +71,10 @@ export class Catalogue {
   why(event) {
     const entry = this.story[event.code];
     if (!entry) return "";
-    let text = entry.why ?? "";
     const known = this.kindOf(event.node);
     const kind = known === "processor" ? "consumer" : known; // it reads as a member of a group
     const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation() };
-    for (const [name, texts] of Object.entries(entry.why_by ?? {})) text = texts[params[name]] ?? text;
-    return this.#begun(format(text, params, this.words));
+    return this.#begun(format(chosen(entry.why ?? "", entry.why_by, params), params, this.words));
   }
 
   /** As a sentence of this language begins. */

@@ -74,10 +74,11 @@ function filled(parts, cell, room) {
 
 /**
  * The columns of a partition in `room` pixels: {columns: [{from, to, x, w}], end, cell, width}; `wanted`: offsets
- * that must be in sight, too; `cuts`: where a fold ends, because something else begins there.
+ * that must be in sight, too; `cuts`: where a fold ends, because something else begins there; `least`: how far it reaches
+ * at least, where no replica does.
  */
-export function axisOf(partition, room, wanted = [], cuts = []) {
-  const logs = Object.values(partition.logs);
+export function axisOf(partition, room, wanted = [], cuts = [], least = 0) {
+  const logs = [...Object.values(partition.logs), ...(least > 0 ? [{ leo: least, start: least }] : [])];
   const end = longest(logs);
   const cell = cellWidth(end);
   const start = Math.min(end, ...logs.map((log) => log.start ?? 0));

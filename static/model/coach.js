@@ -16,6 +16,7 @@
  * | links are slow or cut | copies come late | stop_all_faults |
  * | all alive, one not in sync | it catches up | |
  * | a topic, no records, no producer | start a producer | start_client |
+ * | records, and nobody writes any more | start a producer again | start_client |
  * | the leader was never changed, another is in sync | kill it | kill |
  * | somebody leads who is not the first choice | give the lead back | elect_leaders |
  * | nobody reads | start a consumer | start_client |
@@ -24,7 +25,7 @@
  * A change of leader keeps what is committed. That is all that was acknowledged with acks=all only, so what is said of
  * it depends on the weakest acks in use.
  */
-import { running } from "./clients.js";
+import { running, writes } from "./clients.js";
 import { leaderLog } from "./figures.js";
 
 const NOBODY = -1;
@@ -90,8 +91,8 @@ const start = (state, kind, topic, settings) => {
 function lesson(state, topic, number, partition, acks) {
   const { leader, replicas, isr, leader_epoch: epoch } = partition;
   const params = { leader, partition: `${topic}-${number}`, broker: replicas[0] };
-  if (!(leaderLog(partition)?.leo > 0) && !running(state, "producer").length) {
-    return { key: "coach.no_records", params: {}, command: start(state, "producer", topic, { rate: 5, settings: { acks } }) };
+  if (!writes(state)) {
+    return { key: leaderLog(partition)?.leo > 0 ? "coach.no_writer" : "coach.no_records", params: { topic }, act: "coach.no_records.do", command: start(state, "producer", topic, { rate: 5, settings: { acks } }) };
   }
   if (leader === null) return null;
   if (!(epoch > 0)) {

@@ -4,9 +4,10 @@
  *     lost        acknowledged, and no leader has it any more
  *     doubled     offset -> how often its value stands in the log
  *     reordered   behind a later record of the same producer
- *     borders     where ranges of lost records begin
+ *     ranges      lost ones as ranges: [[from, last], ...]
+ *     borders     where these begin, and where they end
  */
-const NONE = Object.freeze({ lost: new Set(), doubled: new Map(), reordered: new Set(), borders: [] });
+const NONE = Object.freeze({ lost: new Set(), doubled: new Map(), reordered: new Set(), ranges: [], borders: [] });
 const kept = new WeakMap();
 
 const nameOf = ({ topic, partition }) => `${topic}-${partition}`;
@@ -23,7 +24,10 @@ function gather(found) {
   for (const place of found.outside?.places ?? []) for (let offset = place.offset; offset <= (place.last ?? place.offset); offset += 1) of(place).lost.add(offset);
   for (const place of duplicated) of(place).doubled.set(place.offset, 2);
   for (const place of reordered) of(place).reordered.add(place.offset);
-  for (const one of fates.values()) one.borders = rangesOf(one.lost).map(([from]) => from);
+  for (const one of fates.values()) {
+    one.ranges = rangesOf(one.lost);
+    one.borders = one.ranges.flatMap(([from, last]) => [from, last + 1]);
+  }
   return fates;
 }
 

@@ -19,6 +19,21 @@ export function leaderLog(partition) {
   return best;
 }
 
+/**
+ * What tells whether an offset of a partition is on its leader, committed, or gone: {end, held, committed}.
+ * `end`: that of the leader's log; while nobody leads nothing is on no leader. `held`: how far the replicas reach that
+ * are there, null while none is.
+ */
+export function truthOf({ brokers }, partition) {
+  const there = (id) => brokers[id]?.state !== "stopped";
+  const ends = Object.entries(partition.logs).filter(([id]) => there(id)).map(([, log]) => log.leo);
+  const hws = Object.values(partition.logs).map((log) => log.hw);
+  return {
+    end: there(partition.leader) ? leadingLog(partition)?.leo ?? Infinity : Infinity,
+    held: ends.length ? Math.max(...ends) : null, committed: partition.committed ?? Math.max(0, ...hws),
+  };
+}
+
 /** Every partition as {topic, number, name, partition}, user topics first. */
 export function rows(state) {
   return memo(state, "rows", () => {

@@ -42,6 +42,7 @@ const MERGED = {
   became_leader: [], became_follower: ["leader"], log_loaded: [], logs_loading: [], log_cleaning: [], log_recovered: ["committed"], truncated: ["reason", "committed"],
   znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
   group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
+  link_changed: ["delay_us", "drop", "partitioned", "jitter_us", "duplicate", "reorder", "bandwidth"],
   leader_epoch_renewed: [], replica_fenced: ["topic", "partition", "epoch"], client_software: ["software"],
   connection_opened: [], connection_closed: ["reason"], config_changed: ["resource", "name"], log_start_moved: [], log_cleaned: [],
 };
@@ -59,10 +60,19 @@ function nameOf({ code, params }) {
     return `${params.topic}-${params.partition} ${first}–${last >= first ? last : ""}`;
   }
   if (params.topic !== undefined && params.partition !== undefined) return `${params.topic}-${params.partition}`;
+  if (code === "link_changed") return `${params.source}>${params.dest}`;
   if (code.startsWith("znode_")) return params.path;
   if (code.startsWith("session_")) return params.owner;
   if (code.startsWith("connection_")) return String(params.connection);
   return params.key ?? params.path ?? String(params.partition ?? "");
+}
+
+/** What the events of an item are about; of links, both directions as one. `name(node)`: a node in words. */
+export function namesOf({ code, names }, name) {
+  if (code !== "link_changed") return names;
+  const back = (way) => way.split(">").reverse().join(">");
+  const own = names.filter((way, index) => !names.slice(0, index).includes(back(way)));
+  return own.map((way) => way.split(">").map(name).join(names.includes(back(way)) ? " ↔ " : " → "));
 }
 
 function same(item, event) {
@@ -123,6 +133,11 @@ export class Story {
     const rest = this.items.filter((item) => item.positions[0] > TOLD_ONLY || item.first.seq < first || item.first.seq > last);
     const older = rest.filter((item) => item.first.seq < first);
     this.items = [...older, ...earlier.items, ...rest.slice(older.length)].slice(-2 * this.limit);
+  }
+
+  /** An event as an item of its own, told or not. */
+  static single(event, position) {
+    return { key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)], loud: true, tone: toneOf(event.code), version: 0 };
   }
 
   /** The newest `limit` items that happened before `position`, newest first. */

@@ -6,6 +6,7 @@
  * The step follows from the state and from a few events that are remembered (`take`), so a learner who
  * does a step with another button, or out of order, is never asked to do it again.
  */
+import { writes } from "./clients.js";
 import { leaderLog } from "./figures.js";
 import { isInternal, isKRaft } from "./names.js";
 
@@ -72,7 +73,8 @@ export class Tour {
     if (this.killed) return "election";
     const topics = Object.keys(state.topics).filter((name) => !state.topics[name].internal);
     if (!topics.length) return "topic";
-    return acked(state) >= ENOUGH || written(state, topics) >= ENOUGH ? "kill" : "producer";
+    const enough = acked(state) >= ENOUGH || written(state, topics) >= ENOUGH;
+    return enough && writes(state) ? "kill" : "producer"; // records of an earlier day are nothing to watch
   }
 
   /** How long the cluster waits for a sign of life before it gives a broker up, in microseconds. */

@@ -10,7 +10,7 @@ import { fileBroker } from "./tabs/files.js";
 import { asOf, badge, choices } from "./tabs/common.js";
 import { h } from "./patch.js";
 
-const LINE = 16;
+const LINE = 12; // bytes side by side: what a panel has room for
 const MOST = 512;
 const KINDS = 3;
 const FIELDS = 80;

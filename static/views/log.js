@@ -8,9 +8,9 @@
  * that is down remembers of it is a thin mark.
  */
 import { count } from "../i18n/format.js";
-import { axisOf, longest, placeOn } from "../model/axis.js";
+import { axisOf, placeOn } from "../model/axis.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
-import { fingerprint, leadingLog } from "../model/figures.js";
+import { fingerprint, truthOf } from "../model/figures.js";
 import { readersOf } from "../model/readers.js";
 import { h } from "./patch.js";
 
@@ -28,12 +28,15 @@ export function shortName(topic, number) {
   return name.length <= 9 ? name : `${topic.slice(0, Math.max(1, 7 - number.length))}…-${number}`;
 }
 
-/** What an offset is on a replica; `end`: that of the leader's log, `committed`: how far the cluster has committed. */
-export function cellKind(offset, log, { end = Infinity, committed = log.hw, lost = false } = {}) {
+/**
+ * What an offset is on a replica; facts: model/figures.js, `truthOf`. `lost`: the receipt says that the record was lost in the
+ * end. It is lost at this moment, too, where the leader does not have it, or where nobody is there who has it.
+ */
+export function cellKind(offset, log, { end = Infinity, held = null, committed = log.hw, lost = false } = {}) {
   if (offset < log.start) return "gone";
   if (offset >= log.leo) return "hole";
   const astray = offset >= end || offset >= (log.forked ?? Infinity);
-  if (lost && (astray || end === Infinity)) return "lost";
+  if (lost && (astray || (end === Infinity && offset >= (held ?? 0)))) return "lost";
   if (astray) return "astray";
   return offset < committed ? "committed" : "waiting";
 }
@@ -55,17 +58,13 @@ function factsOf(view, number, room) {
   const { spot } = view;
   const walked = spot?.kind === "replica" && spot.number === number ? spot : null;
   const wanted = [walked?.offset ?? null, record && record.name === name ? record.offset : null, name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);
-  const hws = Object.values(partition.logs).map((log) => log.hw);
+  const truth = truthOf(view.state, partition);
+  const gone = truth.held === null ? truth.committed : 0; // nobody is there: what was committed is missed by all
   return {
-    partition, name, number, axis: axisOf(partition, room, wanted, fates.borders), fates,
-    // While nobody leads, nothing is on no leader.
-    end: standing(view, partition)?.leo ?? Infinity, committed: partition.committed ?? Math.max(0, ...hws),
+    partition, name, number, axis: axisOf(partition, room, wanted, fates.borders, gone), fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
 }
-
-/** The leader's log while its process is there. */
-const standing = ({ state }, partition) => (state.brokers[partition.leader]?.state === "stopped" ? null : leadingLog(partition));
 
 function cellText(view, facts, column, kind) {
   const { from } = column;
@@ -156,14 +155,15 @@ function bar(view, facts, log, id, x, y, wide, thick) {
   const least = Math.min(axis.start, log.start);
   const scale = (offset) => (axis.end > least ? ((Math.max(least, Math.min(axis.end, offset)) - least) / (axis.end - least)) * wide : 0);
   const astray = Math.min(log.leo, end, log.forked ?? Infinity);
-  const part = (kind, from, to) => to > from && h("rect", { key: kind, class: `log-bar ${kind}`, x: (x + scale(from)).toFixed(1), y, width: Math.max(1, scale(to) - scale(from)).toFixed(1), height: thick });
+  const part = (kind, from, to, key = kind) => to > from && h("rect", { key, class: `log-bar ${kind}`, x: (x + scale(from)).toFixed(1), y, width: Math.max(1, scale(to) - scale(from)).toFixed(1), height: thick });
   const down = view.state.brokers[id]?.state === "stopped";
-  const lost = log.leo > 0 && cellKind(log.leo - 1, log, { ...facts, lost: facts.fates.lost.has(log.leo - 1) }) === "lost" ? facts.fates.borders.findLast((border) => border < log.leo) : Infinity;
+  const lost = facts.fates.ranges.filter(([from]) => from < log.leo && cellKind(from, log, { ...facts, lost: true }) === "lost");
   return {
     scale,
     parts: [
       h("rect", { key: "ground", class: "log-bar hole", x: x + 0.5, y: y + 0.5, width: Math.max(0, wide - 1), height: thick - 1 }),
-      part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray), part("astray", Math.min(astray, lost), log.leo),
+      part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray), part("astray", astray, log.leo),
+      lost.map(([from, last]) => part("astray", from, Math.min(last + 1, log.leo), `lost ${from}`)),
       h("line", { key: "mark", class: down ? "hw ghost" : "hw bar-hw", x1: x + scale(log.hw), x2: x + scale(log.hw), y1: y - 2, y2: y + thick + 2 }, h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw }))),
     ],
   };
@@ -224,7 +224,7 @@ export function replicaRow(view, box, number, index, { tall, top, alone }) {
   const wide = facts?.axis.width ?? 0;
   const thick = tall >= 28 ? 3 : 2;
   const under = y + cell + 2;
-  const whole = mine && longest(Object.values(partition.logs)) > 0 ? bar(view, facts, log, id, x, under, wide, thick) : null;
+  const whole = mine && facts.axis.end > 0 ? bar(view, facts, log, id, x, under, wide, thick) : null;
   const readFrom = mine && whole ? readersOf(state, topicName, number).filter((reader) => (state.clients[reader.member]?.reads_from?.[topicName]?.[number] ?? partition.leader) === id) : [];
   return h("g", { key: name, class: `replica${name === chosen ? " chosen" : ""}${alone ? " alone" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}${view.spot?.kind === "replica" && view.spot.number === number && view.spot.name === box.id ? " spot" : ""}`, "data-replica": `${name}@${box.id}`, ...opensEnd(view, { name, id, log, leads, mine, chosen }), onclick: () => view.choose(topicName, number) },
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 3, width: box.w - 18, height: tall - 1, rx: 4 }),

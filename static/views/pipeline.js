@@ -2,6 +2,7 @@
 import { h } from "./patch.js";
 
 const LEAST = 300;
+const LEAST_WORDED = 560; // pixels in which six stages have their names
 const STEP = 33;
 
 /** [name, sign, value, busy] of each stage. */
@@ -11,6 +12,29 @@ export function stagesOf(pipeline) {
     ["acceptor", "⇥", pipeline.connections, false], ["network", "⇄", pipeline.reading, pipeline.reading > 0], ["queue", "☰", pipeline.queue, pipeline.queue > 0],
     ["handlers", "⚙", pipeline.busy, pipeline.busy > 0], ["purgatory", "◷", shelf, shelf > 0], ["responses", "↦", pipeline.responses, pipeline.responses > 0],
   ];
+}
+
+/** Height of the way of a request with its words, which a card of a lesson on requests has below its rows. */
+export const WORDED = 34;
+
+/** Whether the card has room for that way, and figures for it. */
+export const hasWay = (view, box) => box.w >= LEAST_WORDED && box.broker.state === "running" && Boolean(view.state.pipelines?.[box.id]);
+
+/** The way of a request through the broker, stage by stage, in words: what is in each of them now. */
+export function pipelineWay(view, box) {
+  const { words } = view;
+  const pipeline = view.state.pipelines[box.id];
+  const step = (box.w - 32) / 6;
+  const y = box.y + box.h - WORDED + 2;
+  return h("g", { key: "way", class: "pipe-strip worded", onclick: () => view.openBroker(box.id) },
+    stagesOf(pipeline).map(([name, , value, busy], index) => {
+      const x = box.x + 18 + index * step;
+      return h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}`, "data-pipe": `${name}@${box.id}` },
+        h("title", {}, words.t(`pipe.${name}.tip`)),
+        h("rect", { x: x + 0.5, y: y + 0.5, width: step - 13, height: 24, rx: name === "purgatory" ? 2 : 6 }),
+        h("text", { x: x + (step - 13) / 2, y: y + 16.5 }, `${words.t(`pipe.${name}`)} `, h("tspan", { class: "pipe-value" }, value > 999 ? "1k+" : value)),
+        index > 0 && h("text", { key: "next", class: "pipe-next", x: x - 6.5, y: y + 16.5 }, "›"));
+    }));
 }
 
 /** SVG of the strip in the head of `box`, between `x` and `right`; nothing without room or figures. */

@@ -1,7 +1,7 @@
 /** A record that was chosen on the stage: key, value, who wrote it, who has it, who has read it. */
 import { seconds } from "../i18n/format.js";
 import { fatesOf } from "../model/fates.js";
-import { leadingLog } from "../model/figures.js";
+import { truthOf } from "../model/figures.js";
 import { Tracer, partitionOf, readBy } from "../model/record.js";
 import { cellKind } from "./log.js";
 import { badge } from "./tabs/common.js";
@@ -17,8 +17,7 @@ export function copiesOf({ state, desk }, { name, offset }) {
   const { topic, partition: number } = partitionOf(name);
   const partition = state.topics[topic]?.partitions[number];
   if (!partition) return [];
-  const down = state.brokers[partition.leader]?.state === "stopped";
-  const facts = { end: down ? Infinity : leadingLog(partition)?.leo ?? Infinity, committed: partition.committed, lost: fatesOf(desk.receipts.found, name).lost.has(offset) };
+  const facts = { ...truthOf(state, partition), lost: fatesOf(desk.receipts.found, name).lost.has(offset) };
   return partition.replicas.map((id) => [id, partition.logs[id] ? cellKind(offset, partition.logs[id], facts) : "hole"]);
 }
 

@@ -20,6 +20,14 @@ function cut(text, room, size = 13) {
   return text;
 }
 
+const acksOf = ({ settings }) => (String(settings?.acks ?? "all") === "-1" ? "all" : String(settings?.acks ?? "all"));
+
+/** What became of a producer's records, as far as it knows: nobody confirms any with acks=0. */
+function written(client, words) {
+  if (client.failed > 0) return words.t("stage.acked_failed", { acked: client.acked, failed: client.failed });
+  return client.acked > 0 ? words.t(acksOf(client) === "0" ? "stage.sent" : "stage.acked", { n: client.acked }) : null;
+}
+
 function sideText(item, view) {
   const { words, state, acks } = view;
   if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
@@ -33,9 +41,8 @@ function sideText(item, view) {
   const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
   const named = FILTERS.node(item.name, words.words);
   const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;
-  const settings = client.settings?.acks !== undefined ? words.t("stage.you.acks", { acks: client.settings.acks }) : own;
-  const figure = item.kind === "producer" ? (client.acked > 0 || client.failed > 0) && (client.failed > 0 ? words.t("stage.acked_failed", { acked: client.acked, failed: client.failed }) : words.t("stage.acked", { n: client.acked })) : client.read > 0 && words.t("stage.read", { n: client.read });
-  return [first, settings, figure || null];
+  if (item.kind === "producer") return [first, words.t("stage.you.acks", { acks: acksOf(client) }), written(client, words)];
+  return [first, own, client.read > 0 ? words.t("stage.read", { n: client.read }) : null];
 }
 
 /** What a click on a box does: a writer's menu, what is known of a reader, the list of those without room. */

@@ -10,7 +10,7 @@ import { byNumber, isKRaft } from "../model/names.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
-import { pipelineStrip } from "./pipeline.js";
+import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
 import { serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
@@ -62,8 +62,10 @@ function brokerCard(view, box) {
   const { words, topic, state, chosenNumber } = view;
   const { broker } = box;
   const all = Math.max(1, Object.keys(topic?.partitions ?? {}).length);
-  const space = box.h - ROW.head - 1;
-  const rows = Math.max(1, Math.min(all, Math.floor(space / ROW.least)));
+  const whole = box.h - ROW.head - 1;
+  const rows = Math.max(1, Math.min(all, Math.floor(whole / ROW.least)));
+  const worded = teachesRequests(view) && hasWay(view, box) && whole - WORDED >= rows * ROW.least;
+  const space = worded ? whole - WORDED : whole;
   const tall = Math.max(ROW.least, Math.min(ROW.most, Math.floor(space / rows)));
   const free = space - rows * tall;
   const place = { tall, top: ROW.head + Math.floor(Math.max(0, free) * 0.4), alone: all === 1 };
@@ -81,7 +83,7 @@ function brokerCard(view, box) {
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 }, h("title", {}, words.t("stage.more", { n: hidden })), box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
-    pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    worded ? pipelineWay(view, box) : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(end - 22, box.y + 5), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, index, place)),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),

@@ -1,5 +1,5 @@
 /** What just happened: one sentence for each thing, one for why, and the chain of causes. */
-import { GLYPHS } from "../model/story.js";
+import { GLYPHS, Story, namesOf } from "../model/story.js";
 import { seconds } from "../i18n/format.js";
 import { segments } from "./levers.js";
 import { h } from "./patch.js";
@@ -11,8 +11,9 @@ const NAMED = 4;
 /** The parameters that describe several events at once. */
 function manyOf(item, words) {
   if (item.positions.length < 2) return null;
-  const names = item.names.slice(0, NAMED);
-  const rest = item.names.length - names.length;
+  const all = namesOf(item, (node) => words.name(node));
+  const names = all.slice(0, NAMED);
+  const rest = all.length - names.length;
   if (names.length === 1) return { n: item.positions.length, names: names[0] };
   const text = rest > 0 ? words.t("story.others", { names: names.join(", "), n: rest }) : names.join(", ");
   return { n: item.positions.length, names: text };
@@ -65,9 +66,17 @@ function nothing({ history, desk, words }) {
   return words.t("story.quiet", { t: seconds(history.at(history.begin).t) });
 }
 
+/** The event that was chosen is told among `items`, however quiet it is. */
+function withChosen({ history, selected, clock }, items) {
+  const event = selected === null || selected >= clock.viewed ? null : history.at(selected);
+  if (!event || items.some(({ positions }) => positions.includes(selected))) return items;
+  const after = items.findIndex(({ positions }) => positions[0] < selected);
+  return items.toSpliced(after < 0 ? items.length : after, 0, Story.single(event, selected));
+}
+
 /** The newest items first, up to the viewed moment. */
 export function storyList(view) {
-  const items = view.story.before(view.clock.viewed, SHOWN, view.storyAll);
+  const items = withChosen(view, view.story.before(view.clock.viewed, SHOWN, view.storyAll));
   if (!items.length) return [h("li", { key: "empty", class: "empty" }, nothing(view))];
   return items.map((item, index) => entry(view, item, index));
 }

@@ -130,7 +130,7 @@ def lessons(view: Gallery) -> None:
         page.evaluate("lab.app.desk.lessons.one && lab.app.desk.lessons.back()")
         page.click(f'[data-scenario="{name}"]')
         seen.see("[data-lesson=run]")
-        for wanted in (".predict input[type=radio]", "[data-guess-broker]"):
+        for wanted in ("[data-choice]", "[data-guess-broker]"):
             if page.query_selector(wanted):
                 page.click(f"{wanted} >> nth=0")
         if page.query_selector("[data-guess-number]"):

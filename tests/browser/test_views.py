@@ -13,6 +13,10 @@ APART = """(one, other) => {
     const [a, b] = [one, other].map((selector) => document.querySelector(selector).getBoundingClientRect());
     return a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
 }"""
+SMALL = """[...document.querySelectorAll('body *')].filter((one) => (one.offsetParent !== null || one instanceof SVGElement) && !one.closest('.unseen')
+    && [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()) && parseFloat(getComputedStyle(one).fontSize) < 11.49)
+    .map((one) => `${one.tagName}.${one.getAttribute('class')} ${getComputedStyle(one).fontSize} ${one.textContent.slice(0, 20)}`)"""
+TABS = ("partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach", "log")
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -47,6 +51,19 @@ def test_a_first_visit_shows_the_stage_its_story_and_one_next_step(visit: Open, 
     assert violations(seen.page) == []
     seen.page.keyboard.press("Escape")
     seen.wait(f"{SHOWN}.length === 0")
+
+
+def test_no_text_of_the_page_is_smaller_than_its_scale_allows(visit: Open) -> None:
+    seen = visit(view="learn")
+    work(seen)
+    assert seen.value(SMALL) == []
+    for tab in TABS:
+        seen.page.evaluate("(tab) => lab.app.showTab(tab)", tab)
+        seen.page.wait_for_timeout(150)
+        assert seen.value(SMALL) == [], tab
+    seen.page.evaluate("lab.app.showTab('brokers'); lab.app.openBroker(1); lab.app.showBytes(1)")
+    seen.see("#ledger .hex-piece")
+    assert seen.value(SMALL) == []
 
 
 def test_a_drawer_moves_the_stage_aside_and_covers_none_of_it(visit: Open) -> None:

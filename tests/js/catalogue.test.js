@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { Story, namesOf } from "../../static/model/story.js";
+import { sentence } from "../../static/views/story.js";
 import { Catalogue } from "../../static/i18n/catalogue.js";
 import { FILTERS, format } from "../../static/i18n/format.js";
 
@@ -49,7 +51,7 @@ test("both languages have the same keys", () => {
   assert.deepEqual(Object.keys(ko.story).sort(), Object.keys(en.story).sort());
   for (const [code, entry] of Object.entries(en.story)) {
     assert.deepEqual(Object.keys(ko.story[code]).sort(), Object.keys(entry).sort(), code);
-    assert.deepEqual(Object.keys(ko.story[code].why_by ?? {}), Object.keys(entry.why_by ?? {}), code);
+    for (const by of ["why_by", "say_by", "many_by"]) assert.deepEqual(Object.keys(ko.story[code][by] ?? {}), Object.keys(entry[by] ?? {}), code);
   }
 });
 
@@ -143,4 +145,15 @@ test("who has ended in order is told by what it was, also with a name of its own
   const known = new Catalogue(JSON.parse(JSON.stringify({ language: "en", page: en.words, story: en.story })));
   known.kindOf = (node) => (node === "reader" ? "consumer" : "other");
   assert.match(known.why(ended("reader", "shutdown")), /left its group/);
+});
+
+test("links that change together are told as one, both directions as one, and what they do in words", () => {
+  const words = catalogue("en");
+  const link = (source, dest, more) => ({ seq: 1, t: 1, code: "link_changed", node: "world", cause: 0, params: { source, dest, delay_us: 1000, drop: 0, partitioned: true, jitter_us: 0, duplicate: 0, reorder: 0, bandwidth: 0, ...more } });
+  const story = new Story({});
+  [["broker-1", "broker-2"], ["broker-2", "broker-1"], ["broker-1", "broker-3"]].forEach(([one, other], at) => story.add(link(one, other), at));
+  assert.deepEqual(namesOf(story.items[0], (node) => words.name(node)), ["broker 1 ↔ broker 2", "broker 1 → broker 3"]);
+  assert.equal(sentence(story.items[0], words), "The links broker 1 ↔ broker 2, broker 1 → broker 3 are cut: nothing passes.");
+  assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 delivers everything, in 1 ms.");
+  assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, drop: 0.2 })), "The link broker 1 → broker 2: delay 1 ms, loss 20 %.");
 });

@@ -50,6 +50,11 @@ test("the last replica that has everything is never to be killed", () => {
   ]) assert.notEqual(said(options)?.command?.do, "kill", JSON.stringify(options));
 });
 
+test("a lab with the records of an earlier day is asked to write before anything is killed", () => {
+  assert.deepEqual([said({}).key, said({}).command.do], ["coach.no_writer", "start_client"]);
+  assert.equal(advice({ ...cluster(), connections: { 7: {} } }, "orders", "0").command.do, "kill");
+});
+
 test("a step that is done is not asked for again", () => {
   assert.equal(said({ clients: producer }).command.do, "kill");
   const moved = { leader: 2, leader_epoch: 1 };

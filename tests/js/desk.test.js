@@ -252,8 +252,10 @@ test("the first visit goes from a topic to the receipt, and a later death begins
   assert.equal(tour.step(state), "topic");
   const written = { ...state, topics: { orders: { internal: false, partitions } } };
   assert.equal(tour.step(written), "producer");
-  const busy = { ...written, clients: { p: { kind: "producer", acked: 12 } } };
+  const busy = { ...written, clients: { p: { kind: "producer", state: "running", acked: 12 } } };
   assert.equal(tour.step(busy), "kill");
+  assert.equal(tour.step({ ...busy, clients: { p: { kind: "producer", state: "stopped", acked: 12 } } }), "producer", "old records");
+  assert.equal(tour.step({ ...busy, clients: {}, connections: { 4: {} }, topics: { orders: { partitions: { 0: { leader: 1, logs: { 1: { leo: 40 } } } } } } }), "kill");
   tour.take({ code: "process_ended", node: "broker-2", params: { how: "crash" }, t: 1, seq: 1 }, busy);
   assert.equal(tour.step(busy), "kill", "broker 2 led nothing");
   tour.take({ code: "process_ended", node: "broker-1", params: { how: "crash" }, t: 2, seq: 2 }, busy);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axisOf, placeOn } from "../../static/model/axis.js";
+import { truthOf } from "../../static/model/figures.js";
 import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fates.js";
 import { badges, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
@@ -49,6 +50,19 @@ test("a cell has the cluster's truth: committed stays committed, whatever a disk
   assert.deepEqual([cellKind(5, log, { end: 3, lost: true }), cellKind(5, log, { committed: 3, lost: true }), cellKind(5, log, { end: 6, lost: true })], ["lost", "lost", "waiting"]);
 });
 
+test("what gets lost is not lost while somebody alive has it, nor missed by nobody once all are dead", () => {
+  const partition = { leader: 1, committed: 9, logs: { 1: { leo: 0, hw: 0, start: 0 }, 2: { leo: 9, hw: 8, start: 0 } } };
+  const brokers = (one, two) => ({ brokers: { 1: { state: one }, 2: { state: two } } });
+  const alive = truthOf(brokers("stopped", "running"), partition);
+  assert.deepEqual(alive, { end: Infinity, held: 9, committed: 9 });
+  assert.equal(cellKind(4, partition.logs[2], { ...alive, lost: true }), "committed");
+  const dead = truthOf(brokers("stopped", "stopped"), partition);
+  assert.equal(dead.held, null);
+  assert.equal(cellKind(4, partition.logs[2], { ...dead, lost: true }), "lost");
+  assert.equal(axisOf(logs(0, 0), 200, [], [], 9).end, 9);
+  assert.equal(text(axisOf(logs(6, 6), 300, [], [2, 4])), "0 1 2 3 4 5");
+});
+
 test("what is committed follows the leaders, and what another log has behind a new leader's end is its own until it is cut", () => {
   const at = { topic: "orders", partition: 0 };
   const base = { ...EMPTY, topics: { orders: { configs: {}, partitions: { 0: { leader: 1, leader_epoch: 0, isr: [1, 2], replicas: [1, 2], logs: { 1: { leo: 9, hw: 0, start: 0 }, 2: { leo: 7, hw: 0, start: 0 } } } } } } };
@@ -65,7 +79,7 @@ test("what is committed follows the leaders, and what another log has behind a n
 test("the receipt says what became of which offset, and ranges say it briefly", () => {
   const found = { finished: true, places: { lost: [3, 4, 5, 9].map((offset) => ({ topic: "orders", partition: 0, offset })), duplicated: [{ topic: "orders", partition: 0, offset: 7 }], reordered: [{ topic: "orders", partition: 1, offset: 2 }] } };
   const fates = fatesOf(found, "orders-0");
-  assert.deepEqual([[...fates.lost], [...fates.doubled], fates.borders], [[3, 4, 5, 9], [[7, 2]], [3, 9]]);
+  assert.deepEqual([[...fates.lost], [...fates.doubled], fates.borders], [[3, 4, 5, 9], [[7, 2]], [3, 6, 9, 10]]);
   assert.equal(fatesOf(found, "orders-2").lost.size + fatesOf(null, "orders-0").lost.size, 0);
   assert.deepEqual(rangesOf([9, 4, 3, 5]), [[3, 5], [9, 9]]);
   assert.deepEqual([...doubledIn({ tail: [[0, 1, 11, 9], [2, 2, 12, 9], [3, 4, 11, 9], [5, 5, null, 9]] })], [[0, 2], [1, 2], [3, 2], [4, 2]]);

@@ -127,7 +127,8 @@ test("the next thing to try leads from a topic to a kill to a restart", () => {
   assert.equal(step(reduce(EMPTY, started)).command.do, "create_topic");
   assert.equal(step(cluster).command.do, "start_client");
   const busy = reduce(cluster, [event("log_appended", "broker-1", { topic: "orders", partition: 0, base_offset: 0, last_offset: 9 })]);
-  assert.deepEqual(step(busy).command, { do: "kill", broker: 1 });
+  assert.equal(step(busy).key, "coach.no_writer");
+  assert.deepEqual(step({ ...busy, connections: { 1: {} } }).command, { do: "kill", broker: 1 });
   const dead = reduce(busy, [event("process_ended", "broker-1", { how: "crash" })]);
   assert.equal(step(dead).key, "coach.waiting");
   const moved = reduce(dead, [elected(0, 2, [2, 3], 1)]);

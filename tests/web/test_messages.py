@@ -63,7 +63,7 @@ def test_a_sentence_uses_only_parameters_that_the_event_has(language: str) -> No
     for code, entry in catalogue(language)["story"].items():
         known = set(REGISTRY[code].params) | {"node", "n", "names"}
         texts = [entry["say"], entry.get("many", ""), entry["why"]]
-        texts += [text for group in entry.get("why_by", {}).values() for text in group.values()]
+        texts += [text for by in ("why_by", "say_by", "many_by") for group in entry.get(by, {}).values() for text in group.values()]
         assert {hole for text in texts for hole in HOLE.findall(text)} <= known, code
 
 
