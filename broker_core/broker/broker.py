@@ -40,11 +40,12 @@ from broker_core.metadata.configs import BrokerConfig, era_of
 from broker_core.metadata.config_entities import Entity
 from broker_core.metadata.delta import MetadataDelta
 from broker_core.metadata.registration import BrokerRegistration, Endpoint
-from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.replication.replica_selector import replica_selector
+from broker_core.sharing.coordinator import ShareCoordinator
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.apis import ApiKey, Mode
@@ -118,6 +119,10 @@ class Broker:
             self.transaction_version,
         )  # fmt: skip
         self.transaction_verifier = TransactionVerifier(self)
+        self.share_states = ShareCoordinator(
+            node, config, StateTopic(self, SHARE_GROUP_STATE_TOPIC, config["share.coordinator.write.timeout.ms"]),
+            self.cache.partition_count_by_id,
+        )  # fmt: skip
         self.topic_creation = TopicCreation(self)
         self.stopping = ControlledShutdown(self)
         self.cleaning = CleanerThreads(self)
@@ -210,6 +215,8 @@ class Broker:
         deleted = self.cache.apply(delta)
         if deleted:
             self.groups.on_partitions_deleted(deleted)
+            gone = [one.topic_id for one in delta.topics if one.topic_id not in self.cache.topic_names]
+            self.share_states.topics_deleted(gone)
         self.producer_ids.prefetch()
         self.topic_creation.metadata_changed()
 
@@ -304,15 +311,19 @@ class Broker:
     def leadership_changed(self, elected: Any, resigned: Any) -> None:
         """Partitions that this broker leads from now on, or no longer."""
         for topic, partition, epoch in resigned:
-            if topic == GROUP_METADATA_TOPIC:
-                self.groups.on_resignation(partition, epoch)
-            elif topic == TRANSACTION_STATE_TOPIC:
-                self.transactions.on_resignation(partition, epoch)
+            if topic in self.coordinators:
+                self.coordinators[topic].on_resignation(partition, epoch)
         for topic, partition, epoch in elected:
-            if topic == GROUP_METADATA_TOPIC:
-                self.groups.on_election(partition, epoch)
-            elif topic == TRANSACTION_STATE_TOPIC:
-                self.transactions.on_election(partition, epoch)
+            if topic in self.coordinators:
+                self.coordinators[topic].on_election(partition, epoch)
+
+    @property
+    def coordinators(self) -> dict[str, GroupCoordinator | TransactionCoordinator | ShareCoordinator]:
+        """Who answers for the partitions of which internal topic."""
+        return {
+            GROUP_METADATA_TOPIC: self.groups, TRANSACTION_STATE_TOPIC: self.transactions,
+            SHARE_GROUP_STATE_TOPIC: self.share_states,
+        }  # fmt: skip
 
     def directory_failed(self, log_dir: str) -> None:
         """This log directory is offline: the controller has to know; with the last one the broker ends."""

@@ -55,6 +55,7 @@ class ControlledShutdown:
         if broker.ready:
             broker.groups.shut_down()
             broker.transactions.shut_down()
+            broker.share_states.shut_down()
             broker.replicas.stop()
             broker.log_manager.shut_down(broker.cluster.epoch_of_clean_end())
         broker.cluster.leave(broker.node.exit)

@@ -4,6 +4,7 @@
 |---|---|---|
 | __consumer_offsets | offsets.topic.num.partitions [50] | offsets.topic.replication.factor [3] |
 | __transaction_state | transaction.state.log.num.partitions [50] | transaction.state.log.replication.factor [3] |
+| __share_group_state | share.coordinator.state.topic.num.partitions [50] | ....replication.factor [3] |
 | any other | num.partitions [1] | default.replication.factor [1] |
 
 One request per topic is under way at a time; when it fails, the next asker starts another. A topic that
@@ -26,6 +27,7 @@ from broker_core.metadata.errors import RequestError
 from broker_core.metadata.topic_names import (
     CLUSTER_METADATA_TOPIC,
     GROUP_METADATA_TOPIC,
+    SHARE_GROUP_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
     validate_new,
 )
@@ -87,6 +89,16 @@ class TopicCreation:
                 "cleanup.policy": "compact",
                 "min.insync.replicas": str(config["transaction.state.log.min.isr"]),
                 "segment.bytes": str(config["transaction.state.log.segment.bytes"]),
+            }
+        elif topic == SHARE_GROUP_STATE_TOPIC:
+            partitions = config["share.coordinator.state.topic.num.partitions"]
+            factor = config["share.coordinator.state.topic.replication.factor"]
+            configs = {
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "segment.bytes": str(config["share.coordinator.state.topic.segment.bytes"]),
+                "min.insync.replicas": str(config["share.coordinator.state.topic.min.isr"]),
+                "retention.ms": "-1",
             }
         created = m.CreateTopicsRequest.CreatableTopicConfig
         return m.CreateTopicsRequest.CreatableTopic(

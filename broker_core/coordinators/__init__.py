@@ -3,6 +3,7 @@
     group id / transactional id --hash--> partition of __consumer_offsets / __transaction_state --leader--> coordinator
 
 Read `partitioning` (whose is it), `stored` (what the records look like), `loading` (how a new leader learns what the
-last one knew), then `runtime`, which puts them together. What is decided for a request stands above, in `groups` and
-`transactions`: each of them is decisions (state, request -> records, answer) and a replay of records.
+last one knew), then `runtime`, which puts them together, and `lanes` (one decision at a time). What is decided for a
+request stands above, in `groups`, `transactions` and `sharing`: each of them is decisions (state, request -> records,
+answer) and a replay of records.
 """

@@ -1,7 +1,7 @@
 """The records of internal topics: what key and value look like, in the notation of the wire's messages.
 
-Such a topic is compacted: the last record of each key is the truth, and a record without value (a tombstone) removes
-its key. Key and value each begin with a version (int16); the key's version says what the record is about.
+Such a topic is (mostly) compacted: the last record of each key is the truth, and a record without value (a tombstone)
+removes its key. Key and value each begin with a version (int16); the key's version says what the record is about.
 
 | topic               | key                                     | value                    | written  |
 |---------------------|-----------------------------------------|--------------------------|----------|
@@ -13,7 +13,15 @@ its key. Key and value each begin with a version (int16); the key's version says
 |                     | 7     ...TargetAssignmentMemberKey      | its Value 0              | 0        |
 |                     | 8     ...CurrentMemberAssignmentKey     | its Value 0              | 0        |
 |                     | 16    ConsumerGroupRegularExpressionKey | its Value 0              | 0        |
+|                     | 10    ShareGroupMemberMetadataKey       | its Value 0              | 0        |
+|                     | 11    ShareGroupMetadataKey             | its Value 0              | 0        |
+|                     | 12    ...TargetAssignmentMetadataKey    | its Value 0              | 0        |
+|                     | 13    ...TargetAssignmentMemberKey      | its Value 0              | 0        |
+|                     | 14    ...CurrentMemberAssignmentKey     | its Value 0              | 0        |
+|                     | 15    ...StatePartitionMetadataKey      | its Value 0              | 0        |
 | __transaction_state | 0     TransactionLogKey                 | TransactionLogValue 0-1  | 0, or 1  |
+| __share_group_state | 0     ShareSnapshotKey                  | its Value 0              | 0        |
+|                     | 1     ShareUpdateKey                    | its Value 0              | 0        |
 
 Worked example: group "g" commits offset 42 of orders-0 (key version 1, value version 3):
 
@@ -23,7 +31,9 @@ Worked example: group "g" commits offset 42 of orders-0 (key version 1, value ve
 
 Kind 4, the partition metadata of brokers before 4.1, is passed over: `metadata_hash` has taken its place.
 
-Source: the message definitions in Kafka's group-coordinator and transaction-coordinator modules.
+`__share_group_state` alone is not compacted: an update says what has changed since the last snapshot of its key.
+
+Source: the message definitions in Kafka's group-coordinator, transaction-coordinator and share-coordinator modules.
 """
 
 from __future__ import annotations
@@ -133,6 +143,100 @@ ConsumerGroupRegularExpressionValue 0-0 flexible 0+
   version                        int64                 0+
   timestamp                      int64                 0+
 
+ShareGroupMemberMetadataKey 10-10
+  group_id                       string                10+
+  member_id                      string                10+
+
+ShareGroupMemberMetadataValue 0-0 flexible 0+
+  rack_id                        string                0+  null = null
+  client_id                      string                0+
+  client_host                    string                0+
+  subscribed_topic_names         [string]              0+
+
+ShareGroupMetadataKey 11-11
+  group_id                       string                11+
+
+ShareGroupMetadataValue 0-0 flexible 0+
+  epoch                          int32                 0+
+  metadata_hash                  int64                 0+
+
+ShareGroupTargetAssignmentMetadataKey 12-12
+  group_id                       string                12+
+
+ShareGroupTargetAssignmentMetadataValue 0-0 flexible 0+
+  assignment_epoch               int32                 0+
+  assignment_timestamp           int64                 0+  tag 0 = 0
+
+ShareGroupTargetAssignmentMemberKey 13-13
+  group_id                       string                13+
+  member_id                      string                13+
+
+ShareGroupTargetAssignmentMemberValue 0-0 flexible 0+
+  topic_partitions               [TopicPartition]      0+
+    topic_id                     uuid                  0+
+    partitions                   [int32]               0+
+
+ShareGroupCurrentMemberAssignmentKey 14-14
+  group_id                       string                14+
+  member_id                      string                14+
+
+ShareGroupCurrentMemberAssignmentValue 0-0 flexible 0+
+  member_epoch                   int32                 0+
+  previous_member_epoch          int32                 0+
+  state                          int8                  0+
+  assigned_partitions            [TopicPartitions]     0+
+    topic_id                     uuid                  0+
+    partitions                   [int32]               0+
+
+ShareGroupStatePartitionMetadataKey 15-15
+  group_id                       string                15+
+
+ShareGroupStatePartitionMetadataValue 0-0 flexible 0+
+  initializing_topics            [TopicPartitionsInfo] 0+
+  initialized_topics             [TopicPartitionsInfo] 0+
+  deleting_topics                [TopicInfo]           0+
+    topic_id                     uuid                  0+
+    topic_name                   string                0+
+  TopicPartitionsInfo:
+    topic_id                     uuid                  0+
+    topic_name                   string                0+
+    partitions                   [int32]               0+
+
+ShareSnapshotKey 0-0
+  group_id                       string                0+
+  topic_id                       uuid                  0+
+  partition                      int32                 0+
+
+ShareSnapshotValue 0-0 flexible 0+
+  snapshot_epoch                 int32                 0+
+  state_epoch                    int32                 0+
+  leader_epoch                   int32                 0+
+  start_offset                   int64                 0+
+  delivery_complete_count        int32                 0+  tag 0 = -1
+  create_timestamp               int64                 0+
+  write_timestamp                int64                 0+
+  state_batches                  [StateBatch]          0+
+    first_offset                 int64                 0+
+    last_offset                  int64                 0+
+    delivery_state               int8                  0+
+    delivery_count               int16                 0+
+
+ShareUpdateKey 1-1
+  group_id                       string                1+
+  topic_id                       uuid                  1+
+  partition                      int32                 1+
+
+ShareUpdateValue 0-0 flexible 0+
+  snapshot_epoch                 int32                 0+
+  leader_epoch                   int32                 0+
+  start_offset                   int64                 0+
+  delivery_complete_count        int32                 0+  tag 0 = -1
+  state_batches                  [StateBatch]          0+
+    first_offset                 int64                 0+
+    last_offset                  int64                 0+
+    delivery_state               int8                  0+
+    delivery_count               int16                 0+
+
 TransactionLogKey 0-0
   transactional_id               string                0+
 
@@ -169,6 +273,22 @@ if TYPE_CHECKING:
     ConsumerGroupCurrentMemberAssignmentValue: Any
     ConsumerGroupRegularExpressionKey: Any
     ConsumerGroupRegularExpressionValue: Any
+    ShareGroupMemberMetadataKey: Any
+    ShareGroupMemberMetadataValue: Any
+    ShareGroupMetadataKey: Any
+    ShareGroupMetadataValue: Any
+    ShareGroupTargetAssignmentMetadataKey: Any
+    ShareGroupTargetAssignmentMetadataValue: Any
+    ShareGroupTargetAssignmentMemberKey: Any
+    ShareGroupTargetAssignmentMemberValue: Any
+    ShareGroupCurrentMemberAssignmentKey: Any
+    ShareGroupCurrentMemberAssignmentValue: Any
+    ShareGroupStatePartitionMetadataKey: Any
+    ShareGroupStatePartitionMetadataValue: Any
+    ShareSnapshotKey: Any
+    ShareSnapshotValue: Any
+    ShareUpdateKey: Any
+    ShareUpdateValue: Any
     TransactionLogKey: Any
     TransactionLogValue: Any
 

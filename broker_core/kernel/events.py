@@ -293,6 +293,14 @@ MARKERS_SENT = _event(MESSAGE, "markers_sent", "markers of {transactional_id} to
     to="broker id", commit="commit or abort?", partitions="list of partitions")
 TRANSACTION_VERIFIED = _event(DETAIL, "transaction_verified", "partitions of {transactional_id} verified: {partitions}",
     transactional_id="transactional.id", partitions="partition -> error code")
+SHARE_STATE_LOADED = _event(TRANSITION, "share_state_loaded",
+    "share coordinator loads __share_group_state-{partition}: {share_partitions} share-partitions", partition="partition number",
+    share_partitions="count")
+SHARE_STATE_UNLOADED = _event(TRANSITION, "share_state_unloaded", "share coordinator gives up __share_group_state-{partition}",
+    partition="partition number")
+SHARE_RECORD_REFUSED = _event(TRANSITION, "share_record_refused",
+    "__share_group_state-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
+    offset="offset of the record", reason="what is wrong with it")
 PRODUCER_ID = _event(TRANSITION, "producer_id", "producer id {producer_id}, epoch {epoch} for {client_id}",
     producer_id="id", epoch="producer epoch", client_id="client.id")
 DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a batch that was sent again is there already, at {base_offset}..{last_offset}",

@@ -103,6 +103,10 @@ class MetadataCache:
         partitions = self.topics.get(topic)
         return None if partitions is None else len(partitions)
 
+    def partition_count_by_id(self, topic_id: uuid.UUID) -> int | None:
+        topic = self.topic_names.get(topic_id)
+        return None if topic is None else self.partition_count(topic)
+
     def is_alive(self, broker: int) -> bool:
         return broker in self.brokers
 

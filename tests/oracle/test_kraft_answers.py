@@ -23,10 +23,14 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_admin, script_hostile, script_kraft, script_records, script_refused
+from tests.oracle import script_admin, script_hostile, script_kraft, script_records, script_refused, script_share
 from tests.oracle.asking import Script
-from tests.oracle.test_answers import SETTINGS
+from tests.oracle.test_answers import SETTINGS as OF_BOTH
 
+SETTINGS = {
+    **OF_BOTH, "share.coordinator.state.topic.num.partitions": "3", "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}  # fmt: skip
 RECORDED = Path(__file__).with_name("kafka_4_3_answers.json")
 OF_BROKERS: dict[str, Callable[[Script], None]] = {
     **script_kraft.OF_BROKERS,
@@ -43,6 +47,7 @@ OF_BROKERS: dict[str, Callable[[Script], None]] = {
     "malformed": script_admin.malformed,
     "refused": script_refused.refused,
     "topics of the cluster": script_hostile.internal_topics,
+    **script_share.SCRIPTS,
 }
 SCRIPTS = {
     "broker": OF_BROKERS, "controller": {**script_kraft.OF_CONTROLLERS, "versions": script_admin.versions},
@@ -55,7 +60,6 @@ DIFFERENCES = {
     ("versions", "software 'a.b-c' '1.0-x' v3"): "APIs that are not there yet",
     ("offsets", "twice v5"): "Kafka answers once for a partition that is asked for twice; two answers say the same",
     ("topics", "no time v5"): "nothing takes time here",
-    ("other admin requests", "coordinator 2 'x' v6"): NOT_THERE_YET,
     ("refused", "heartbeat v0"): OWN_ID,
     ("refused", "describe 2 v0"): OWN_ID,
     **{("settings", f"describe {kind} None v{version}"): OF_OTHERS for kind in ("16 'c'", "32 'g'") for version in range(1, 5)},

@@ -25,7 +25,6 @@ one request, ConsumerGroupHeartbeat; three numbers say how far everybody is:
 | `reconciliation` | the next step of one member |
 | `checks` | what a heartbeat may not say |
 | `decisions` | heartbeat, leave, expiry: state -> records and an answer |
-| `lanes` | one decision of a group at a time: decide, write, replay, answer |
 | `handler` | the API, and the timers |
 | `describing` | what tools and viewers are shown |
 """

@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from broker_core.coordinators.lanes import Lanes
 from broker_core.coordinators.runtime import KeyValue
 from broker_core.groups.consumer import records as r
 from broker_core.groups.consumer.checks import HeartbeatRefused, check_request
 from broker_core.groups.consumer.decisions import Decision, Decisions
 from broker_core.groups.consumer.group import ASSIGNING, DEAD, EMPTY, STABLE, ConsumerGroup
-from broker_core.groups.consumer.lanes import Lanes
 from broker_core.groups.consumer.member import JOIN_EPOCH, ConsumerMember, MemberState, named
 from broker_core.groups.consumer.records import Record, encoded
 from broker_core.groups.consumer.subscriptions import TopicsPort
@@ -74,6 +74,9 @@ class Outcome:
         self.refresh = decision.refresh
         self.reply = reply
         self.why = why
+
+    def lines(self) -> list[KeyValue]:
+        return [*self.before, *(encoded(record) for record in self.records)]
 
 
 class ConsumerGroups:

@@ -1,10 +1,10 @@
-"""One decision of a group at a time: decide, write, replay, answer; the next one waits for that.
+"""One decision about a key (a group, a share-partition) at a time: decide, write, replay, answer; the next one waits.
 
     heartbeat A  decide --- records on their way ---> replay, answer
     heartbeat B                waits                                  decide, ...
 
 So every decision is made from what is in the log, and none has to be taken back. A decision without records is
-answered at once. Groups do not wait for each other.
+answered at once. Keys do not wait for each other.
 
 | the write                        | the records                    | then |
 |----------------------------------|--------------------------------|---|
@@ -24,7 +24,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker_core.coordinators.runtime import CoordinatorRuntime, KeyValue
-from broker_core.groups.consumer.records import Record, encoded
 from broker_core.wire.errors import ErrorCode
 
 IN_THE_LOG = (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
@@ -34,17 +33,18 @@ Step = Callable[..., Any]
 class Written(Protocol):
     """What a step has decided, as far as a lane needs to know it."""
 
-    records: list[Record]
-    before: list[KeyValue]
+    def lines(self) -> list[KeyValue]:
+        """Its records as bytes; none: it is answered at once."""
+        ...
 
 
 class Lane:
-    """A group whose records are on their way, and the steps that wait behind them."""
+    """A key whose records are on their way, and the steps that wait behind them."""
 
-    __slots__ = ("group_id", "outcome", "waiting")
+    __slots__ = ("key", "outcome", "waiting")
 
-    def __init__(self, group_id: str, outcome: Any, waiting: deque[tuple[Step, tuple[Any, ...]]]) -> None:
-        self.group_id = group_id
+    def __init__(self, key: str, outcome: Any, waiting: deque[tuple[Step, tuple[Any, ...]]]) -> None:
+        self.key = key
         self.outcome = outcome
         self.waiting = waiting
 
@@ -56,27 +56,27 @@ class Lanes:
         self.finish = finish
         self.lanes: dict[str, Lane] = {}
 
-    def busy(self, group_id: str) -> bool:
-        """Whether records of the group are on their way."""
-        return group_id in self.lanes
+    def busy(self, key: str) -> bool:
+        """Whether records of the key are on their way."""
+        return key in self.lanes
 
-    def run(self, runtime: CoordinatorRuntime, group_id: str, step: Step, *args: Any) -> None:
-        """`step(*args)` decides, now or when its turn comes; what it returns is None or has `records`."""
-        lane = self.lanes.get(group_id)
+    def run(self, runtime: CoordinatorRuntime, key: str, step: Step, *args: Any) -> None:
+        """`step(*args)` decides, now or when its turn comes; what it returns is None or `Written`."""
+        lane = self.lanes.get(key)
         if lane is not None:
             lane.waiting.append((step, args))
         else:
-            self._turn(runtime, group_id, step, args, deque())
+            self._turn(runtime, key, step, args, deque())
 
     def _turn(
-        self, runtime: CoordinatorRuntime, group_id: str, step: Step, args: tuple[Any, ...], behind: deque[Any]
+        self, runtime: CoordinatorRuntime, key: str, step: Step, args: tuple[Any, ...], behind: deque[Any]
     ) -> None:
         while True:
             outcome = step(*args)
-            if outcome is not None and outcome.records:
-                lane = self.lanes[group_id] = Lane(group_id, outcome, behind)
-                made = [*outcome.before, *(encoded(record) for record in outcome.records)]
-                runtime.append(group_id, made, self._written, (runtime, lane))
+            lines = [] if outcome is None else outcome.lines()
+            if lines:
+                lane = self.lanes[key] = Lane(key, outcome, behind)
+                runtime.append(key, lines, self._written, (runtime, lane))
                 return
             if outcome is not None:
                 self.finish(outcome, ErrorCode.NONE, False)
@@ -86,18 +86,18 @@ class Lanes:
 
     def _written(self, context: tuple[CoordinatorRuntime, Lane], code: int) -> None:
         runtime, lane = context
-        if self.lanes.get(lane.group_id) is not lane:
+        if self.lanes.get(lane.key) is not lane:
             self.finish(lane.outcome, ErrorCode.NOT_COORDINATOR, False)
             return
-        del self.lanes[lane.group_id]
+        del self.lanes[lane.key]
         self.finish(lane.outcome, code, code in IN_THE_LOG)
         if lane.waiting:
             step, args = lane.waiting.popleft()
-            self._turn(runtime, lane.group_id, step, args, lane.waiting)
+            self._turn(runtime, lane.key, step, args, lane.waiting)
 
-    def give_up(self, group_ids: list[str]) -> None:
-        """The groups are another broker's: those who wait are sent there by their own steps."""
-        for group_id in group_ids:
-            lane = self.lanes.pop(group_id, None)
+    def give_up(self, keys: list[str]) -> None:
+        """The keys are another broker's: those who wait are sent there by their own steps."""
+        for key in keys:
+            lane = self.lanes.pop(key, None)
             for step, args in lane.waiting if lane is not None else ():
                 step(*args)

@@ -1,0 +1,124 @@
+"""Share groups (KIP-932), asked of Apache Kafka 4.3 and of a KRaft lab: the state that the share coordinator keeps."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import Any
+
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from tests.oracle.asking import Script
+from tests.oracle.requests import make_topic
+
+NOBODY = uuid.UUID(int=78)
+Batch = tuple[int, int, int, int]
+
+
+def one_topic(kind: Any, topic: str, topic_id: uuid.UUID, partitions: list[Any], group: str) -> Any:
+    """A request about partitions of one topic."""
+    return kind(group_id=group, topics=[getattr(kind, topic)(topic_id=topic_id, partitions=partitions)])
+
+
+class States:
+    """The share coordinator's APIs, about one topic."""
+
+    def __init__(self, k: Script, topic_id: uuid.UUID, group: str = "share") -> None:
+        self.k = k
+        self.topic_id = topic_id
+        self.group = group
+
+    def initialize(self, title: str, *parts: tuple[int, int, int], topic_id: uuid.UUID | None = None, group: str | None = None) -> None:
+        kind = m.InitializeShareGroupStateRequest
+        said = [kind.PartitionData(partition=number, state_epoch=epoch, start_offset=start) for number, epoch, start in parts]
+        request = one_topic(kind, "InitializeStateData", topic_id or self.topic_id, said, self.group if group is None else group)
+        self.k(title, ApiKey.INITIALIZE_SHARE_GROUP_STATE, 0, request)
+
+    def read(self, title: str, *parts: tuple[int, int], topic_id: uuid.UUID | None = None) -> None:
+        kind = m.ReadShareGroupStateRequest
+        said = [kind.PartitionData(partition=number, leader_epoch=epoch) for number, epoch in parts]
+        request = one_topic(kind, "ReadStateData", topic_id or self.topic_id, said, self.group)
+        self.k(title, ApiKey.READ_SHARE_GROUP_STATE, 0, request)
+
+    def write(self, title: str, number: int, epoch: int, leader: int, start: int, *batches: Batch, done: int = 0, version: int = 1) -> None:
+        kind = m.WriteShareGroupStateRequest
+        told = [
+            kind.StateBatch(first_offset=first, last_offset=last, delivery_state=state, delivery_count=count)
+            for first, last, state, count in batches
+        ]
+        said = kind.PartitionData(
+            partition=number, state_epoch=epoch, leader_epoch=leader, start_offset=start, delivery_complete_count=done, state_batches=told
+        )
+        self.k(title, ApiKey.WRITE_SHARE_GROUP_STATE, version, one_topic(kind, "WriteStateData", self.topic_id, [said], self.group))
+
+    def summarize(self, title: str, *numbers: int, topic_id: uuid.UUID | None = None) -> None:
+        kind = m.ReadShareGroupStateSummaryRequest
+        said = [kind.PartitionData(partition=number, leader_epoch=0) for number in numbers]
+        request = one_topic(kind, "ReadStateSummaryData", topic_id or self.topic_id, said, self.group)
+        for version in (0, 1):
+            self.k(title, ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, version, request)
+
+    def delete(self, title: str, *numbers: int, topic_id: uuid.UUID | None = None) -> None:
+        kind = m.DeleteShareGroupStateRequest
+        said = [kind.PartitionData(partition=number) for number in numbers]
+        request = one_topic(kind, "DeleteStateData", topic_id or self.topic_id, said, self.group)
+        self.k(title, ApiKey.DELETE_SHARE_GROUP_STATE, 0, request)
+
+
+def coordinator_key(group: str, topic_id: uuid.UUID, partition: int) -> str:
+    return f"{group}:{base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip('=')}:{partition}"
+
+
+def share_states(k: Script) -> None:
+    """Epochs that fence, batches that replace each other, what is unknown; in each version."""
+    topic_id = make_topic(k, "shared-state", 3)
+    find = m.FindCoordinatorRequest
+    names = [coordinator_key("share", topic_id, number) for number in range(3)]
+    k.until(ApiKey.FIND_COORDINATOR, 6, find(key_type=2, coordinator_keys=names), lambda answer: not any(
+        one.error_code for one in answer.coordinators))  # fmt: skip
+    nowhere = coordinator_key("", NOBODY, 0)
+    for title, name in (("no colon", "x"), ("no group", nowhere), ("no number", f"g{nowhere[:-1]}z")):
+        k(f"find: {title}", ApiKey.FIND_COORDINATOR, 6, find(key_type=2, coordinator_keys=[name]))
+    states = States(k, topic_id)
+    first = m.ReadShareGroupStateSummaryRequest
+    said = [first.PartitionData(partition=number, leader_epoch=0) for number in range(3)]
+    k.until(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, 1, one_topic(first, "ReadStateSummaryData", topic_id, said, "share"),
+            lambda answer: not any(part.error_code for part in answer.results[0].partitions))  # fmt: skip
+    states.summarize("nothing there", 0)
+    states.summarize("no such partition", 9)
+    states.summarize("below", -1)
+    states.summarize("no such topic", 0, topic_id=NOBODY)
+    states.read("not initialized", (0, 0))
+    states.write("write, not initialized", 0, 0, 0, 5)
+    states.delete("delete, not initialized", 0)
+    states.delete("delete in nothing", 0, topic_id=NOBODY)
+    states.initialize("initialize", (0, 2, -1), (1, 2, 7))
+    states.initialize("initialize nothing", (0, 0, 0), topic_id=NOBODY)
+    states.initialize("initialize below", (-1, 0, 0))
+    states.initialize("initialize nobody's", (0, 0, 0), group="")
+    states.initialize("an older state epoch", (1, 1, 3))
+    states.summarize("initialized", 0)
+    states.summarize("initialized elsewhere", 1)
+    states.read("a leader begins", (0, 4))
+    states.read("an older leader", (0, 3))
+    states.read("read in nothing", (0, 0), topic_id=NOBODY)
+    states.write("an older leader writes", 0, 2, 3, 0)
+    states.write("an older state writes", 0, 1, 4, 0)
+    states.write("first", 0, 2, 4, 0, (0, 9, 0, 1))
+    states.write("second", 0, 2, 4, 0, (2, 4, 2, 1), (7, 9, 4, 5), done=6)
+    states.read("what is known", (0, 4))
+    states.write("older versions count nothing", 0, 2, 4, 3, (5, 6, 2, 2), version=0)
+    states.read("after the start has moved", (0, 5))
+    states.summarize("summary", 0)
+    states.delete("delete", 0)
+    states.read("deleted", (0, 5))
+    states.summarize("summary of the deleted", 0)
+    for key, kind in (
+        (ApiKey.INITIALIZE_SHARE_GROUP_STATE, m.InitializeShareGroupStateRequest), (ApiKey.READ_SHARE_GROUP_STATE, m.ReadShareGroupStateRequest),
+        (ApiKey.WRITE_SHARE_GROUP_STATE, m.WriteShareGroupStateRequest), (ApiKey.DELETE_SHARE_GROUP_STATE, m.DeleteShareGroupStateRequest),
+        (ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, m.ReadShareGroupStateSummaryRequest),
+    ):  # fmt: skip
+        k(f"nothing of {key.name}", key, 0, kind(group_id="share", topics=[]))
+
+
+SCRIPTS = {"share states": share_states}
