@@ -119,10 +119,14 @@ class Broker:
             self.transaction_version,
         )  # fmt: skip
         self.transaction_verifier = TransactionVerifier(self)
-        self.share_states = ShareCoordinator(
-            node, config, StateTopic(self, SHARE_GROUP_STATE_TOPIC, config["share.coordinator.write.timeout.ms"]),
-            self.cache.partition_count_by_id,
-        )  # fmt: skip
+        self.coordinators: dict[str, GroupCoordinator | TransactionCoordinator | ShareCoordinator] = {
+            GROUP_METADATA_TOPIC: self.groups, TRANSACTION_STATE_TOPIC: self.transactions,
+        }  # fmt: skip
+        self.share_states: ShareCoordinator | None = None
+        if self.mode == "kraft":
+            share_topic = StateTopic(self, SHARE_GROUP_STATE_TOPIC, config["share.coordinator.write.timeout.ms"])
+            self.share_states = ShareCoordinator(node, config, share_topic, self.cache.partition_count_by_id)
+            self.coordinators[SHARE_GROUP_STATE_TOPIC] = self.share_states
         self.topic_creation = TopicCreation(self)
         self.stopping = ControlledShutdown(self)
         self.cleaning = CleanerThreads(self)
@@ -215,8 +219,9 @@ class Broker:
         deleted = self.cache.apply(delta)
         if deleted:
             self.groups.on_partitions_deleted(deleted)
-            gone = [one.topic_id for one in delta.topics if one.topic_id not in self.cache.topic_names]
-            self.share_states.topics_deleted(gone)
+            if self.share_states is not None:
+                gone = [one.topic_id for one in delta.topics if one.topic_id not in self.cache.topic_names]
+                self.share_states.topics_deleted(gone)
         self.producer_ids.prefetch()
         self.topic_creation.metadata_changed()
 
@@ -316,14 +321,6 @@ class Broker:
         for topic, partition, epoch in elected:
             if topic in self.coordinators:
                 self.coordinators[topic].on_election(partition, epoch)
-
-    @property
-    def coordinators(self) -> dict[str, GroupCoordinator | TransactionCoordinator | ShareCoordinator]:
-        """Who answers for the partitions of which internal topic."""
-        return {
-            GROUP_METADATA_TOPIC: self.groups, TRANSACTION_STATE_TOPIC: self.transactions,
-            SHARE_GROUP_STATE_TOPIC: self.share_states,
-        }  # fmt: skip
 
     def directory_failed(self, log_dir: str) -> None:
         """This log directory is offline: the controller has to know; with the last one the broker ends."""

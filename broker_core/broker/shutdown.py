@@ -53,9 +53,8 @@ class ControlledShutdown:
     def _end(self) -> None:
         broker = self.broker
         if broker.ready:
-            broker.groups.shut_down()
-            broker.transactions.shut_down()
-            broker.share_states.shut_down()
+            for coordinator in broker.coordinators.values():
+                coordinator.shut_down()
             broker.replicas.stop()
             broker.log_manager.shut_down(broker.cluster.epoch_of_clean_end())
         broker.cluster.leave(broker.node.exit)

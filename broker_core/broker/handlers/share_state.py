@@ -8,26 +8,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_core.broker.connections import RequestContext, respond
+from broker_core.sharing.coordinator import ShareCoordinator
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 
+def _coordinator(broker: Broker) -> ShareCoordinator:
+    """Every broker has one with KRaft; with ZooKeeper these APIs are not offered."""
+    assert broker.share_states is not None
+    return broker.share_states
+
+
 def initialize(broker: Broker, context: RequestContext) -> None:
-    broker.share_states.initialize(context.body, respond, context)
+    _coordinator(broker).initialize(context.body, respond, context)
 
 
 def read(broker: Broker, context: RequestContext) -> None:
-    broker.share_states.read(context.body, respond, context)
+    _coordinator(broker).read(context.body, respond, context)
 
 
 def write(broker: Broker, context: RequestContext) -> None:
-    broker.share_states.write(context.body, respond, context)
+    _coordinator(broker).write(context.body, respond, context)
 
 
 def delete(broker: Broker, context: RequestContext) -> None:
-    broker.share_states.delete(context.body, respond, context)
+    _coordinator(broker).delete(context.body, respond, context)
 
 
 def summarize(broker: Broker, context: RequestContext) -> None:
-    broker.share_states.summarize(context.body, respond, context)
+    _coordinator(broker).summarize(context.body, respond, context)
