@@ -156,6 +156,8 @@ def _up(commands: Any) -> None:
     up.add_argument("--controllers", type=int, default=0, metavar="N",
                     help="with kraft: controllers of their own, ids 101, 102, ...; 0: brokers are controllers, too"
                          " (default: %(default)s)")
+    up.add_argument("--ensemble", type=int, default=1, metavar="N",
+                    help="with zookeeper: servers of the coordination tree, 1 to 5 (default: %(default)s)")
     up.add_argument("--data", metavar="DIR", help="directory of the lab (default: brokerlab-data in the checkout)")
     up.add_argument("--speed", type=_speed, default=1.0, metavar="X",
                     help="virtual seconds per second, 1 to 1/1000 (default: 1)")
@@ -197,6 +199,7 @@ def _run(commands: Any) -> None:
     run.add_argument("--variant", metavar="NAME", help="another of its settings; fork: its other course")
     run.add_argument("--controller", choices=("zookeeper", "kraft"), help="another generation of Kafka than the file's")
     run.add_argument("--controllers", type=int, metavar="N", help="with kraft: so many dedicated controllers")
+    run.add_argument("--ensemble", type=int, metavar="N", help="with zookeeper: so many coordination servers")
     run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
     run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")
     _json_option(run)

@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _generation(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was asked for in place of the scenario's own controllers."""
-    given = {"controller": arguments.controller, "controllers": arguments.controllers}
+    given = {"controller": arguments.controller, "controllers": arguments.controllers, "ensemble": arguments.ensemble}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -74,8 +74,8 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers), **common}
     cluster = {"brokers": brokers, "controller": arguments.controller, "controllers": arguments.controllers,
-               "preset": arguments.preset, "settings": common, "host": arguments.kafka_host,
-               "port": arguments.kafka_port}
+               "ensemble": arguments.ensemble, "preset": arguments.preset, "settings": common,
+               "host": arguments.kafka_host, "port": arguments.kafka_port}
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
     try:
         return run_from_dict({"cluster": cluster, "seed": seed, "record_level": arguments.record_level,

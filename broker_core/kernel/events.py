@@ -141,6 +141,23 @@ ZNODE_DELETED = _event(TRANSITION, "znode_deleted", "znode {path} deleted", path
 WATCH_FIRED = _event(MESSAGE, "watch_fired", "watch on {path} fires for {owner}: {kind}", path="znode path",
     owner="node", kind="NodeCreated | NodeDeleted | NodeDataChanged | NodeChildrenChanged")
 
+# --- coordination ensemble -------------------------------------------------------------------
+ENSEMBLE_STATE = _event(TRANSITION, "ensemble_state", "server {server}: {before} -> {after}, leader {leader} ({reason})",
+    server="server id", before="looking | following | leading", after="looking | following | leading",
+    leader="server id, -1 without one", epoch="epoch whose log it has", zxid="last transaction of its log", reason="why")
+ENSEMBLE_VOTE = _event(MESSAGE, "ensemble_vote", "votes for server {server}, whose log ends with {zxid}", server="server id",
+    zxid="last transaction of its log", round="round of the election")
+ENSEMBLE_EPOCH = _event(TRANSITION, "ensemble_epoch", "server {server} leads epoch {epoch}, with servers {followers}",
+    server="server id", epoch="its epoch", followers="ids of the followers that have its log", zxid="last transaction before it")
+ENSEMBLE_SYNCED = _event(TRANSITION, "ensemble_synced", "has the log of server {leader}, epoch {epoch}: {how}",
+    leader="server id", epoch="the leader's epoch", how="diff | truncate | snapshot", n="transactions that it lacked",
+    zxid="last transaction of its log")
+ENSEMBLE_TRUNCATED = _event(TRANSITION, "ensemble_truncated",
+    "transactions behind {zxid}, up to {before}, were never committed: cut off", before="last transaction it had",
+    zxid="last transaction now")
+ENSEMBLE_CLIENT = _event(TRANSITION, "ensemble_client", "session {session} of {owner} is at server {server}",
+    server="server id", owner="node", session="session id", moved="whether it goes on after another connection")
+
 # --- controller ------------------------------------------------------------------------------
 CONTROLLER_ELECTED = _event(TRANSITION, "controller_elected", "broker {broker} is controller, epoch {epoch}",
     broker="broker id", epoch="controller epoch")

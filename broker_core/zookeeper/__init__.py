@@ -1,2 +1,3 @@
 """The coordination tree that a ZooKeeper-mode cluster agrees through. Read `tree` first, then
-`proposals`, `watches`, `sessions`, `server`, and `client` for the broker's end."""
+`proposals`, `watches`, `sessions`, `serving`, `server`, and `client` for the broker's end; then `zab`, `election`,
+`following`, `leading` and `ensemble`: several servers that agree."""

@@ -105,7 +105,9 @@ class ZkClient:
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self.node = node
-        self.servers = servers
+        self.servers = list(servers)
+        if len(servers) > 1:  # so that not all clients come to the first one (StaticHostProvider)
+            node.random("zookeeper-servers").shuffle(self.servers)
         self.session_timeout_ms = session_timeout_ms
         self.max_in_flight = max_in_flight
         self.paths = ClientPaths(chroot)
@@ -212,6 +214,8 @@ class ZkClient:
     def _connection_lost(self) -> None:
         """Try the next server, after a back-off."""
         self.state = STATES.step(self.state, CONNECTING)
+        if len(self.servers) > 1:
+            self._send(p.Hangup(self._connection))
         self._connection = -1
         self._queued.extendleft(reversed(self._in_flight))
         self._in_flight.clear()

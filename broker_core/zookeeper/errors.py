@@ -23,6 +23,7 @@ class Code(IntEnum):
     NODEEXISTS = -110
     NOTEMPTY = -111
     SESSIONEXPIRED = -112
+    SESSIONMOVED = -118
 
 
 class ZkError(Exception):

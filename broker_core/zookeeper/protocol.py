@@ -199,6 +199,13 @@ class CloseSession:
 
 
 @dataclass(slots=True)
+class Hangup:
+    """The client gives this connection up and tries another server: the end of the TCP connection."""
+
+    connection: int
+
+
+@dataclass(slots=True)
 class Request:
     """One operation of a session."""
 
@@ -236,7 +243,7 @@ class Closed:
     connection: int
 
 
-ClientMessage: TypeAlias = "Connect | Ping | CloseSession | Request"
+ClientMessage: TypeAlias = "Connect | Ping | CloseSession | Hangup | Request"
 ServerMessage: TypeAlias = "ConnectReply | Pong | Reply | Event | Closed"
 
 

@@ -70,11 +70,20 @@ class CloseSessionTxn:
 
 
 @dataclass(slots=True)
+class ErrorTxn:
+    """A request that an ensemble's leader refused: it changes nothing, but stands in the same order as what does."""
+
+    codes: list[int]
+
+
+@dataclass(slots=True)
 class MultiTxn:
     txns: list[CreateTxn | DeleteTxn | SetDataTxn | CheckTxn]
 
 
-Txn: TypeAlias = "CreateTxn | DeleteTxn | SetDataTxn | CheckTxn | MultiTxn | CreateSessionTxn | CloseSessionTxn"
+Txn: TypeAlias = (
+    "CreateTxn | DeleteTxn | SetDataTxn | CheckTxn | MultiTxn | CreateSessionTxn | CloseSessionTxn | ErrorTxn"
+)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections import deque
 from typing import Any
 
 from broker_core.kernel.storage import File, Storage
@@ -27,6 +28,7 @@ from broker_core.zookeeper.tree import (
     CreateTxn,
     DataTree,
     DeleteTxn,
+    ErrorTxn,
     MultiTxn,
     Session,
     SetDataTxn,
@@ -36,6 +38,8 @@ from broker_core.zookeeper.tree import (
 
 DIRECTORY = "version-2"
 RETAINED = 3
+REMEMBERED = 500
+"""Transactions that a server of an ensemble has at hand for followers that lack a few (`commitLogCount`)."""
 _HEX = re.compile("[0-9a-f]{1,16}")
 
 
@@ -46,6 +50,14 @@ class DamagedTree(Exception):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+def follows(last: int, zxid: int) -> bool:
+    """Whether `zxid` may be the next transaction after `last`: the next number, or the first one of a later epoch.
+
+    0x300000007 -> 0x300000008, or 0x500000001 when the leaders of epochs 4 and 5 came between (an epoch may be empty).
+    """
+    return zxid == last + 1 or (zxid >> 32 > last >> 32 and zxid & 0xFFFF_FFFF == 1)
 
 
 def _gap(path: str, last: int, following: int) -> DamagedTree:
@@ -78,6 +90,8 @@ def txn_to_json(txn: Txn) -> list[Any]:
             return ["session", txn.session, txn.password, txn.timeout_ms, txn.client]
         case CloseSessionTxn():
             return ["close", txn.session, txn.paths, txn.expired]
+        case ErrorTxn():
+            return ["error", txn.codes]
 
 
 def txn_from_json(fields: list[Any]) -> Txn:
@@ -98,6 +112,8 @@ def txn_from_json(fields: list[Any]) -> Txn:
             return CreateSessionTxn(rest[0], rest[1], rest[2], rest[3])
         case "close":
             return CloseSessionTxn(rest[0], rest[1], rest[2])
+        case "error":
+            return ErrorTxn(rest[0])
     raise ValueError(f"unknown transaction kind {kind}")
 
 
@@ -165,6 +181,17 @@ def _checked(snapshot: str) -> str:
     return text
 
 
+def _end_of(data: bytes, zxid: int) -> int:
+    """The position behind the last transaction that is not above `zxid`."""
+    position = 0
+    for line in data.splitlines(keepends=True):
+        entry = decode_line(line[:-1]) if line.endswith(b"\n") else None
+        if entry is None or entry[0] > zxid:
+            break
+        position += len(line)
+    return position
+
+
 class TransactionLog:
     """Where transactions stand before they are answered."""
 
@@ -174,12 +201,16 @@ class TransactionLog:
         self._file: File | None = None
         self._since_snapshot = 0
         self.given_up: list[tuple[str, str]] = []
+        self.read: deque[tuple[int, int, Txn]] = deque(maxlen=REMEMBERED)
+        self.before_read = 0
 
     def load(self) -> DataTree:
         """The tree of the newest snapshot with every whole transaction behind it. Raises DamagedTree, StorageError."""
         tree = self._newest_snapshot()
         logs = self._numbers("log")
-        if logs and tree.last_zxid + 1 < logs[0]:
+        self.read.clear()
+        self.before_read = tree.last_zxid
+        if logs and tree.last_zxid < logs[0] and not follows(tree.last_zxid, logs[0]):
             raise _gap(self._path("log", logs[0]), tree.last_zxid, logs[0])
         for number in logs:
             self._replay(tree, self._path("log", number), number == logs[-1])
@@ -207,14 +238,35 @@ class TransactionLog:
         """Write a snapshot when enough has happened since the last one, and begin a new log."""
         if self._since_snapshot < self.snap_count:
             return False
+        self.snapshot(tree)
+        return True
+
+    def snapshot(self, tree: DataTree) -> None:
+        """Write one and begin a new log; also what a follower does with the tree that its leader has sent."""
         self._since_snapshot = 0
         text = json.dumps(tree_to_json(tree))
         self.storage.write_text(self._path("snapshot", tree.last_zxid), f"{zlib.crc32(text.encode()):08x} {text}")
+        self._close()
+        self._purge()
+
+    def truncate(self, zxid: int) -> None:
+        """Forget every transaction behind `zxid`: a leader has never heard of them. Read the tree again afterwards."""
+        self._close()
+        for number in self._numbers("snapshot"):
+            if number > zxid:
+                self.storage.delete(self._path("snapshot", number))
+        for number in self._numbers("log"):
+            if number > zxid:
+                self.storage.delete(self._path("log", number))
+                continue
+            file = self.storage.open(self._path("log", number))
+            file.truncate(_end_of(bytes(file.read(0, file.size)), zxid))
+            file.close()
+
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
-        self._purge()
-        return True
 
     def _replay(self, tree: DataTree, path: str, last: bool) -> None:
         file = self.storage.open(path)
@@ -227,9 +279,12 @@ class TransactionLog:
                 break
             position += len(line)
             if entry[0] > tree.last_zxid:
-                if entry[0] != tree.last_zxid + 1:
+                if not follows(tree.last_zxid, entry[0]):
                     raise _gap(path, tree.last_zxid, entry[0])
                 tree.replay(*entry)
+                if len(self.read) == REMEMBERED:
+                    self.before_read = self.read[0][0]
+                self.read.append(entry)
                 self._since_snapshot += 1
         self._file = file
 

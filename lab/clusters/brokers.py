@@ -2,7 +2,7 @@
 
 | controller | controllers | who decides |
 |---|---|---|
-| zookeeper | | the broker that was first in the tree; zookeeper-1 keeps the tree |
+| zookeeper | | the broker that was first in the tree; an ensemble of 1 to 5 servers keeps the tree |
 | kraft | 0 | brokers 1, 2, 3 are voters, too ("combined"); of fewer than three brokers the first |
 | kraft | 3 | controller-101, -102, -103, each a process with a disk of its own |
 """
@@ -35,6 +35,7 @@ class ClusterSpec:
     brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
     controller: str = "zookeeper"
     controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
+    ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
     preset: str = "default"
     settings: dict[str, str] = field(default_factory=dict)
     protections: dict[str, bool] = field(default_factory=dict)
@@ -57,11 +58,15 @@ class ClusterSpec:
         if self.is_kraft:
             given |= self._quorum_settings("broker,controller" if broker.id in self.voters() else "broker")
         else:
-            given.setdefault("zookeeper.connect", f"{zookeeper_node(1)}:2181")
+            given.setdefault("zookeeper.connect", ",".join(f"{node}:2181" for node in self.ensemble_nodes()))
         given.setdefault("listeners", f"PLAINTEXT://{self.host}:{self.listener_port(broker)}")
         if self.is_kraft and broker.id in self.controller_ports():
             given["listeners"] += f",{self._controller_address(broker.id)}"
         return given
+
+    def ensemble_nodes(self) -> list[str]:
+        """Servers of the coordination tree: zookeeper-1, ..."""
+        return [zookeeper_node(number + 1) for number in range(self.ensemble)]
 
     # -- KRaft ----------------------------------------------------------------------------------
     @property

@@ -2,7 +2,7 @@
 
 | node | machine |
 |---|---|
-| zookeeper-1 | ZooKeeper server |
+| zookeeper-1, ... | servers of the coordination tree: one, or an ensemble of up to five |
 | controller-101, ... | dedicated controllers of a KRaft cluster, which has no coordination tree |
 | broker-N | broker N |
 | operator | admin client and hand-made records |
@@ -17,13 +17,15 @@ from collections.abc import Callable
 from functools import partial
 
 from broker_core.clients.admin import admin_factory
-from broker_core.kernel.names import OPERATOR, broker_node, controller_node, zookeeper_node
-from broker_core.kernel.node import Node
+from broker_core.kernel.names import OPERATOR, broker_node, controller_node
+from broker_core.kernel.node import Machine, Node
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from broker_core.replication.protections import Protections
-from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
+from broker_core.zookeeper.ensemble import EnsembleServer
+from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.serving import ZooKeeperConfig
 from broker_core.zookeeper.sessions import SessionLimits
 from lab.clusters import presets
 from lab.clusters.clients import bootstrap
@@ -32,7 +34,6 @@ from lab.clusters.operator import LabOperator
 from lab.clusters.spec import RunSpec
 
 StorageFactory = Callable[[str], Storage]
-ZOOKEEPER = zookeeper_node(1)
 
 
 def memory(node: str) -> Storage:
@@ -57,7 +58,9 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
         for number in cluster.controller_ids():
             add_controller_node(world, cluster, number, disks[controller_node(number)], identity)
     else:
-        world.add_node(ZOOKEEPER, disks[ZOOKEEPER], partial(make_zookeeper, cluster.preset))
+        servers = cluster.ensemble_nodes()
+        for number, name in enumerate(servers, start=1):
+            world.add_node(name, disks[name], partial(make_zookeeper, cluster.preset, number, servers))
     for broker in cluster.brokers:
         add_broker_node(world, cluster, broker, disks[broker_node(broker.id)], protections, disks.values())
     world.add_node(OPERATOR, MemoryStorage(), admin_factory({}, bootstrap(spec)))
@@ -66,7 +69,7 @@ def build_world(spec: RunSpec, storage_factory: StorageFactory = memory) -> Worl
     return world
 
 
-def make_zookeeper(preset: str, node: Node) -> ZooKeeperServer:
-    """The ensemble of one server; the teaching preset ticks faster, for its sessions are shorter."""
-    limits = SessionLimits(tick_ms=presets.ZOOKEEPER_TICK_MS[preset])
-    return ZooKeeperServer(node, ZooKeeperConfig(limits=limits))
+def make_zookeeper(preset: str, number: int, servers: list[str], node: Node) -> Machine:
+    """A server of the tree; the teaching preset ticks faster, for its sessions are shorter."""
+    config = ZooKeeperConfig(number, servers, SessionLimits(tick_ms=presets.ZOOKEEPER_TICK_MS[preset]))
+    return ZooKeeperServer(node, config) if len(servers) == 1 else EnsembleServer(node, config)

@@ -9,6 +9,7 @@ the cluster has decided lies on the voters' disks, so another number of them wou
 | version=0 | zookeeper | opened |
 | version=1, controller-101, -102, -103 | kraft, 3 controllers | opened |
 | version=1 | zookeeper, or kraft with other voters | refused |
+| zookeeper-1, -2, -3 | zookeeper with an ensemble of another size | refused |
 """
 
 from __future__ import annotations
@@ -40,4 +41,7 @@ def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:
     dedicated = len(list(directory.glob("controller-*")))
     if cluster.is_kraft and dedicated != cluster.controllers:
         return problem("other_voters", path=str(directory), n=dedicated)
+    servers = len(list(directory.glob("zookeeper-*")))
+    if not cluster.is_kraft and servers != cluster.ensemble:
+        return problem("other_ensemble", path=str(directory), n=servers)
     return None

@@ -12,7 +12,7 @@ from typing import Any
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
-from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.serving import TreeServer
 from broker_core.zookeeper.tree import Znode
 from lab.truth.zookeeper import server_of
 
@@ -28,14 +28,14 @@ def znode(world: World, name: str) -> dict[str, Any]:
     return found if node is None else found | _stands(server, node)
 
 
-def _server(world: World) -> ZooKeeperServer:
+def _server(world: World) -> TreeServer:
     found = server_of(world)
     if found is None:
         raise CommandError(problem("no_coordination"), "of")
     return found
 
 
-def _stands(server: ZooKeeperServer, node: Znode) -> dict[str, Any]:
+def _stands(server: TreeServer, node: Znode) -> dict[str, Any]:
     """What GetData answers; `owner` is the session that an ephemeral znode goes with."""
     session = server.tree.sessions.get(node.owner)
     owner = {"session": f"{node.owner:#x}", "client": None if session is None else session.client,

@@ -19,7 +19,7 @@ from typing import Any
 from broker_core.broker.addresses import advertised_address
 from broker_core.broker.stages import StageCosts
 from broker_core.kernel.events import LEVEL_NAMES
-from broker_core.kernel.names import broker_node, controller_node, place_of, zookeeper_node
+from broker_core.kernel.names import broker_node, controller_node, place_of
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigError, era_of, topic_setting
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
@@ -45,7 +45,7 @@ from lab.clusters.client_spec import ClientSpec, client_from_dict
 EPOCH_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z: when simulated runs begin
 MAX_BROKERS = 30
 CONTROLLERS = ("zookeeper", "kraft")
-MOST_CONTROLLERS = 5
+MOST_CONTROLLERS = MOST_IN_ENSEMBLE = 5
 PROTECTIONS = tuple(one.name for one in fields(Protections))
 STAGES = tuple(one.name for one in fields(StageCosts))
 MOST_STAGE_US = 1_000_000
@@ -79,17 +79,16 @@ class RunSpec:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
-        if not self.cluster.stage_costs:
-            del plain["cluster"]["stage_costs"]
-        if not self.cluster.controllers:
-            del plain["cluster"]["controllers"]
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("ensemble", 1)):
+            if plain["cluster"][name] == usual:
+                del plain["cluster"][name]
         return plain
 
     def keeper_names(self) -> list[str]:
         """Nodes that keep what the cluster has decided and do nothing else: coordination tree, or controllers."""
         if self.cluster.is_kraft:
             return [controller_node(number) for number in self.cluster.controller_ids()]
-        return [zookeeper_node(1)]
+        return self.cluster.ensemble_nodes()
 
     def broker_names(self) -> list[str]:
         return [broker_node(broker.id) for broker in self.cluster.brokers]
@@ -158,6 +157,10 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.controllers = integer(data["controllers"], (*place, "controllers"), 0, MOST_CONTROLLERS)
     if cluster.controllers and not cluster.is_kraft:
         raise SpecError((*place, "controllers"), problem("controllers_of_kraft"))
+    if "ensemble" in data:
+        cluster.ensemble = integer(data["ensemble"], (*place, "ensemble"), 1, MOST_IN_ENSEMBLE)
+    if cluster.ensemble > 1 and cluster.is_kraft:
+        raise SpecError((*place, "ensemble"), problem("ensemble_of_zookeeper"))
     if "preset" in data:
         cluster.preset = choice(data["preset"], (*place, "preset"), presets.NAMES)
     cluster.settings = settings_of(data.get("settings"), (*place, "settings"))

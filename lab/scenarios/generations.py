@@ -29,6 +29,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.kernel.problems import problem
+from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import CONTROLLERS
@@ -37,7 +38,9 @@ from lab.scenarios.predictions import texts
 
 KEY, DIFFERS = "generations", "differs"
 NOT_IN_GENERATIONS = (KEY, "scenario", "subject", "variant", "clusters")
-_NEEDS_NO_WORD = {"controllers"}
+_NEEDS_NO_WORD = {"controllers", "ensemble"}
+_ALIEN = {ZOOKEEPER: ("controllers",), KRAFT: ("ensemble",)}
+"""Keys of a cluster that say how the other generation keeps what it has decided."""
 
 
 def own(document: dict[str, Any]) -> str:
@@ -95,7 +98,8 @@ def applied(document: dict[str, Any], generation: str, keys: tuple[str, ...]) ->
     whole: dict[str, Any] = variants.merged(rest, {key: one for key, one in change.items() if key != DIFFERS})
     if found:
         whole[KEY] = {generation: {DIFFERS: change[DIFFERS]} if DIFFERS in change else {}}
-    return {**whole, "cluster": {**(whole.get("cluster") or {}), "controller": generation}}
+    cluster = {name: value for name, value in (whole.get("cluster") or {}).items() if name not in _ALIEN[generation]}
+    return {**whole, "cluster": {**cluster, "controller": generation}}
 
 
 def alone(document: dict[str, Any]) -> dict[str, Any]:

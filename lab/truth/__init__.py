@@ -13,9 +13,13 @@ __all__ = ["Truth", "truth_of"]
 
 
 def truth_of(world: World) -> Truth:
-    """That of the generation of the world's cluster; what it has heard of a KRaft cluster is kept with the world."""
+    """That of the generation of the world's cluster; what it has heard of a quorum or an ensemble is kept with the
+    world."""
     operator: Any = world.operator
-    if not hasattr(operator, "spec") or not operator.spec.cluster.is_kraft:
+    cluster = operator.spec.cluster if hasattr(operator, "spec") else None
+    if cluster is None or (cluster.ensemble == 1 and not cluster.is_kraft):
         return ZooKeeperTruth(world)
     kept: Truth | None = operator.past.truth
-    return KRaftTruth(world) if kept is None else kept
+    if kept is not None:
+        return kept
+    return KRaftTruth(world) if cluster.is_kraft else ZooKeeperTruth(world)

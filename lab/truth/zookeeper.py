@@ -1,4 +1,12 @@
-"""The truth of a cluster with ZooKeeper: the coordination tree of the first server that runs."""
+"""The truth of a cluster with ZooKeeper: the coordination tree, as the server that keeps it has it.
+
+| servers | the truth is the tree of | while there is none |
+|---|---|---|
+| one | that server | nobody can say |
+| an ensemble | the leader of the newest epoch: what is committed | as the last leader knew it |
+
+A server that looks for a leader has more in its log than is committed, a follower may be behind: neither is asked.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +16,13 @@ from typing import Any
 from broker_core.controller.zk import znodes
 from broker_core.kernel.events import ZNODE_CHANGED, ZNODE_CREATED, ZNODE_DELETED
 from broker_core.kernel.journal import Row
-from broker_core.kernel.names import broker_node
+from broker_core.kernel.names import broker_node, is_zookeeper
 from broker_core.kernel.world import World
 from broker_core.metadata.config_entities import BROKERS, TOPICS, Entity
 from broker_core.metadata.partition import LeaderAndIsr
-from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.ensemble import EnsembleServer
+from broker_core.zookeeper.serving import TreeServer
+from broker_core.zookeeper.tree import DataTree
 from lab.truth.port import EXISTS, ControllerFigures, State
 
 HIDDEN = ("/zookeeper",)
@@ -20,12 +30,25 @@ _CODES = (ZNODE_CREATED.name, ZNODE_CHANGED.name, ZNODE_DELETED.name)
 _PARENTS = {znodes.TOPICS: EXISTS, "/config/topics": TOPICS, "/config/brokers": BROKERS}
 
 
-def server_of(world: World) -> ZooKeeperServer | None:
-    """The first coordination server that runs."""
+def server_of(world: World) -> TreeServer | None:
+    """The coordination server that runs; of an ensemble the leader, and where nobody leads the one with the longest
+    log."""
+    found: TreeServer | None = None
     for node in world.nodes.values():
-        if isinstance(node.machine, ZooKeeperServer):
-            return node.machine
-    return None
+        machine = node.machine
+        if isinstance(machine, EnsembleServer):
+            found = machine if found is None or _standing(machine) > _standing(found) else found
+        elif isinstance(machine, TreeServer):
+            return machine
+        elif found is not None:
+            break
+    return found
+
+
+def _standing(server: TreeServer) -> tuple[bool, int, int]:
+    """Who of an ensemble knows better what is committed."""
+    assert isinstance(server, EnsembleServer)
+    return server.leads, server.epoch, server.tree.last_zxid
 
 
 class ZooKeeperTruth:
@@ -36,15 +59,32 @@ class ZooKeeperTruth:
     def __init__(self, world: World) -> None:
         self.world = world
         self._known: dict[tuple[str, int], tuple[Any, bytes, LeaderAndIsr]] = {}
+        self._last = DataTree()
+        self._last.nodes.clear()
+        self._epoch = 0
 
     def heard(self, row: Row) -> None:
-        """The tree stands while its server is gone."""
+        """With one server the tree stands while it is gone. Of an ensemble the last leader's tree is kept."""
+        node = self.world.nodes.get(row[2])
+        if node is not None and isinstance(node.machine, EnsembleServer):
+            self._look_at(node.machine)
+
+    def _look_at(self, server: EnsembleServer) -> None:
+        if server.leads and server.epoch >= self._epoch:
+            self._last, self._epoch = server.tree, server.epoch
+
+    @property
+    def _tree(self) -> DataTree:
+        server = server_of(self.world)
+        if isinstance(server, EnsembleServer):
+            self._look_at(server)
+            return self._last
+        return self._last if server is None else server.tree
 
     @property
     def tree(self) -> dict[str, Any]:
         """Path -> znode."""
-        server = server_of(self.world)
-        return {} if server is None else server.tree.nodes
+        return self._tree.nodes
 
     def _data(self, path: str) -> bytes | None:
         found = self.tree.get(path)
@@ -63,7 +103,7 @@ class ZooKeeperTruth:
         return int(self._data(znodes.CONTROLLER_EPOCH) or 0)
 
     def keepers(self) -> list[str]:
-        return [name for name in self.world.nodes if name.startswith("zookeeper-")]
+        return [name for name in self.world.nodes if is_zookeeper(name)]
 
     def registered(self) -> list[int]:
         parent = self.tree.get(znodes.BROKER_IDS)
@@ -165,8 +205,7 @@ class ZooKeeperTruth:
     # -- the tree itself ------------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
         """`znodes`: path -> version, owner, data."""
-        server = server_of(self.world)
-        sessions = {} if server is None else server.tree.sessions
+        sessions = self._tree.sessions
         owners = {number: session.client for number, session in sessions.items()}
         found = {
             path: {"version": node.version, "ephemeral": owners.get(node.owner) if node.owner else None,

@@ -24,7 +24,8 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Request, Response, RpcClient
 from broker_core.zookeeper.client import ZkClient
-from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
+from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.serving import ZooKeeperConfig
 
 SECOND = 1_000_000
 

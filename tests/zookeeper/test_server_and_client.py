@@ -12,7 +12,8 @@ from broker_core.kernel.world import World
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.client import SessionHandler, ZkClient
 from broker_core.zookeeper.errors import Code
-from broker_core.zookeeper.server import ZooKeeperConfig, ZooKeeperServer
+from broker_core.zookeeper.server import ZooKeeperServer
+from broker_core.zookeeper.serving import ZooKeeperConfig
 
 SECOND = 1_000_000
 
@@ -20,9 +21,11 @@ SECOND = 1_000_000
 class Visitor:
     """A process with a coordination client that writes down what happens to it."""
 
-    def __init__(self, node: Node, timeout_ms: int = 6000, chroot: str = "") -> None:
+    def __init__(
+        self, node: Node, timeout_ms: int = 6000, chroot: str = "", servers: tuple[str, ...] = ("zookeeper-1",)
+    ) -> None:
         self.node = node
-        self.zk = ZkClient(node, ["zookeeper-1"], timeout_ms, chroot)
+        self.zk = ZkClient(node, list(servers), timeout_ms, chroot)
         self.zk.handlers.append(SessionHandler(self.connected, self.expired, self.reconnected))
         self.seen: list[Any] = []
 

@@ -143,7 +143,8 @@ class Link(Schema):
 class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
     another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
-    generation of Kafka than the file says, with so many dedicated controllers (KRaft only)."""
+    generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `ensemble`: with so many
+    coordination servers (ZooKeeper only)."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
@@ -151,10 +152,11 @@ class RunOptions(BaseModel):
     live: bool = False
     controller: Generation | None = None
     controllers: Annotated[int, Field(ge=0, le=5)] | None = None
+    ensemble: Annotated[int, Field(ge=1, le=5)] | None = None
 
     def cluster(self) -> dict[str, Any]:
         """What takes the place of keys of the scenario's cluster."""
-        given = {"controller": self.controller, "controllers": self.controllers}
+        given = {"controller": self.controller, "controllers": self.controllers, "ensemble": self.ensemble}
         return {name: value for name, value in given.items() if value is not None}
 
 

@@ -119,6 +119,8 @@ found_in("lab.clusters")(
     most_brokers="n",
     no_port="port",
     controllers_of_kraft="",
+    ensemble_of_zookeeper="",
+    other_ensemble="path n",
     other_generation="path given",
     other_voters="path n",
     expected_brokers="most n",
