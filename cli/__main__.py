@@ -11,5 +11,11 @@ gc.disable()  # until a command has loaded what it needs: nothing that is loaded
 
 from cli.parser import main  # noqa: E402
 
+
+def run() -> int:
+    """What the command `brokerlab` of an installed package runs."""
+    return main(sys.argv[1:])
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run())

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 
-from cli.places import CHECKOUT
+from cli.places import CHECKOUT, needs_checkout
 
 
 def bench(arguments: argparse.Namespace) -> int:
     """Exit code 0 when everything could be measured."""
+    needs_checkout("bench")
     command = [sys.executable, "-P", "-m", "benchmarks"]
     command += [arguments.name] if arguments.name else []
     command += ["--quick"] if arguments.quick else []

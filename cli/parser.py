@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from broker_core.kernel.problems import LANGUAGES, problem, told
 from lab import heap
+from lab.places import INSTALLED, home
 from cli.errors import INTERRUPTED, CommandError
 from cli.language import spoken
 
@@ -138,6 +139,11 @@ def _speed(text: str) -> float:
     return number
 
 
+def _home() -> str:
+    """Where a lab's data is when nothing is said, for --help."""
+    return f"{home()}, or in XDG_DATA_HOME" if INSTALLED else "brokerlab-data in the checkout"
+
+
 def _up(commands: Any) -> None:
     up = _add(commands, "up", ("up", "up"), "Start the brokers and the page in this process.",
               epilog="Brokers have the ids 1, 2, 3, ... and listen on the Kafka port, +1, +2, ... of the loopback."
@@ -158,7 +164,7 @@ def _up(commands: Any) -> None:
                          " (default: %(default)s)")
     up.add_argument("--ensemble", type=int, default=1, metavar="N",
                     help="with zookeeper: servers of the coordination tree, 1 to 5 (default: %(default)s)")
-    up.add_argument("--data", metavar="DIR", help="directory of the lab (default: brokerlab-data in the checkout)")
+    up.add_argument("--data", metavar="DIR", help=f"directory of the lab (default: {_home()})")
     up.add_argument("--speed", type=_speed, default=1.0, metavar="X",
                     help="virtual seconds per second, 1 to 1/1000 (default: 1)")
     up.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cli import spent
-from cli.places import CHECKOUT
+from cli.places import CHECKOUT, needs_checkout
 
 NO_TESTS_COLLECTED = 5
 MEMORY = "/dev/shm"
@@ -33,6 +33,7 @@ _OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "erro
 
 def test(arguments: argparse.Namespace) -> int:
     """Exit code 0 only when every test passed or was skipped for a reason."""
+    needs_checkout("test")
     if arguments.pytest:
         return _pytest(arguments.pytest)[0]
     everything = arguments.all or os.environ.get("CI", "").lower() in ("1", "true", "yes")
@@ -110,6 +111,7 @@ def _pytest(
 
 def pictures(arguments: argparse.Namespace) -> int:
     """All states of the page as PNG files; the gallery's exit code."""
+    needs_checkout("pictures")
     options = ["--only", arguments.only]
     options += ["--language", arguments.language] if arguments.language else []
     options += [os.path.abspath(arguments.directory)] if arguments.directory else []

@@ -26,13 +26,13 @@ from cli.broker_settings import Overrides, parse_settings
 from cli.directory import claimable
 from cli.errors import CommandError
 from cli.page_home import page_home
-from cli.places import CHECKOUT
 from cli.signals import Signals, Stop
 from lab.clusters.checks import SpecError
 from lab.clusters.presets import replicated
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import Addresses, LiveLab
 from lab.open_runs import LabError
+from lab.places import home
 
 HOST = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::", "")
@@ -47,7 +47,7 @@ STILL_STOPPING = ("Still stopping: the brokers hand over their partitions (contr
 
 def up(arguments: argparse.Namespace) -> int:
     """Start, print the addresses, serve until a signal, stop cleanly."""
-    data = Path(arguments.data or CHECKOUT / "brokerlab-data").absolute()
+    data = Path(arguments.data or home()).absolute()
     spec = make_spec(arguments)
     if arguments.kafka_host in EVERYWHERE and not _all_advertised(spec):
         raise CommandError(problem("clients_are_told"), 2)

@@ -2,7 +2,7 @@
 
 | variable | meaning | without it |
 |---|---|---|
-| BROKERLAB_DATA | directory of the lab; the web keeps its files in `web/` below it | `data/` here |
+| BROKERLAB_DATA | the lab's directory; the web has its `web/` in it | `data/` here; installed: `lab.places` |
 | DATABASE_URL | `postgresql://user:password@host:port/name` | SQLite in that directory |
 | REDIS_URL | where several web processes of one lab meet (`web.live.remote`) | one process |
 | BROKERLAB_HOSTS_ALLOWED | more host names, separated by commas | localhost, this machine's name, addresses |
@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(os.environ.get("BROKERLAB_DATA", BASE_DIR / "data")).resolve() / "web"
+from lab.places import FILES, INSTALLED, ROOT, home
+
+BASE_DIR = ROOT
+DATA_DIR = Path(os.environ.get("BROKERLAB_DATA") or (home() if INSTALLED else BASE_DIR / "data")).resolve() / "web"
 
 
 def _secret_key(directory: Path) -> str:
@@ -105,7 +107,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

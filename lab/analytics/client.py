@@ -18,14 +18,13 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from broker_core.kernel.problems import Problem, problem
+from lab.places import ROOT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 ENDINGS = ("done", "failed", "cancelled")
 TRIES = 2
 MACHINE_GONE = 70
@@ -98,10 +97,10 @@ class SparkWorker:
             process.wait()
 
     def _start(self) -> None:
-        paths = [str(CHECKOUT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         command = [sys.executable, "-P", "-m", "lab.analytics.worker", *([self.master] if self.master else [])]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=CHECKOUT,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             start_new_session=True,  # Ctrl-C in a terminal is for the program that the person has started
             env=os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))},
         )  # fmt: skip

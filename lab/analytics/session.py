@@ -35,11 +35,11 @@ from urllib.parse import urlsplit
 from broker_core.kernel.problems import problem
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.java import Java, cache_directory, find_java
+from lab.places import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGES = ("broker_core", "lab")
 CONNECT_PORT = 15002
 ARCHIVING_BY_ITSELF = 19
@@ -135,7 +135,7 @@ def _start_machine(builder: Any, master: str, quick: bool, memory: str, quiet: b
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory() / "numba"))
     local = master.startswith("local")
-    paths = [str(CHECKOUT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     given = {
         **_SETTINGS, "spark.master": master, "spark.driver.memory": memory,
@@ -274,10 +274,10 @@ def stop(session: SparkSession) -> None:
 
 def package_zip() -> Path:
     """The lab's packages as a zip for executors elsewhere; named by its content, made when it is not there."""
-    files = [path for package in PACKAGES for path in sorted((CHECKOUT / package).rglob("*"))
+    files = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))
              if path.is_file() and "__pycache__" not in path.parts]
     digest = hashlib.sha256()
-    contents = [(path.relative_to(CHECKOUT).as_posix(), path.read_bytes()) for path in files]
+    contents = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in files]
     for name, content in contents:
         digest.update(f"{name}:{len(content)}:".encode() + content)
     target = cache_directory() / f"brokerlab-{digest.hexdigest()[:16]}.zip"

@@ -26,6 +26,7 @@ import orjson
 
 from broker_core.kernel.world import World
 from lab.experiments.directory import RunDirectory
+from lab.places import ROOT
 from lab.snapshots.course import Course
 from lab.snapshots.maker import DIRECTORY
 from lab.snapshots.shelf import LIMIT, Head, Shelf, version
@@ -33,7 +34,6 @@ from lab.snapshots.shelf import LIMIT, Head, Shelf, version
 BEHIND_S = 0.6
 AT_FIRST = 30_000
 """Events a second, before the maker has measured it."""
-_CHECKOUT = Path(__file__).resolve().parents[2]
 _KEY = secrets.token_bytes(32)
 _log = logging.getLogger("brokerlab.lab")
 
@@ -78,7 +78,7 @@ class Keeper:
             self.shelf.directory.mkdir(exist_ok=True)
             self._process = process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "lab.snapshots.maker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(_CHECKOUT)},
+                stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)},
             )  # fmt: skip
             assert process.stdin is not None and process.stdout is not None
             process.stdin.write(orjson.dumps(order) + b"\n")

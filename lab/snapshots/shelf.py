@@ -22,6 +22,7 @@ from pathlib import Path
 import cramjam
 import orjson
 
+from lab.places import ROOT
 from lab.snapshots.bulk import Bulk, path_of
 from lab.snapshots.course import Course, Courses
 
@@ -29,7 +30,6 @@ LIMIT = 1024 * 1024 * 1024
 LEAST = 2
 _LENGTH = struct.Struct(">I")
 _SIGNED = 32
-_CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,7 +56,7 @@ def version() -> str:
     """A hash of the program as this process has it: what may decide how a world goes on."""
     digest = hashlib.blake2b(platform.python_version().encode(), digest_size=16)
     for package in ("broker_core", "lab"):
-        for path in sorted((_CHECKOUT / package).rglob("*.py")):
+        for path in sorted((ROOT / package).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -19,6 +19,7 @@ from ninja import Router
 
 from broker_core.kernel.problems import problem, told
 from lab.bootstrap import MARK
+from lab.places import ROOT
 from web.api import schemas, spark_schemas
 from web.api.asking import answer
 from web.api.models import DONE, FAILED, RUNNING
@@ -29,7 +30,6 @@ from web.language import language_of
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
-CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -46,7 +46,7 @@ _LAST = re.compile(r"Installing (\d+) packages")
 class Setup:
     """At most one installation at a time."""
 
-    def __init__(self, checkout: Path = CHECKOUT, environment: Path | None = None) -> None:
+    def __init__(self, checkout: Path = ROOT, environment: Path | None = None) -> None:
         self.checkout = checkout
         self.environment = environment or Path(sys.prefix)
         self.facts: dict[str, Any] | None = None
@@ -70,7 +70,7 @@ class Setup:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-c", PROGRAM, str(self.checkout), str(self.environment),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         assert process.stdout is not None
         last = ""

@@ -23,6 +23,7 @@ from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from lab.experiments.directory import next_run
 from lab.open_runs import LabError
+from lab.places import ROOT
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
 
@@ -31,7 +32,6 @@ WAITING = 32
 LONGEST_LINE = 4 * 1024 * 1024
 REMEMBERED = 500
 LOOK_S = 0.2
-CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class WorkFailed(Refusal):
@@ -40,7 +40,7 @@ class WorkFailed(Refusal):
 
 async def in_process(request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
     """The result of `worker` for one request. Cancelling this ends the process. Raises WorkFailed."""
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "web.api.worker", stdin=asyncio.subprocess.PIPE, env=environment,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=LONGEST_LINE,

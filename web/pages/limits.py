@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,10 +18,11 @@ from django.views.decorators.http import require_GET
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from lab.places import FILES
 from web.language import language_of
 from web.messages import catalogue
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = FILES / "docs"
 READER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 

@@ -392,6 +392,7 @@ found_in("cli")(
     port_unusable="place port why name",
     brokers_ended="",
     brokers_not_up="",
+    needs_checkout="name",
 )
 found_in("cli", "lab.analytics")(
     no_package="name",
