@@ -51,6 +51,11 @@ class Seen(NamedTuple):
     sequence: int
     good: bool
 
+    @property
+    def crc(self) -> int:
+        """That of its header: over the attributes and everything behind them."""
+        return self.key & 0xFFFFFFFF
+
 
 def walk(log: PartitionLog, position: int, end: int, limit: int, checksums: bool = False) -> list[Seen]:
     """At most `limit` whole batches from the one that holds `position`, below `end`; stops at an unreadable one."""
@@ -121,6 +126,11 @@ class CommittedLog:
         self.start = max(self.start, offset)
         gone = bisect_left(self.lasts, offset)
         del self.lasts[:gone], self.keys[:gone]
+
+    def crc_at(self, offset: int) -> int | None:
+        """The CRC of the committed batch that holds an offset; None when it is not remembered."""
+        slot = bisect_left(self.lasts, offset)
+        return self.keys[slot] & 0xFFFFFFFF if self.start <= offset < self.end and slot < len(self.keys) else None
 
     def extend(self, log: PartitionLog, limit: int) -> int:
         """Take in what is below the leader's high watermark; how many batches that were."""

@@ -58,12 +58,15 @@ class NoCommittedRecordLost(Invariant):
 
 
 def _is_whole_elsewhere(history: History, copy: Copy) -> bool:
-    """Whether the batch at the mismatch is damaged here, and another replica has it as it was committed."""
-    offset = copy.mismatch
+    """Whether the batch at the mismatch is damaged here, and another replica has it as it was committed.
+
+    Its CRC fails; or it is the committed one, and what the CRC does not cover is wrong: base offset or leader epoch.
+    """
+    offset, agreed = copy.mismatch, copy.agreed
     assert offset is not None
-    batches = walk(copy.log, offset, offset + 1, 1, checksums=True)
+    batches = walk(copy.log, agreed, offset + 1, 1, checksums=True)
     others = [one for one in history.copies.values() if one is not copy]
-    damaged = not batches or not batches[0].good
+    damaged = not batches or not batches[0].good or history.committed.crc_at(agreed) == batches[0].crc
     return damaged and any(one.agreed > offset and not one.differs_below(offset + 1) for one in others)
 
 

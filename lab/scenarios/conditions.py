@@ -15,8 +15,8 @@
 | `read_by: consumer-1` | records read so far |
 | `state_of: broker-1` | running, paused, stopped |
 
-`is:` compares: `3`, `">= 3"`, `"!= 1"`, `running`, or `changed`: another value than when the step began to
-wait, and for leaders and controllers not "nobody".
+`is:` compares: `3`, `">= 3"`, `"!= 1"`, `"50 ± 15"` (35 to 65; `+-` may stand for `±`), `running`, or `changed`:
+another value than when the step began to wait, and for leaders and controllers not "nobody".
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from lab.truth import truth_of
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
+_ABOUT = re.compile(r"\s*(?:±|\+-)\s*")
 CHANGED = "changed"
 NOBODY = -1
 STATE = "state_of"
@@ -48,32 +49,51 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`sign` and what stands on its right."""
+    """`sign` and what stands on its right; with `about` anything that is at most so far from it."""
 
     sign: str
     wanted: Any
+    about: float | None = None
 
     def holds(self, value: Any) -> bool:
         """Whether `value sign wanted`."""
-        return value is not None and _SIGNS[self.sign](value, self.wanted)
+        if value is None:
+            return False
+        if self.about is not None:
+            return bool(abs(value - self.wanted) <= self.about)
+        return _SIGNS[self.sign](value, self.wanted)
 
     def __str__(self) -> str:
-        return f"{self.sign} {self.wanted}"
+        return f"{self.sign} {self.wanted}" if self.about is None else f"{self.wanted} ± {self.about}"
+
+
+def parts(text: str) -> tuple[str, str] | None:
+    """`50 ± 15` -> (50, 15); None of a text without the sign."""
+    found = _ABOUT.split(text.strip())
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def comparison(value: Any, place: Place) -> Comparison:
-    """`3`, `true`, `running`, `">= 3"`."""
+    """`3`, `true`, `running`, `">= 3"`, `"50 ± 15"`."""
     if isinstance(value, (bool, int, float)):
         return Comparison("==", value)
     text = checks.text(value, place).strip()
+    about = parts(text)
+    if about is not None:
+        middle, around = (_number(part, text, "±", place) for part in about)
+        return Comparison("==", middle, around)
     for sign in _SIGNS:
         if text.startswith(sign):
-            try:
-                number = float(text[len(sign) :])
-            except ValueError:
-                raise SpecError(place, problem("expected_number_behind", given=text, sign=sign)) from None
-            return Comparison(sign, int(number) if number.is_integer() else number)
+            return Comparison(sign, _number(text[len(sign) :], text, sign, place))
     return Comparison("==", text)
+
+
+def _number(text: str, given: str, sign: str, place: Place) -> int | float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise SpecError(place, problem("expected_number_behind", given=given, sign=sign)) from None
+    return int(number) if number.is_integer() else number
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,16 @@ from lab.checkers.receipt import COUNTS, Receipt
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import RunSpec
-from lab.scenarios.conditions import OF_ALL, SUBJECTS, Comparison, check_target, compared_with, comparison, split_ok
+from lab.scenarios.conditions import (
+    OF_ALL,
+    SUBJECTS,
+    Comparison,
+    check_target,
+    compared_with,
+    comparison,
+    parts,
+    split_ok,
+)
 from lab.scenarios.times import duration_us
 
 RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstance(figure, int))
@@ -140,7 +149,11 @@ def _check_group(rest: str, key: str, place: Place, spec: RunSpec) -> None:
 
 
 def _in_ms(value: Any, place: Place) -> Comparison:
-    """`"<= 4s"` as a comparison of milliseconds."""
+    """`"<= 4s"`, `"4s ± 300ms"` as a comparison of milliseconds."""
+    about = parts(str(value))
+    if about is not None:
+        middle, around = (duration_us(time, place) // 1000 for time in about)
+        return Comparison("==", middle, around)
     match = _SIGN.match(str(value))
     sign, time = (match[1], match[2]) if match is not None else (None, "")
     return Comparison(sign or "==", duration_us(time, place) // 1000)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lab.checkers.receipt import STEPS, Receipt
+from lab.clusters.checks import SpecError
 from lab.experiments.findings import Findings
 from lab.scenarios import grammar
 from lab.scenarios.conditions import comparison
+from lab.scenarios.expectations import expectation
 from lab.scenarios.grammar import ScenarioError, parse
 
 GOOD = """\
@@ -164,3 +166,19 @@ def test_the_three_files_of_acks_differ_in_one_setting() -> None:
 def test_comparisons_know_numbers_words_and_signs() -> None:
     assert comparison(3, ()).holds(3) and comparison("!= 1", ()).holds(2) and comparison("running", ()).holds("running")
     assert not comparison("> 3", ()).holds(3) and not comparison(">= 0", ()).holds(None)
+
+
+@pytest.mark.parametrize(("text", "inside", "outside"), [("50 ± 15", (35, 50, 65), (34, 66)), ("3+-1", (2, 4), (1, 5)), ("-1 ± 0", (-1,), (0,))])
+def test_a_value_with_a_margin_holds_for_all_that_is_not_further_away(text: str, inside: tuple[int, ...], outside: tuple[int, ...]) -> None:
+    compared = comparison(text, ())
+    assert all(compared.holds(one) for one in inside) and not any(compared.holds(one) for one in (*outside, None))
+    assert comparison(str(compared), ()) == compared
+
+
+def test_a_margin_of_an_expected_time_has_its_unit_and_what_is_no_number_is_refused() -> None:
+    spec = grammar.load("acks-all").spec
+    found = expectation("unavailability.orders-0", "3s ± 500ms", (), spec)
+    assert found.holds(2500) and found.holds(3500) and not found.holds(3501)
+    for wrong in ("much ± 3", "3 ± some", "3s ± 1"):
+        with pytest.raises(SpecError):
+            expectation("receipt.lost", wrong, (), spec)
