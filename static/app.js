@@ -239,7 +239,7 @@ export class App extends Looking {
 
   #speak(words) {
     words.kindOf = (node) => kindIn(this.state, node);
-    words.generation = () => (isKRaft(this.state) ? "kraft" : "zookeeper");
+    words.generation = () => (isKRaft(this.state) ? "kraft" : this.state.ensemble ? "ensemble" : "zookeeper");
     this.words = words;
   }
 

@@ -149,6 +149,8 @@ ENSEMBLE_VOTE = _event(MESSAGE, "ensemble_vote", "votes for server {server}, who
     zxid="last transaction of its log", round="round of the election")
 ENSEMBLE_EPOCH = _event(TRANSITION, "ensemble_epoch", "server {server} leads epoch {epoch}, with servers {followers}",
     server="server id", epoch="its epoch", followers="ids of the followers that have its log", zxid="last transaction before it")
+ENSEMBLE_COMMITTED = _event(MESSAGE, "ensemble_committed", "transactions up to {zxid} are committed: servers {servers} have them",
+    zxid="the last of them", servers="ids of the servers that have flushed it", n="how many")
 ENSEMBLE_SYNCED = _event(TRANSITION, "ensemble_synced", "has the log of server {leader}, epoch {epoch}: {how}",
     leader="server id", epoch="the leader's epoch", how="diff | truncate | snapshot", n="transactions that it lacked",
     zxid="last transaction of its log")

@@ -267,7 +267,7 @@ class EnsembleServer(TreeServer):
         self._untold = [each for each in self._untold if each[0] <= zxid]
         self.node.emit(events.ENSEMBLE_TRUNCATED, before=f"{had:#x}", zxid=f"{self.tree.last_zxid:#x}")
         if self.tree.last_zxid != zxid:
-            self.look("no_common_log")
+            self.look("no common log")
 
     def _tree_lost(self, error: DamagedTree | StorageError) -> None:
         self.node.emit(events.DISK_FAULT, path=error.path, error=str(error), operation="synchronise")

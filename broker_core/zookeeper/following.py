@@ -80,7 +80,7 @@ class Following:
         try:
             body = self._link.take(message)
         except BrokenLink:
-            self.server.look("connection_broken")
+            self.server.look("connection broken")
             return
         if body is not None:
             self._watch_leader(self.server.config.sync_limit if self.serving else self.server.config.init_limit)
@@ -113,7 +113,7 @@ class Following:
     def _promise(self, epoch: int) -> None:
         epochs = self.server.epochs
         if epoch < epochs.accepted:
-            self.server.look("older_epoch")
+            self.server.look("older epoch")
             return
         self.epoch = epoch
         current = -1
@@ -158,7 +158,7 @@ class Following:
     def _refused(self) -> None:
         """Before he has answered at all he may still be about to lead; behind that he has gone."""
         if self._link.heard or self._tries >= TRIES:
-            self.server.look("leader_lost")
+            self.server.look("leader lost")
         elif self._retry is None or not self._retry.active:
             self._retry = self.node.after(RETRY_US, self._connect_again)
 
@@ -171,5 +171,5 @@ class Following:
         if self._watch is not None:
             self._watch.cancel()
         delay_us = limit * self.server.config.limits.tick_ms * 1000
-        self._watch = self.node.after(delay_us, self.server.look, "leader_silent")
+        self._watch = self.node.after(delay_us, self.server.look, "leader silent")
 

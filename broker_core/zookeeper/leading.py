@@ -22,6 +22,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from broker_core.kernel import events
 from broker_core.kernel.node import Timer
 from broker_core.zookeeper import zab
 from broker_core.zookeeper.errors import Code, ZkError
@@ -89,7 +90,7 @@ class Leading:
 
     def start(self) -> None:
         limit_us = self.server.config.init_limit * self._tick_us
-        self._timers = [self.node.after(limit_us, self.server.look, "no_majority")]
+        self._timers = [self.node.after(limit_us, self.server.look, "no majority")]
 
     def stop(self) -> None:
         for timer in [*self._timers, self._expiry_timer]:
@@ -171,7 +172,7 @@ class Leading:
         if self.phase == DISCOVERY and (body.current_epoch, body.last_zxid) > (
             server.epochs.current, server.tree.last_zxid
         ):  # fmt: skip
-            server.look("longer_log")
+            server.look("longer log")
             return
         learner.promised, learner.last_zxid = True, body.last_zxid
         if self.phase != DISCOVERY:
@@ -236,7 +237,7 @@ class Leading:
             elif learner.forwarded:
                 learner.link.send(zab.Ping())
         if not self._majority(self._synced()):
-            self.server.look("no_majority")
+            self.server.look("no majority")
             return
         self._timers = [self.node.after(self._tick_us // 2, self._half_tick)]
 
@@ -295,16 +296,21 @@ class Leading:
             if each.proposal.zxid > zxid:
                 break
             each.flushed[server] = None
-        committed = 0
+        committed: list[Outstanding] = []
         while self.outstanding and 2 * len(self.outstanding[0].flushed) > len(self.server.config.servers):
-            committed = self.outstanding.popleft().proposal.zxid
+            committed.append(self.outstanding.popleft())
         if committed:
-            for learner in self.learners.values():
-                if learner.forwarded:
-                    learner.link.send(zab.Commit(committed))
-            self.server.commit_to(committed)
-            if not self.outstanding:
-                self.outlook.settle()
+            self._commit(committed[-1], len(committed))
+
+    def _commit(self, last: Outstanding, count: int) -> None:
+        zxid = last.proposal.zxid
+        for learner in self.learners.values():
+            if learner.forwarded:
+                learner.link.send(zab.Commit(zxid))
+        self.node.emit(events.ENSEMBLE_COMMITTED, zxid=f"{zxid:#x}", servers=sorted(last.flushed), n=count)
+        self.server.commit_to(zxid)
+        if not self.outstanding:
+            self.outlook.settle()
 
     # --- sessions --------------------------------------------------------------------------------
 

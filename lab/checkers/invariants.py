@@ -36,6 +36,7 @@ from lab.checkers.invariants_cluster import (
     SingleController,
 )
 from lab.checkers.invariants_controller import BrokerEpochs, ElrCompleteness, IsrAndElrDisjoint
+from lab.checkers.invariants_ensemble import CommittedTreeKept, EphemeralsHaveSessions, OneEnsembleLeaderPerEpoch
 from lab.checkers.invariants_groups import EveryGroupReads
 from lab.checkers.invariants_isr import LaggardsLeave
 from lab.checkers.invariants_quorum import (
@@ -75,7 +76,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     OffsetsDense, CommittedOffsetNotBeyondEnd, OneOwnerPerPartitionInGroupGeneration, SequenceNoGapNoDup,
     IndexMatchesLog, EveryWriteEnds, LaggardsLeave, NewestControllerObeyed, LastStableOffset, NoAbortedRead,
     OneQuorumLeaderPerEpoch, OneVotePerEpoch, QuorumLogMatching, CommittedMetadataKept, QuorumHighWatermarkMonotonic,
-    IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads,
+    IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads, OneEnsembleLeaderPerEpoch, CommittedTreeKept,
+    EphemeralsHaveSessions,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Swarm runs from the command line. One line a seed; exit code 1 if one failed.
 
-    python -m lab.faults 1..500 [DIR] [--kraft]    seeds, with ZooKeeper or in KRaft;
+    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble]    seeds, with ZooKeeper (one server of the tree, or
+                                             3 or 5), or in KRaft;
                                              at the end, in how many runs each rare path was reached
     python -m lab.faults mutants [NAME...]   our own code broken in one place, and how many seeds until it is noticed
 
@@ -22,18 +23,21 @@ from lab.experiments.verify import verify
 from lab.faults import probes
 from lab.faults.mutant_list import MUTANTS
 from lab.faults.mutants import hunt
-from lab.faults.swarm import run_swarm
+from lab.faults.swarm import GENERATIONS, ZOOKEEPER, run_swarm
 from lab.snapshots.agreement import disagreements
 
-USAGE = "usage: python -m lab.faults FIRST[..LAST] [DIR] [--kraft]\n       python -m lab.faults mutants [NAME...]"
+USAGE = (
+    "usage: python -m lab.faults FIRST[..LAST] [DIR] [--kraft | --ensemble]\n"
+    "       python -m lab.faults mutants [NAME...]"
+)
 
 
 def main(arguments: list[str]) -> int:
     """Run the seeds FIRST..LAST, or hunt mutants."""
     if arguments[:1] == ["mutants"]:
         return mutants(arguments[1:])
-    generation = "kraft" if "--kraft" in arguments else "zookeeper"
-    arguments = [one for one in arguments if one != "--kraft"]
+    generation = next((one for one in GENERATIONS if f"--{one}" in arguments), ZOOKEEPER)
+    arguments = [one for one in arguments if one != f"--{generation}"]
     if not arguments or len(arguments) > 2:
         print(USAGE, file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from lab.clusters.spec import CONTROLLERS
 from lab.faults.mutants import FAULT, RECEIPT, REST, Mutant
+from lab.faults.swarm import ENSEMBLE
 
 KRAFT = CONTROLLERS[1]
 
@@ -143,4 +144,16 @@ MUTANTS: list[Mutant] = [
     Mutant("lost-fetches-stay-open", "broker_core.clients.fetcher:Fetcher._answered",
            "self.pending.pop(dest, None)",
            "self.pending.pop(None if response is None else dest, None)", "EveryGroupReads", 8),
+    Mutant("one-server-commits", "broker_core.zookeeper.leading:Leading.acknowledge",
+           "2 * len(self.outstanding[0].flushed) > len(self.server.config.servers)",
+           "self.outstanding[0].flushed", "CommittedTreeKept", 30, ENSEMBLE),
+    Mutant("promises-are-forgotten", "broker_core.zookeeper.history:Epochs.accept",
+           "self.accepted = epoch",
+           "epoch = self.accepted", "OneEnsembleLeaderPerEpoch", 10, ENSEMBLE),
+    Mutant("tails-of-the-tree-are-kept", "broker_core.zookeeper.leading:Leading._synchronise",
+           "cut != learner.last_zxid",
+           "False", "CommittedTreeKept", 30, ENSEMBLE),
+    Mutant("znodes-outlive-sessions", "broker_core.zookeeper.proposals:decide_close",
+           "paths = outlook.ephemerals_of(session)",
+           "paths: list[str] = []", "EphemeralsHaveSessions", 5),
 ]  # fmt: skip

@@ -34,7 +34,7 @@ KINDS: dict[str, float] = {
     "client_kill": 1, "produce": 1, "slow_disk": 1, "swizzle": 1,
 }  # fmt: skip
 OF_ZOOKEEPER = ("expire_session",)
-OF_KRAFT: dict[str, float] = {"tree_isolate": 1, "tree_restart": 1}
+OF_SEVERAL: dict[str, float] = {"tree_isolate": 1, "tree_restart": 1}
 LOSES = ("power_loss", "wipe")
 FORGETS = ("wipe", "lost_fsync")
 """What a voter may not forget: a majority has promised to keep it, and this one may be needed for a majority (KIP-853).
@@ -43,11 +43,12 @@ STORIES = ("zombie", "laggard")
 """Told at the beginning of the load, when nothing else is broken: what random faults come to once in a hundred runs."""
 
 
-def kinds_of(is_kraft: bool) -> dict[str, float]:
-    """The faults of a generation; `tree_` ones hit whoever keeps what the cluster has decided."""
+def kinds_of(is_kraft: bool, is_ensemble: bool = False) -> dict[str, float]:
+    """The faults of a generation; `tree_` ones hit whoever keeps what the cluster has decided: voters, or servers of
+    the tree. The last ones hit one of several."""
     if not is_kraft:
-        return KINDS
-    return {name: weight for name, weight in {**KINDS, **OF_KRAFT}.items() if name not in OF_ZOOKEEPER}
+        return {**KINDS, **OF_SEVERAL} if is_ensemble else KINDS
+    return {name: weight for name, weight in {**KINDS, **OF_SEVERAL}.items() if name not in OF_ZOOKEEPER}
 
 
 class Nemesis:
@@ -57,7 +58,7 @@ class Nemesis:
         self.world = world
         self.rng = rng
         self.kinds = kinds
-        self.weights = {**KINDS, **OF_KRAFT}
+        self.weights = {**KINDS, **OF_SEVERAL}
         self.losing = losing
         self.story = story
         self._scripted: list[Command] = []

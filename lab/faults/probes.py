@@ -14,6 +14,7 @@ from lab.clusters.spec import CONTROLLERS
 from lab.experiments.directory import JOURNAL
 
 ENOUGH = 100
+ENSEMBLE = "ensemble"
 ZOOKEEPER = CONTROLLERS[0]
 PROBES: dict[str, events.EventCode] = {
     "a controller that was replaced is fenced": events.CONTROLLER_FENCED,
@@ -31,14 +32,19 @@ PROBES: dict[str, events.EventCode] = {
     "a write is given up": events.SEND_FAILED,
     "a connection breaks": events.CONNECTION_LOST,
     "a group shares out its partitions": events.GROUP_ASSIGNED,
+    "a server of the ensemble cuts off what was never committed": events.ENSEMBLE_TRUNCATED,
+    "a session goes on at another server": events.ENSEMBLE_CLIENT,
 }
+OF_ENSEMBLE = ("a server of the ensemble cuts off what was never committed", "a session goes on at another server")
 OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tree expires")
 """What KRaft does not have: who does not lead the quorum cannot write, and there are no sessions."""
 
 
 def probes_of(generation: str) -> list[str]:
     """The paths that there are with this controller."""
-    return [probe for probe in PROBES if generation == ZOOKEEPER or probe not in OF_ZOOKEEPER]
+    left_out = OF_ZOOKEEPER if generation == CONTROLLERS[1] else ()
+    alone = () if generation == ENSEMBLE else OF_ENSEMBLE
+    return [probe for probe in PROBES if probe not in left_out and probe not in alone]
 
 
 def reached(directory: Path) -> Counter[str]:

@@ -39,8 +39,12 @@ from lab.scenarios.grammar import Scenario
 from lab.truth import truth_of
 
 ZOOKEEPER = CONTROLLERS[0]
+ENSEMBLE = "ensemble"
+GENERATIONS = (*CONTROLLERS, ENSEMBLE)
+"""Those of Kafka, and ZooKeeper with several servers."""
 CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 3, 3, 5)
 """0: the brokers vote, too."""
+ENSEMBLES = (3, 3, 5)
 GONE_US = 60_000_000
 GROUPS_US = 240_000_000
 NEVER = ("lost", "failed_read", "inconsistent")
@@ -48,9 +52,12 @@ NEVER = ("lost", "failed_read", "inconsistent")
 
 def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
     """The scenario of a seed, without its faults: those depend on what the cluster looks like by then. In both
-    generations it is the same but for the controllers: brokers that vote, too, or 1, 3 or 5 of their own."""
+    generations it is the same but for the controllers: brokers that vote, too, or 1, 3 or 5 of their own. An
+    `ensemble` is that of ZooKeeper, with 3 or 5 servers of the tree."""
     scenario = _drawn(seed)
-    if generation != ZOOKEEPER:
+    if generation == ENSEMBLE:
+        scenario["cluster"]["ensemble"] = Random(f"ensemble/{seed}").choice(ENSEMBLES)
+    elif generation != ZOOKEEPER:
         cluster, size = scenario["cluster"], scenario["cluster"]["settings"].pop("log.segment.bytes")
         voters = Random(f"controllers/{seed}").choice(CONTROLLERS_OF_THEIR_OWN)
         cluster |= {"controller": generation, "controllers": voters}
@@ -112,7 +119,7 @@ class SwarmRun(Execution):
     def __init__(self, scenario: Scenario, files: RunDirectory, losing: bool, storage_factory: StorageFactory) -> None:
         super().__init__(scenario, files, False, storage_factory)
         rng = Random(f"nemesis/{self.spec.seed}")
-        kinds = list(kinds_of(self.spec.cluster.is_kraft))
+        kinds = list(kinds_of(self.spec.cluster.is_kraft, self.spec.cluster.ensemble > 1))
         chosen = [kind for kind in kinds if rng.random() < 0.4] or [rng.choice(kinds)]
         self.nemesis = Nemesis(self.world, rng, chosen, losing, story_of(self.spec.seed))
         self.monitor = InvariantMonitor(self.world)

@@ -204,7 +204,7 @@ class ZooKeeperTruth:
 
     # -- the tree itself ------------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
-        """`znodes`: path -> version, owner, data."""
+        """`znodes`: path -> version, owner, data; of several servers `servers` and `ensemble`, too."""
         sessions = self._tree.sessions
         owners = {number: session.client for number, session in sessions.items()}
         found = {
@@ -213,7 +213,25 @@ class ZooKeeperTruth:
             for path, node in sorted(self.tree.items())
             if path != "/" and not path.startswith(HIDDEN)
         }  # fmt: skip
-        return {"znodes": found}
+        return {"znodes": found} | self._ensemble()
+
+    def _ensemble(self) -> dict[str, Any]:
+        """Each server's part and who is connected to it; who leads in which epoch, and what is committed."""
+        nodes = {name: self.world.nodes[name] for name in self.keepers()}
+        if len(nodes) == 1:
+            return {}
+        leading = server_of(self.world)
+        leads = isinstance(leading, EnsembleServer) and leading.leads
+        servers = {
+            name: {"node": name, "state": node.state, "how": node.how_stopped, "incarnation": node.incarnation,
+                   **_part(node.machine)}
+            for name, node in nodes.items()
+        }  # fmt: skip
+        return {
+            "servers": servers,
+            "ensemble": {"leader": leading.config.server_id if leading is not None and leads else None,
+                         "epoch": self._epoch, "zxid": f"{self._tree.last_zxid:#x}"},
+        }  # fmt: skip
 
     def expire_session(self, node: str) -> str | None:
         server = server_of(self.world)
@@ -223,6 +241,14 @@ class ZooKeeperTruth:
             return None
         server.expire_session(found[-1])
         return f"{found[-1]:#x}"
+
+
+def _part(machine: Any) -> dict[str, Any]:
+    """What a server does in its ensemble, and the nodes whose sessions are there."""
+    if not isinstance(machine, EnsembleServer):
+        return {"role": None, "clients": []}
+    clients = {one.client for one in machine.connections.values() if one.session}
+    return {"role": machine.state, "clients": sorted(clients)}
 
 
 def _controller(machine: Any) -> Any:

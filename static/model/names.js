@@ -16,6 +16,9 @@ export function kindOf(node) {
 /** Whether the cluster agrees through the metadata log. */
 export const isKRaft = (state) => state.cluster.controller_mode === "kraft";
 
+/** Which of several coordination servers leads, and for whom: a tree without an ensemble has none. */
+export const leadsEnsemble = (state, name) => name === `zookeeper-${state.ensemble?.leader}`;
+
 /** The same of a node that may be a client with any name. */
 export const kindIn = (state, node) => state.clients[node]?.kind ?? kindOf(node);
 

@@ -38,6 +38,20 @@ function register(draft, path, registered) {
   if (broker !== undefined) Object.assign(draft.make("brokers", broker), { id: Number(broker), registered });
 }
 
+/** Where the sessions of an ensemble's clients are: a client is connected to one server. */
+function connectedTo(draft, owner, server) {
+  for (const [name, one] of Object.entries(draft.root.servers ?? {})) {
+    if (one.clients?.includes(owner)) draft.own("servers", name).clients = one.clients.filter((client) => client !== owner);
+  }
+  if (server) draft.make("servers", server).clients = [...(draft.root.servers?.[server]?.clients ?? []), owner].sort();
+}
+
+/** Of several coordination servers one has ended, or looks for a leader: nobody is connected to it. */
+function leaveEnsemble(draft, node, role) {
+  Object.assign(draft.make("servers", node), { role, clients: [] });
+  if (`zookeeper-${draft.root.ensemble.leader}` === node && role !== "leading") draft.own("ensemble").leader = null;
+}
+
 export const processes = {
   command,
   broker_added(draft, { broker, rack, replica_selector }, { node }) {
@@ -53,8 +67,30 @@ export const processes = {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
     if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
     if (draft.root.cluster.controller_mode === "kraft" && node.endsWith(`-${draft.root.cluster.controller}`) && (brokerOf(node) !== null || kindOf(node) === "server")) draft.own("cluster").controller = null;
+    if (draft.root.ensemble && kindOf(node) === "server") leaveEnsemble(draft, node, null);
+    else if (draft.root.ensemble) connectedTo(draft, node, null);
     if (draft.root.ending?.node === node) keepStopped(draft, draft.root.ending);
     delete draft.root.ending;
+  },
+  ensemble_state(draft, { after }, { node }) {
+    draft.make("ensemble");
+    if (after === "looking") leaveEnsemble(draft, node, after);
+    else draft.make("servers", node).role = after;
+  },
+  ensemble_epoch(draft, { server, epoch, zxid }) {
+    Object.assign(draft.make("ensemble"), { leader: server, epoch, zxid });
+  },
+  ensemble_committed(draft, { zxid }) {
+    draft.make("ensemble").zxid = zxid;
+  },
+  ensemble_client(draft, { owner }, { node }) {
+    connectedTo(draft, owner, node);
+  },
+  session_expired(draft, { owner }) {
+    if (draft.root.ensemble) connectedTo(draft, owner, null);
+  },
+  session_closed(draft, { owner }) {
+    if (draft.root.ensemble) connectedTo(draft, owner, null);
   },
   process_paused(draft, params, { node }) {
     process(draft, node).state = "paused";

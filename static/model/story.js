@@ -17,7 +17,7 @@ export const LOUD = new Set([
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned", "log_uncleanable", "group_state",
-  "member_joined", "member_left", "member_reconciled", "send_failed", "client_software",
+  "member_joined", "member_left", "member_reconciled", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
@@ -25,7 +25,7 @@ const BAD = new Set([
   "isr_change_refused", "log_uncleanable", "log_recovered",
 ]);
 const GOOD = new Set(["broker_added", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
-const TURN = new Set(["leader_elected", "controller_elected", "became_leader"]);
+const TURN = new Set(["ensemble_epoch", "leader_elected", "controller_elected", "became_leader"]);
 
 /** What kind of mark an event gets: bad | good | turn | plain. Shown by colour and by glyph. */
 export function toneOf(code) {

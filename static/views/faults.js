@@ -1,9 +1,10 @@
 /** More levers: the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
 import { running } from "../model/clients.js";
-import { byNumber, isKRaft } from "../model/names.js";
+import { byNumber } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
 import { segments } from "./levers.js";
 import { icon } from "./icons.js";
+import { serversOf } from "./menu.js";
 import { dataFaults, linkFaults, protections } from "./mischief.js";
 import { h } from "./patch.js";
 
@@ -53,7 +54,7 @@ function traffic(view) {
 
 function endpoints({ state }) {
   const clients = Object.keys(state.clients).filter((name) => state.clients[name].state === "running");
-  return [...Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`), ...(isKRaft(state) ? Object.keys(state.servers ?? {}) : ["zookeeper-1"]), ...clients];
+  return [...Object.keys(state.brokers).sort(byNumber).map((id) => `broker-${id}`), ...serversOf(state), ...clients];
 }
 
 function links(view) {

@@ -23,18 +23,22 @@ function processItems(state, target) {
   return ["kill", state === "paused" ? "resume" : "pause", "stop"].map((verb) => [verb, { do: verb, ...target }]);
 }
 
+const isApart = (state, node) => state.links.some((link) => link.partitioned && [link.from, link.to].includes(node));
+
 function brokerItems({ state }, name) {
   const broker = state.brokers[name];
   if (!broker) return [];
   const target = { broker: Number(name) };
-  const apart = state.links.some((link) => link.partitioned && [link.from, link.to].includes(`broker-${name}`));
+  const apart = isApart(state, `broker-${name}`);
   const found = processItems(broker.state, target);
   if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], ["open"]];
   return [...found, ["power_loss", { do: "power_loss", ...target }], apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
 }
 
 function serverItems({ state }, name) {
-  return processItems(state.servers?.[name]?.state ?? "running", { node: name });
+  const found = processItems(state.servers?.[name]?.state ?? "running", { node: name });
+  if (found[0][0] === "restart") return found;
+  return [...found, isApart(state, name) ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", node: name }]];
 }
 
 function writerItems(view, name) {

@@ -6,7 +6,7 @@
  */
 import { FILTERS } from "../i18n/format.js";
 import { fatesOf } from "../model/fates.js";
-import { byNumber, isKRaft } from "../model/names.js";
+import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
@@ -125,13 +125,32 @@ function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum 
   ];
 }
 
+/** Of several servers of the tree: who leads, in which epoch, what is committed, and which broker is connected where. */
+function ensembleFacts({ ensemble, servers }, words) {
+  const nobody = words.t("stage.nobody");
+  const at = Object.entries(servers).flatMap(([name, { clients = [] }]) => clients.map((client) => [brokerOf(client), name.split("-").at(-1)]));
+  const places = at.filter(([id]) => id !== null).sort(([left], [right]) => byNumber(left, right)).map(([id, server]) => `${id}→${server}`);
+  return [
+    words.t("stage.quorum.leader", { id: String(ensemble.leader ?? nobody) }), words.t("stage.quorum.epoch", { n: String(ensemble.epoch) }),
+    `zxid ${ensemble.zxid}`, words.t("stage.quorum.brokers", { ids: places.join(" ") || nobody }),
+  ];
+}
+
+/** What a server of the ensemble does, and who is connected to it. */
+function partOf(server, words) {
+  if (!server?.role) return "";
+  const clients = server.clients?.length ? words.t("stage.ensemble.clients", { names: server.clients.map((one) => words.name(one)).join(", ") }) : words.t("stage.ensemble.nobody");
+  return `, ${words.t(`reason.${server.role}`)}, ${clients}`;
+}
+
 /** A controller of its own, or a server of the tree: its state, and its menu. */
 function serverChip(view, name, x, y, wide) {
   const { state, words } = view;
   const server = state.servers?.[name]?.state ?? "running";
-  const leads = isKRaft(state) && name === `controller-${state.cluster.controller}`;
-  const sign = { stopped: "×", paused: "❚❚" }[server] ?? (leads ? "★" : "●");
-  const label = words.t("menu.of", { name: `${words.name(name)}, ${words.t(`state.${server}`)}${leads ? `, ${words.t("stage.legend.leader")}` : ""}` });
+  const leads = leadsEnsemble(state, name) || (isKRaft(state) && name === `controller-${state.cluster.controller}`);
+  const looks = server === "running" && state.servers?.[name]?.role === "looking";
+  const sign = { stopped: "×", paused: "❚❚" }[server] ?? (leads ? "★" : looks ? "?" : "●");
+  const label = words.t("menu.of", { name: `${words.name(name)}, ${words.t(`state.${server}`)}${leads ? `, ${words.t("stage.legend.leader")}` : ""}${partOf(state.servers?.[name], words)}` });
   const open = (event) => {
     event.stopPropagation();
     view.openMenu("server", name, x + wide / 2, y + 24);
@@ -151,8 +170,9 @@ function tree(view, { tree: box }) {
   const { state, words } = view;
   const ids = Object.keys(state.brokers).filter((id) => state.brokers[id].registered).sort(byNumber);
   const quorum = isKRaft(state);
-  const down = quorum ? (state.cluster.controller ?? null) === null : Object.values(state.servers ?? {}).some((one) => one.state !== "running");
-  const facts = quorum ? quorumFacts(state, ids, words) : treeFacts(state, ids, words);
+  const nobody = quorum ? (state.cluster.controller ?? null) === null : (state.ensemble?.leader ?? null) === null;
+  const down = quorum || state.ensemble ? nobody : Object.values(state.servers ?? {}).some((one) => one.state !== "running");
+  const facts = quorum ? quorumFacts(state, ids, words) : state.ensemble ? ensembleFacts(state, words) : treeFacts(state, ids, words);
   const servers = serversOf(state);
   const end = box.x + box.w - servers.length * (CHIP + 4);
   const places = [];

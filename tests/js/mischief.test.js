@@ -27,7 +27,7 @@ test("a menu offers what the state of its thing allows", () => {
   assert.deepEqual(verbs("broker", "1"), ["kill", "pause", "stop", "power_loss", "stop_all_faults", "open"]);
   assert.deepEqual(verbs("broker", "2"), ["restart", "wipe", "open"]);
   assert.deepEqual(verbs("broker", "9"), []);
-  assert.deepEqual(verbs("server", "controller-101"), ["kill", "resume", "stop"]);
+  assert.deepEqual(verbs("server", "controller-101"), ["kill", "resume", "stop", "isolate"]);
   const [, chosen] = itemsOf({ state, acks: "1", topicName: null }, { kind: "you", name: "operator" });
   assert.deepEqual(chosen, ["acks=1", null, { acks: "1", on: true }]);
 });

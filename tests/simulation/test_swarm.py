@@ -14,7 +14,7 @@ import pytest
 
 from lab.clusters.vocabulary import check_command
 from lab.experiments.verify import verify
-from lab.faults.nemesis import KINDS, OF_KRAFT, kinds_of
+from lab.faults.nemesis import KINDS, OF_SEVERAL, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
 from lab.snapshots.agreement import disagreements
@@ -58,8 +58,8 @@ def test_a_seed_in_kraft_has_voters_of_each_kind_and_only_faults_that_there_are(
         assert len(cluster.brokers) == len(grammar.from_dict(draw(seed)).spec.cluster.brokers)
         sizes.add(cluster.controllers)
     assert sizes == {0, 1, 3, 5}
-    assert set(kinds_of(True)) - set(kinds_of(False)) == set(OF_KRAFT) and "expire_session" not in kinds_of(True)
-    for kind in OF_KRAFT:
+    assert set(kinds_of(True)) - set(kinds_of(False)) == set(OF_SEVERAL) and "expire_session" not in kinds_of(True)
+    for kind in OF_SEVERAL:
         check_command({"do": kind.removeprefix("tree_"), "node": "controller-101"})
 
 
