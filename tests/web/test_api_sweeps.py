@@ -14,6 +14,7 @@ from tests.web.rest import Caller
 from tests.web.spark_lab import refused, serve, until_ended
 
 from lab.bootstrap import MARK
+from lab.client import Lab
 from web.api.spark_setup import Setup
 
 ACKS = {"scenario": "acks-1", "grid": {"acks": ["1", "all"]}, "seeds": "7,1..2"}
@@ -70,6 +71,17 @@ def test_what_is_not_there_says_so(rest: Caller) -> None:
     refused(rest.delete("runs/0001/rolling"), 409, "rolling", "nobody follows run 0001")
     refused(rest.post("runs/0777/rolling"), 409, "run", "run 0777 is not open")
     assert rest.get("sweeps").json == {"items": [], "total": 0}
+
+
+@pytest.mark.slow
+def test_the_client_for_scripts_walks_over_a_sweep(rest: Caller, require_module: Callable[[str], None]) -> None:
+    require_module("pyspark")
+    sweep = Lab(rest.url, frames=False).sweep("acks-1", {"acks": ["1", "all"]}, "7")
+    done = [state["done"] for state in sweep]
+    assert done == sorted(done)
+    assert (done[-1], sweep.state["total"]) == (2, 2)
+    assert len(sweep.result()) == 2
+    assert sweep.runs()[0]["lost"] > 0
 
 
 @pytest.mark.slow
