@@ -39,6 +39,7 @@ from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
 from lab.clusters.inspect_balance import balance
+from lab.clusters.inspect_beliefs import beliefs
 from lab.clusters.inspect_dump import dumped
 from lab.clusters.inspect_trial import trial
 from lab.clusters.inspect_znode import znode
@@ -77,7 +78,7 @@ def partition(world: World, name: str) -> dict[str, Any]:
         "name": name, "truth": truth, "moving": truth_of(world).reassignment(topic, number),
         "lag_time_max_ms": _lag_time(world),
         "replicas": [_replica(world, topic, number, broker, truth) for broker in truth["replicas"]],
-        "beliefs": _beliefs(world, topic, number, truth),
+        "beliefs": beliefs(world, topic, number, truth),
     }  # fmt: skip
 
 
@@ -142,57 +143,6 @@ def _caught_up(leader: Any, broker: int) -> dict[str, Any]:
         "known_leo": remote.log_end_offset if remote.log_end_offset >= 0 else None,
         "caught_up_ms": max(0, now_ms - caught) if caught > 0 else None,
     }  # fmt: skip
-
-
-def _beliefs(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[dict[str, Any]]:
-    cluster = truth_of(world)
-    found = [_belief(cluster.who, None, truth, truth)]
-    for broker, node in brokers(world):
-        machine: Any = node.machine
-        if machine is None:
-            continue
-        if cluster.reign(machine) is not None:
-            found.append(_belief("controller", broker, cluster.remembered(machine, topic, number), truth))
-        found.append(_belief("cache", broker, machine.cache.partition(topic, number), truth))
-        replica = machine.partitions.get((topic, number))
-        if replica is not None:
-            isr = replica.isr.committed or None
-            own = {"leader": replica.leader_id, "leader_epoch": replica.leader_epoch, "isr": isr}
-            found.append(_belief("replica", broker, own, truth))
-    return found + _of_clients(world, topic, number, truth)
-
-
-def _of_clients(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[dict[str, Any]]:
-    """What each built-in client that asks for the topic keeps of Metadata answers; others hold nothing of it."""
-    found = []
-    for name in getattr(world.operator, "clients", {}):
-        machine: Any = world.nodes[name].machine if name in world.nodes else None
-        metadata = None if machine is None else getattr(machine, "producer", machine).metadata
-        if metadata is None or topic not in metadata.wanted:
-            continue
-        own = None
-        if number < metadata.partition_count(topic):
-            leader, epoch = metadata.leader(topic, number), metadata.leader_epoch(topic, number)
-            # Brokers tell a leader epoch from Metadata version 7 on; before, a client knows none.
-            own = {"leader": leader, "leader_epoch": epoch if epoch >= 0 else None, "isr": None}
-        found.append(_belief("client", None, own, truth) | {"client": name})
-    return found
-
-
-def _belief(who: str, broker: int | None, what: Any, truth: dict[str, Any]) -> dict[str, Any]:
-    if what is None:
-        return {"who": who, "broker": broker, "client": None, "leader": None, "leader_epoch": None, "isr": None,
-                "differs": ["leader"]}  # fmt: skip
-    keys = ("leader", "leader_epoch", "isr")
-    given = what if isinstance(what, dict) else {key: getattr(what, key, None) for key in keys}
-    isr = None if given["isr"] is None else list(given["isr"])
-    differs = [key for key in ("leader", "leader_epoch") if given[key] != truth[key]]
-    if who == "client" and given["leader_epoch"] is None and "leader_epoch" in differs:
-        differs.remove("leader_epoch")
-    if isr is not None and sorted(isr) != sorted(truth["isr"]):
-        differs.append("isr")
-    return {"who": who, "broker": broker, "client": None, "leader": given["leader"],
-            "leader_epoch": given["leader_epoch"], "isr": isr, "differs": differs}  # fmt: skip
 
 
 # -- files ----------------------------------------------------------------------------------

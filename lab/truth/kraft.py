@@ -35,7 +35,7 @@ _NOBODY = MetadataLoader()
 class KRaftTruth:
     """See `lab.truth.port.Truth`."""
 
-    who = "metadata log"
+    who = "log"
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -175,6 +175,10 @@ class KRaftTruth:
             return None
         found = controller.image.topics[topic_id].partitions.get(partition)
         return None if found is None else _leader_and_isr(found)
+
+    def behind(self, machine: Any) -> int | None:
+        process = process_of(machine)
+        return None if process is None else max(0, self.loader.offset - process.loader.offset)
 
     # -- the quorum itself ----------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:

@@ -108,6 +108,10 @@ class Truth(Protocol):
         """What a controller has in its memory."""
         ...
 
+    def behind(self, machine: Any) -> int | None:
+        """Records of the metadata log that a process has not read yet; None where there is no such log."""
+        ...
+
     # -- what a generation alone has ------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
         """Its part of the snapshot that viewers get."""

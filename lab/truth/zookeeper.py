@@ -202,6 +202,9 @@ class ZooKeeperTruth:
         leadership: dict[tuple[str, int], LeaderAndIsr] = {} if controller is None else controller.context.leadership
         return leadership.get((topic, partition))
 
+    def behind(self, machine: Any) -> int | None:
+        return None
+
     # -- the tree itself ------------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
         """`znodes`: path -> version, owner, data; of several servers `servers` and `ensemble`, too."""

@@ -7,6 +7,7 @@
 import { api } from "../net/api.js";
 import { Past } from "../time/past.js";
 import { followAddresses } from "./address.js";
+import { Beside } from "./beside.js";
 import { Forks } from "./forks.js";
 import { Lessons } from "./lessons.js";
 import { Packs } from "./packs.js";
@@ -30,6 +31,7 @@ export class Desk {
     this.past.onchange = () => app.set({});
     this.forks = new Forks(app, this);
     this.lessons = new Lessons(app, this);
+    this.beside = new Beside(app);
     this.packs = new Packs(app, this);
     this.watch = new Watch(app, this);
     this.receipts = new Receipts(app, this);

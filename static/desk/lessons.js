@@ -27,13 +27,14 @@ export class Lessons {
     this.generation = ""; // of Kafka, where it was chosen: "zookeeper", "kraft"; else that of the file
     this.chosen = null; // the prediction: index of a choice, or the number, or the broker (-1: nobody)
     this.job = null;
+    this.pairs = {}; // "name/variant" -> {generation: its run}, where both were looked at side by side
     this.done = {}; // "name/generation/variant" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
     this.results = new Results(); // of this and earlier visits
     this.last = null; // the lesson that was seen last
     this.wanted = ""; // what is searched for
     this.error = null;
     this.refused = null; // why a link or a file is no scenario
-    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
+    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "both", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
   }
 
   async load() {
@@ -268,6 +269,26 @@ export class Lessons {
     const { result } = this;
     if (!(await this.#open(result)) || !(await this.#open(result.other))) return;
     await this.desk.forks.compare(result.other.run, result.run);
+  }
+
+  /** The lesson in both generations, on one clock: those that it has not been run in are run now. */
+  async both() {
+    const { one, variant } = this;
+    const pair = (this.pairs[`${one.name}/${variant}`] ??= {});
+    for (const controller of Object.keys(one.generations)) {
+      pair[controller] ??= this.done[`${one.name}/${controller}/${variant}`]?.recorded ?? null;
+      if (pair[controller] !== null) continue;
+      const options = { ...(variant && { variant }), controller };
+      const found = await this.#work(...(one.own ? ["/scenarios/run", { ...one.own, ...options }] : [`/scenarios/${one.name}/run`, options]));
+      if (!found) return;
+      pair[controller] = found.recorded;
+    }
+    try {
+      await this.desk.beside.open(Object.values(pair), one.title);
+    } catch (error) {
+      this.error = error.message;
+      this.app.set({});
+    }
   }
 
   // -- what I just did ------------------------------------------------------------------------

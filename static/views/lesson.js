@@ -31,7 +31,7 @@ function variants(view) {
 /** In which generations of Kafka it holds: a choice where these are several, and what is different in the one chosen. */
 function generations(view) {
   const { words, desk } = view;
-  const { one, running, chooseGeneration } = desk.lessons;
+  const { one, running, ready, both, chooseGeneration } = desk.lessons;
   const names = Object.keys(one.generations);
   if (!names.length) return null;
   const differs = told(one.generations[one.generation], words);
@@ -41,6 +41,7 @@ function generations(view) {
       h("legend", {}, words.t("generation.choose")),
       names.map((name) => h("label", { key: name, class: `choice${one.generation === name ? " chosen" : ""}` },
         h("input", { type: "radio", name: "generation", "data-generation": name, checked: one.generation === name, onchange: () => chooseGeneration(name) }), h("span", {}, words.t(`generation.${name}`))))),
+    names.length > 1 && h("p", { key: "both" }, h("button", { type: "button", "data-lesson": "both", disabled: running || !ready, title: words.t("beside.hint"), onclick: both }, words.t("beside.open"))),
     differs && h("p", { key: "differs", class: "lesson", "data-differs": one.generation }, h("b", {}, `${words.t("generation.differs")} `), marked(words, differs)),
   ];
 }

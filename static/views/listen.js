@@ -1,6 +1,7 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
 import { written } from "../model/written.js";
 import { clientsDialog } from "./clients.js";
+import { besideDialog } from "./beside.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { Follow } from "../inspect/follow.js";
 import { help } from "./help.js";
@@ -92,7 +93,7 @@ function helpDialog(app) {
 
 function dialogs(app) {
   app.openDialog = (id) => {
-    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog };
+    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog };
     patch($(id), views[id](app));
     if (!$(id).open) $(id).showModal();
   };

@@ -13,6 +13,7 @@ import { sumsOf } from "../draw/traffic.js";
 import { seconds } from "../i18n/format.js";
 import { clientsDialog } from "./clients.js";
 import { coach } from "./coach.js";
+import { besideDialog } from "./beside.js";
 import { compareDialog, forkDialog } from "./fork.js";
 import { deskButtons, drawer } from "./drawer.js";
 import { banners, lightChips, mode } from "./header.js";
@@ -40,7 +41,7 @@ const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
 /** Dialogs of the page's template, and what describes each while it is open. */
-const DIALOGS = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog, "spark-dialog": sparkDialog };
+const DIALOGS = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog, "spark-dialog": sparkDialog };
 const $ = (id) => document.getElementById(id);
 
 export class Screen {

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import jsonschema_rs
 import pytest
 from tests.conftest import PATIENCE_S
-from tests.web.live_rest import Rest, ended, produced, rest
+from tests.web.live_rest import Rest, ended, produced, refused, rest
 
 __all__ = ["rest"]
 
@@ -205,3 +205,14 @@ def test_no_operation_that_looks_answers_with_an_object_of_unknown_keys(describe
             for status, response in one["responses"].items() if status == "200"
             for media in response.get("content", {}).values() if media["schema"].get("$ref", "").endswith("/Thing")}
     assert free == set()
+
+
+def test_one_scenario_in_both_generations_has_its_shape(rest: Rest, described: dict[str, Any]) -> None:
+    runs = []
+    for controller in ("kraft", "zookeeper"):
+        started = rest.post("scenarios/anatomy-of-a-failover/run", {"controller": controller}).json
+        runs.append(ended(rest, started["id"])["run"])
+    found = conforms(described, "runs/{run}/beside", rest.get(f"runs/{runs[0]}/beside?other={runs[1]}"))
+    assert [(run["run"], run["generation"]) for run in found["runs"]] == [(runs[1], "zookeeper"), (runs[0], "kraft")]
+    refused(rest.get(f"runs/{runs[0]}/beside?other={runs[0]}"), 409, None)
+    refused(rest.get(f"runs/{runs[0]}/beside?other=9999"), 404, "run")

@@ -53,14 +53,16 @@ class ReplicaView(Closed):
 
 
 class Belief(Closed):
-    """Who believes what of a partition; `differs`: where that is not the truth; `client`: its name."""
+    """Who believes what of a partition; `differs`: where that is not the truth; `client`: its name; `behind`: records
+    of the metadata log that it has not read yet, null where there is no log or nobody knows."""
 
-    who: Literal["tree", "controller", "cache", "replica", "client"]
+    who: Literal["tree", "log", "controller", "standby", "cache", "replica", "client"]
     broker: int | None
     client: str | None
     leader: int | None
     leader_epoch: int | None
     isr: list[int] | None
+    behind: int | None
     differs: list[str]
 
 

@@ -20,7 +20,7 @@ from lab.experiments.forks import fork_of
 from lab.experiments.journal_file import place_behind
 from lab.experiments.packing import MANIFEST
 from lab.scenarios.export import export
-from web.api import answers, answers_runs, schemas
+from web.api import answers, answers_beside, answers_runs, schemas
 from web.api.asking import answer, flushed, kept_receipt, raw, run_directory, runs_directory
 from web.api.journal_file import whole_lines
 from web.api.models import DONE, ENDED, FAILED, Job
@@ -31,6 +31,7 @@ from web.live.hub import hub
 
 router = Router(tags=["runs"])
 RECEIPT_S = 60.0
+BESIDE_S = 120.0
 NDJSON, YAML = "application/x-ndjson", "application/yaml"
 SHORT = ("kind", "name", "variant", "seed", "parent", "forked_at_us", "end_us", "events", "operations", "passed")
 Wait = Annotated[float, Field(ge=0, le=30)]
@@ -167,6 +168,25 @@ async def comparison(request: HttpRequest, run: str, other: str) -> HttpResponse
     for name in (run, other):
         await flushed(name)
     return answer(await asyncio.to_thread(compared, *paths))
+
+
+@router.get(
+    "/runs/{run}/beside",
+    response={200: answers_beside.Beside, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    summary="One scenario in both generations of Kafka, on one clock",
+)
+async def beside(request: HttpRequest, run: str, other: str) -> HttpResponse:
+    """Two runs that a scenario has left, one with ZooKeeper and one with KRaft, each executed again and looked at. All
+    times are microseconds from the beginning of the clients. `controller` and `leader`: who was it from when to when
+    (null: nobody who runs). `beliefs`: who believes what of `partition`, at each moment at which that changed.
+    `figures`: null where the generation has no such thing, or the run's record level does not keep it; `only` names the
+    events that one generation alone has."""
+    paths = {"path": str(run_directory(run)), "other": str(run_directory(other))}
+    try:
+        found: dict[str, Any] = await asyncio.wait_for(in_process({"do": "beside", **paths}), BESIDE_S)
+    except WorkFailed as error:
+        raise Problem(409, error.problem) from None
+    return answer(found)
 
 
 @router.get(

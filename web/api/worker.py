@@ -7,6 +7,7 @@ in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "v
       "live": false, "out": DIR}
      {"do": "scenario", "parent": DIR, "out": DIR}      the fork of a run that a scenario has left
      {"do": "verify" | "receipt", "path": DIR}
+     {"do": "beside", "path": DIR, "other": DIR}        two runs of a scenario, one of each generation
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
      {"result": {...}}  or  {"error": "...", "place": "..."}
 ```
@@ -28,7 +29,7 @@ import orjson
 from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError
-from lab.experiments import forks
+from lab.experiments import beside, forks
 from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
 from lab.experiments.driven import RunError
@@ -106,7 +107,12 @@ def receipt_of(request: dict[str, Any]) -> dict[str, Any]:
     return receipt.receipt_of(Path(request["path"]))
 
 
-KINDS = {"scenario": run_scenario, "verify": verify_run, "receipt": receipt_of}
+def beside_each_other(request: dict[str, Any]) -> dict[str, Any]:
+    """Two runs of a scenario, one of each generation, executed again and looked at."""
+    return beside.beside(Path(request["path"]), Path(request["other"]))
+
+
+KINDS = {"scenario": run_scenario, "verify": verify_run, "receipt": receipt_of, "beside": beside_each_other}
 
 
 def main() -> None:
@@ -121,7 +127,7 @@ def main() -> None:
         say(problem=error.problem, place=error.where)
     except grammar.ScenarioError as error:
         say(problem=error.problem, place=error.place)
-    except (RunError, DirectoryError) as error:
+    except (RunError, DirectoryError, beside.NotBeside) as error:
         say(problem=error.problem)
     else:
         say(result=result)

@@ -154,7 +154,8 @@ def _reason(
     """Why there is another leader, as far as the records tell."""
     if before is None:
         return "new"
-    if now.leader_recovery_state == RECOVERING and before.leader_recovery_state != RECOVERING:
+    eligible = before.leader_recovery_state == RECOVERING and now.leader in (*before.isr, *before.elr)
+    if now.leader_recovery_state == RECOVERING and not eligible:  # one that recovers may be followed uncleanly, too
         return "unclean"
     old = image.brokers.get(before.leader)
     if old is None or old.fenced:

@@ -5,6 +5,8 @@ import { h } from "../patch.js";
 import { manage } from "./manage.js";
 import { planner } from "./plan.js";
 
+const DEDICATED = 101; // ids of controllers that are processes of their own begin here
+
 function role(one, words) {
   if (!one.running) return `× ${words.t("look.replica.down")}`;
   return one.leads ? `★ ${words.t("stage.legend.leader")}` : one.in_isr ? `· ${words.t("stage.legend.isr")}` : `▽ ${words.t("stage.legend.out")}`;
@@ -40,6 +42,7 @@ function epochs({ found, words }) {
 function believer(one, words) {
   if (one.client) return words.t("look.who.client", { client: one.client });
   const name = words.t(`look.who.${one.who}`);
+  if (one.broker >= DEDICATED) return words.t("look.who.numbered", { who: name, id: one.broker });
   return one.broker === null ? name : [badge(one.broker, "in"), ` ${name}`];
 }
 
@@ -50,12 +53,14 @@ function value(one, key, shown) {
 
 function beliefs({ found, words }) {
   const wrong = found.beliefs.filter((one) => one.differs.length).length;
+  const log = found.beliefs.some((one) => one.behind !== null); // how far each has read, where there is a log to read
   return [
     title("beliefs", words.t("look.beliefs")),
     hint("belief-hint", wrong ? `≠ ${words.t("look.beliefs.differ", { n: wrong })}` : `✓ ${words.t("look.beliefs.agree")}`),
-    table("belief-table", words.t("look.beliefs"), [words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), words.t("table.isr")],
+    table("belief-table", words.t("look.beliefs"), [words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), words.t("table.isr"), ...(log ? [[words.t("look.behind"), "number"]] : [])],
       found.beliefs.map((one) => h("tr", { key: `${one.who} ${one.client ?? one.broker}`, class: one.differs.length ? "offline" : "" }, head(believer(one, words)),
-        value(one, "leader", one.leader === null ? words.t("look.knows_nothing") : one.leader < 0 ? words.t("table.offline") : one.leader), value(one, "leader_epoch", one.leader_epoch ?? "–"), value(one, "isr", one.isr ? `{${one.isr.join(", ")}}` : "–")))),
+        value(one, "leader", one.leader === null ? words.t("look.knows_nothing") : one.leader < 0 ? words.t("table.offline") : one.leader), value(one, "leader_epoch", one.leader_epoch ?? "–"), value(one, "isr", one.isr ? `{${one.isr.join(", ")}}` : "–"),
+        log && cell(one.behind === null ? "–" : one.behind ? `▲ ${count(one.behind)}` : "0", "number")))),
   ];
 }
 

@@ -1,0 +1,70 @@
+"""One scenario in both generations, laid side by side: who decided, led and believed what, on one clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.experiments.beside import NotBeside, beside
+from lab.experiments.run import run_scenario
+from lab.scenarios import grammar
+
+
+def ran(name: str, generation: str, home: Path, variant: str | None = None) -> Path:
+    run_scenario(grammar.load(name, variant, {"controller": generation}), out=home / generation)
+    return home / generation
+
+
+@pytest.fixture(scope="module")
+def failover(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    home = tmp_path_factory.mktemp("failover")
+    pair = [ran("failover-with-1000-partitions", one, home, "ten") for one in ("kraft", "zookeeper")]
+    return beside(*pair)
+
+
+def test_spans_of_controller_and_leader_cover_the_whole_time_without_a_gap(failover: dict[str, Any]) -> None:
+    assert [run["generation"] for run in failover["runs"]] == ["zookeeper", "kraft"]
+    for run in failover["runs"]:
+        for spans in (run["controller"], run["leader"]):
+            assert (spans[0][0], spans[-1][1]) == (0, failover["until_us"])
+            assert all(one[1] == other[0] and one[2] != other[2] for one, other in zip(spans, spans[1:], strict=False))
+            assert [who for _, _, who in spans].count(None) == 1, "nobody, once, between two"
+
+
+def test_the_time_without_a_leader_is_that_of_waiting_deciding_and_reading(failover: dict[str, Any]) -> None:
+    tree, log = (run["figures"] for run in failover["runs"])
+    assert (tree["read_partitions"], log["read_partitions"], log["read_us"]) == (11, None, None)
+    assert 0 < tree["read_us"] < tree["leader_us"] - tree["controller_us"]
+    for figures in (tree, log):
+        assert figures["controller_us"] < figures["leader_us"] <= figures["outage_us"] + 10_000
+        assert figures["control_requests"] is None, "its record level keeps no messages"
+
+
+def test_beliefs_hold_every_controller_broker_and_client_and_say_who_is_behind(failover: dict[str, Any]) -> None:
+    tree, log = (run["beliefs"] for run in failover["runs"])
+    assert {row["who"] for row in tree[0]["rows"]} == {"tree", "controller", "cache", "replica", "client"}
+    last = log[-1]["rows"]
+    assert {row["who"] for row in last} == {"log", "controller", "standby", "cache", "replica", "client"}
+    assert {row["broker"] for row in last if row["who"] in ("controller", "standby")} < {101, 102, 103}
+    behind = [row["behind"] for one in log for row in one["rows"] if row["who"] == "cache"]
+    assert max(behind) > 0, "brokers follow the log, and are now and then behind it"
+    assert all(row["behind"] is None for one in tree for row in one["rows"])
+
+
+def test_every_event_that_one_generation_alone_has_is_named(failover: dict[str, Any]) -> None:
+    for run, other in zip(failover["runs"], reversed(failover["runs"]), strict=True):
+        codes = {row[2] for row in run["events"]}
+        assert codes & set(run["only"][run["generation"]])
+        assert not codes & set(run["only"][other["generation"]])
+
+
+def test_two_of_one_generation_or_of_two_lessons_are_refused(tmp_path: Path) -> None:
+    one = ran("two-promises", "kraft", tmp_path / "one")
+    with pytest.raises(NotBeside) as same:
+        beside(one, one)
+    assert same.value.problem["code"] == "same_generation"
+    with pytest.raises(NotBeside) as other:
+        beside(one, ran("acks-1", "zookeeper", tmp_path / "two"))
+    assert other.value.problem["code"] == "other_scenario"
