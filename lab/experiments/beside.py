@@ -130,7 +130,7 @@ def _told(path: Path) -> dict[str, Any]:
     """One run."""
     facts = read_facts(path)
     if "scenario" not in facts or "began_us" not in facts:
-        raise NotBeside(problem("no_scenario_run", run=path.name), "run")
+        raise NotBeside(problem("not_of_scenario", run=path.name), "run")
     scenario = grammar.from_dict(facts["scenario"], str(facts.get("name")))
     began, until = facts["began_us"], scenario.duration_us
     partition = _partition_of(facts["scenario"])

@@ -174,7 +174,6 @@ found_in("lab.experiments")(
     not_ended_run="path",
     same_generation="given",
     other_scenario="given expected",
-    no_scenario_run="run",
     changed_meanwhile="path",
     not_empty="path",
     not_readable="path why",
@@ -372,32 +371,4 @@ found_in("web", "web.live")(
 )
 found_in("web.api", "web.live")(
     no_run="run",
-)
-found_in("cli")(
-    interrupted="",
-    option_is="name what",
-    set_form="given",
-    set_id="given key",
-    set_no_broker="given broker last",
-    runs_already="path",
-    is_a_file="path",
-    cannot_write="path why",
-    no_such_file="path",
-    takes_files="path name known",
-    questions_interrupted="n most",
-    runs_interrupted="n most",
-    not_complete="what path",
-    no_setting_named="given",
-    clients_are_told="",
-    no_such_port="place port name",
-    no_address="place address name",
-    port_taken="place port name",
-    port_unusable="place port why name",
-    brokers_ended="",
-    brokers_not_up="",
-    needs_checkout="name",
-)
-found_in("cli", "lab.analytics")(
-    no_package="name",
-    not_readable_file="path why",
 )
