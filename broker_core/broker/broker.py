@@ -23,6 +23,7 @@ from broker_core.broker.handlers import HANDLERS
 from broker_core.broker.addresses import advertised_address, listener_address
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
+from broker_core.broker.share_persister import SharePersister
 from broker_core.broker.shutdown import ControlledShutdown
 from broker_core.broker.stages import StageCosts
 from broker_core.broker.state_topics import KnownTopics, StateTopic
@@ -111,7 +112,11 @@ class Broker:
         self.replicas.on_directory_failure = self.directory_failed
         self.replicas.reader.selector = replica_selector(config["replica.selector.class"], self.replica_racks)
         offsets_topic = StateTopic(self, GROUP_METADATA_TOPIC, config["offsets.commit.timeout.ms"])
-        self.groups = GroupCoordinator(node, self.broker_id, config, offsets_topic, KnownTopics(self.cache))
+        self.share_persister = SharePersister(self)
+        self.groups = GroupCoordinator(
+            node, self.broker_id, config, offsets_topic, KnownTopics(self.cache),
+            self.share_persister if self.mode == "kraft" else None,
+        )  # fmt: skip
         self.producer_ids = ProducerIds(node, self.cluster)
         transactions_topic = StateTopic(self, TRANSACTION_STATE_TOPIC, config["request.timeout.ms"])
         self.transactions = TransactionCoordinator(
@@ -303,14 +308,18 @@ class Broker:
         return self.cluster.apis.union(map(ApiKey, HANDLERS))
 
     def transaction_version(self) -> int:
-        """The feature level `transaction.version`; 0 where there are no levels."""
-        features = self.cluster.features()
-        return 0 if features is None else features.levels.get("transaction.version", 0)
+        return self._level("transaction.version")
 
     def group_version(self) -> int:
-        """The feature level `group.version`; 0 where there are no levels."""
+        return self._level("group.version")
+
+    def share_version(self) -> int:
+        return self._level("share.version")
+
+    def _level(self, feature: str) -> int:
+        """A feature's level; 0 where there are no levels."""
         features = self.cluster.features()
-        return 0 if features is None else features.levels.get("group.version", 0)
+        return 0 if features is None else features.levels.get(feature, 0)
 
     # -- news -------------------------------------------------------------------------------
     def leadership_changed(self, elected: Any, resigned: Any) -> None:

@@ -16,6 +16,8 @@
 | ListGroups, DescribeGroups | `inspection` | at once |
 | ConsumerGroupHeartbeat (KIP-848) | `consumer` | when what it changes is committed |
 | ConsumerGroupDescribe | `consumer.describing` | at once |
+| ShareGroupHeartbeat (KIP-932) | `share` | when what it changes is committed |
+| ShareGroupDescribe | `share.describing` | at once |
 
 A member that was loaded from the log has only the protocol that its group had chosen, until it joins again.
 Not here: authorization (the request handlers' business); members of both protocols in one group.
@@ -41,6 +43,8 @@ from broker_core.groups.offsets import OffsetHandler
 from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.removal import RemovalHandler
+from broker_core.groups.share import describing as sharing
+from broker_core.groups.share.handler import ShareGroups, SharePersister
 from broker_core.groups.sync import SyncHandler
 from broker_core.groups.transactional import TransactionalOffsets, commit_response
 from broker_core.kernel.node import Node
@@ -56,16 +60,18 @@ class GroupCoordinator:
     `config` maps Kafka's setting names to typed values; read are group.initial.rebalance.delay.ms,
     group.min.session.timeout.ms, group.max.session.timeout.ms, group.max.size, offset.metadata.max.bytes,
     offsets.retention.minutes, offsets.retention.check.interval.ms, offsets.topic.num.partitions and group.consumer.*.
-    `topics`: what next-generation groups are assigned.
+    `topics`: what next-generation groups are assigned. `persister`: the share coordinators; None: no share groups here.
     """
 
     def __init__(
-        self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort, topics: TopicsPort
-    ) -> None:
+        self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort, topics: TopicsPort,
+        persister: SharePersister | None = None,
+    ) -> None:  # fmt: skip
         self.registry = GroupRegistry(node, broker_id, config)
         self.rebalancer = Rebalancer(self.registry)
         self.consumer = ConsumerGroups(self.registry, topics)
-        shards = GroupShards(self.registry, self.rebalancer, self.consumer)
+        self.share = None if persister is None else ShareGroups(self.registry, topics, persister)
+        shards = GroupShards(self.registry, self.rebalancer, self.consumer, self.share)
         self.runtime = CoordinatorRuntime(node, topic, int(config["offsets.topic.num.partitions"]), shards)
         self.registry.runtime = self.runtime
         self._joins = JoinHandler(self.registry, self.rebalancer, self.consumer)
@@ -166,16 +172,30 @@ class GroupCoordinator:
         """ConsumerGroupDescribe 0-1."""
         return self._describer.describe(request)
 
+    def share_heartbeat(
+        self, request: m.ShareGroupHeartbeatRequest, client: ClientIdentity, done: Done, context: Any
+    ) -> None:
+        """ShareGroupHeartbeat 1; later `done(context, ShareGroupHeartbeatResponse)`."""
+        assert self.share is not None
+        self.share.heartbeat(request, client, Reply(done, context))
+
+    def describe_share_groups(self, request: m.ShareGroupDescribeRequest) -> m.ShareGroupDescribeResponse:
+        """ShareGroupDescribe 1."""
+        assert self.share is not None
+        return sharing.describe(self.share, request)
+
     def take_group_settings(self, group_id: str, values: dict[str, str]) -> None:
         """Everything that is set for one group alone."""
-        if values:
-            self.consumer.overrides[group_id] = values
-        else:
-            self.consumer.overrides.pop(group_id, None)
+        for overrides in (self.consumer.overrides, self.registry.overrides):
+            overrides.pop(group_id, None)
+            if values:
+                overrides[group_id] = values
 
     # --- viewers ------------------------------------------------------------------------------------
 
     def groups(self) -> dict[str, dict[str, Any]]:
         """All groups by id, sorted, as plain data: state, generation, members with assignment, offsets."""
         modern = {name: observed(self.consumer, group) for name, group in self.registry.consumer_groups.items()}
+        if self.share is not None:
+            modern |= {name: sharing.observed(self.share, group) for name, group in self.share.groups.items()}
         return dict(sorted({**observe(self.registry), **modern}.items()))

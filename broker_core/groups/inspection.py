@@ -8,6 +8,7 @@ from broker_core.groups.consumer.describing import CONSUMER
 from broker_core.groups.group import Group
 from broker_core.groups.member import Member
 from broker_core.groups.registry import GroupRegistry
+from broker_core.groups.share.describing import SHARE
 from broker_core.groups.states import GroupState
 from broker_core.groups.sync import readable_assignment
 from broker_core.wire import messages as m
@@ -49,6 +50,13 @@ class InspectionHandler:
             for modern in self.registry.consumer_groups.values()
             if (not states or modern.state.lower() in states) and (not types or CONSUMER in types)
         ]
+        groups += [
+            m.ListGroupsResponse.ListedGroup(
+                group_id=shared.group_id, protocol_type=SHARE, group_state=shared.state, group_type=SHARE
+            )
+            for shared in self.registry.share_groups.values()
+            if (not states or shared.state.lower() in states) and (not types or SHARE in types)
+        ]
         loading = bool(self.registry.runtime.loading)
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
         return m.ListGroupsResponse(error_code=error, groups=groups)
@@ -72,7 +80,7 @@ class InspectionHandler:
             absent = m.DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
             if api_version >= NOT_FOUND_VERSION:
                 absent.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                modern = group_id in self.registry.consumer_groups
+                modern = self.registry.other_kind(group_id, self.registry.groups)
                 absent.error_message = f"Group {group_id} {'is not a classic group' if modern else 'not found'}."
             return absent
         stable = group.state is GroupState.STABLE

@@ -91,7 +91,7 @@ class JoinHandler:
         if not shortest <= join.session_timeout_ms <= longest:
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
         unknown = join.member_id == UNKNOWN_MEMBER_ID
-        if self.consumer.is_taken(join.group_id):
+        if self.consumer.is_taken(join.group_id) or join.group_id in self.registry.share_groups:
             return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)  # H
         if unknown and join.group_id in self.registry.consumer_groups:
             self.consumer.make_classic(self.registry.consumer_groups[join.group_id])

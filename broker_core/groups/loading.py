@@ -17,6 +17,9 @@ from broker_core.groups.group_offsets import GroupOffsets
 from broker_core.groups.member import Member
 from broker_core.groups.rebalance import Rebalancer
 from broker_core.groups.registry import GroupRegistry
+from broker_core.groups.share import records as sharing
+from broker_core.groups.share.group import ShareGroup
+from broker_core.groups.share.handler import ShareGroups
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
 from broker_core.records.header import BatchHeader
@@ -25,11 +28,12 @@ from broker_core.records.header import BatchHeader
 class GroupShard:
     """What has been read of one partition so far."""
 
-    __slots__ = ("groups", "consumer_groups", "offsets")
+    __slots__ = ("groups", "consumer_groups", "share_groups", "offsets")
 
     def __init__(self) -> None:
         self.groups: dict[str, schema.StoredGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.share_groups: dict[str, ShareGroup] = {}
         self.offsets: dict[str, GroupOffsets] = {}
 
     def replay(self, key: Buffer | None, value: Buffer | None, header: BatchHeader) -> None:
@@ -48,6 +52,7 @@ class GroupShard:
                 self.groups[about.group] = schema.decode_group_value(value)
         else:
             self._replay_consumer(key, value)
+            self._replay_share(key, value)
 
     def _replay_consumer(self, key: Buffer | None, value: Buffer | None) -> None:
         """A record of a next-generation group. Tombstones of one that is not known say nothing."""
@@ -63,6 +68,16 @@ class GroupShard:
         if record.kind == GROUP and value is None and not group.members:
             del self.consumer_groups[record.group_id]
 
+    def _replay_share(self, key: Buffer | None, value: Buffer | None) -> None:
+        """A record of a share group."""
+        record = sharing.decoded(key, value)
+        if record is None or (value is None and record.group_id not in self.share_groups):
+            return
+        group = self.share_groups.setdefault(record.group_id, ShareGroup(record.group_id))
+        group.replay(record)
+        if record.kind == sharing.GROUP and value is None and not group.members:
+            del self.share_groups[record.group_id]
+
     def replay_marker(self, header: BatchHeader, commit: bool) -> None:
         """The producer's offsets in this partition count from now on, or never."""
         for offsets in self.offsets.values():
@@ -72,10 +87,13 @@ class GroupShard:
 class GroupShards:
     """Takes partitions over and gives them up."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
+    def __init__(
+        self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups, share: ShareGroups | None
+    ) -> None:
         self.registry = registry
         self.rebalancer = rebalancer
         self.consumer = consumer
+        self.share = share
         self.node = registry.node
 
     def blank(self, partition: int) -> GroupShard:
@@ -89,6 +107,9 @@ class GroupShards:
             count += len(group.offsets.committed)
             shard.groups.pop(group.group_id, None)
             self.consumer.loaded(group)
+        if self.share is not None:
+            for shared in shard.share_groups.values():
+                self.share.loaded(shared)
         with_offsets = {group_id: None for group_id, offsets in shard.offsets.items() if offsets}
         for group_id in [*shard.groups, *(one for one in with_offsets if one not in shard.groups)]:
             classic = restored_group(group_id, shard.groups.get(group_id), self.node.wall_ms())
@@ -96,7 +117,8 @@ class GroupShards:
             count += len(classic.offsets.committed)
             self.registry.groups[group_id] = classic
             self.rebalancer.loaded(classic)
-        groups = len(shard.consumer_groups) + len(shard.groups) + sum(one not in shard.groups for one in with_offsets)
+        modern = len(shard.consumer_groups) + len(shard.share_groups)
+        groups = modern + len(shard.groups) + sum(one not in shard.groups for one in with_offsets)
         if groups or count:
             self.node.emit(events.GROUP_PARTITION_LOADED, partition=partition, groups=groups, offsets=count)
 
@@ -107,6 +129,8 @@ class GroupShards:
             self.rebalancer.unload(group)
             del registry.groups[group.group_id]
         self.consumer.unload(partition)
+        if self.share is not None:
+            self.share.unload(partition)
         if known:
             self.node.emit(events.GROUP_PARTITION_UNLOADED, partition=partition)
 

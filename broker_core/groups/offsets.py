@@ -114,6 +114,8 @@ class OffsetHandler:
         error = self.registry.status(request.group_id, empty_id_allowed=True)
         if error is not ErrorCode.NONE:
             return error
+        if request.group_id in self.registry.share_groups:
+            return ErrorCode.GROUP_ID_NOT_FOUND
         group = self.registry.groups.get(request.group_id)
         generation = request.generation_id_or_member_epoch
         if group is None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.coordinators.runtime import CoordinatorRuntime, KeyValue
 from broker_core.groups import schema
 from broker_core.groups.group import Group
+from broker_core.groups.share.settings import OF_BROKERS
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
@@ -25,11 +26,13 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.groups.consumer.group import ConsumerGroup
     from broker_core.groups.group_offsets import GroupOffsets
+    from broker_core.groups.share.group import ShareGroup
 
 
 class GroupRegistry:
-    """The groups in memory: classic ones in `groups`, those of the next generation in `consumer_groups`; an id is in
-    one of them at most. `runtime` is set when the coordinator is put together."""
+    """The groups in memory: classic ones in `groups`, those of the next generation in `consumer_groups`, share groups
+    in `share_groups`; an id is in one of them at most. `overrides`: what is set for a group alone. `runtime` is set
+    when the coordinator is put together."""
 
     runtime: CoordinatorRuntime
 
@@ -39,6 +42,8 @@ class GroupRegistry:
         self.config = config
         self.groups: dict[str, Group] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.share_groups: dict[str, ShareGroup] = {}
+        self.overrides: dict[str, dict[str, str]] = {}
 
     def partition_for(self, group_id: str) -> int:
         """The group's partition of `__consumer_offsets`."""
@@ -49,6 +54,18 @@ class GroupRegistry:
         if group_id is None or (group_id == "" and not empty_id_allowed):
             return ErrorCode.INVALID_GROUP_ID
         return self.runtime.status(group_id)
+
+    def other_kind(self, group_id: str, own: Mapping[str, Any]) -> bool:
+        """Whether there is such a group, but not among one's `own` ones."""
+        kinds: tuple[Mapping[str, Any], ...] = (self.groups, self.consumer_groups, self.share_groups)
+        return any(group_id in one for one in kinds if one is not own)
+
+    def setting(self, group_id: str, name: str) -> int:
+        """A setting of a group ("share.session.timeout.ms") within the broker's limits, or the broker's for all."""
+        text = self.overrides.get(group_id, {}).get(name)
+        for_all, least, most = OF_BROKERS[name]
+        config = self.config
+        return int(config[for_all]) if text is None else max(int(config[least]), min(int(text), int(config[most])))
 
     def get_or_create(self, group_id: str) -> Group:
         """The group; a new one is Empty."""

@@ -24,6 +24,9 @@ LIMITED = {
     "consumer.assignment.interval.ms": (
         "group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"
     ),
+    "share.assignment.interval.ms": (
+        "group.share.min.assignment.interval.ms", "group.share.max.assignment.interval.ms"
+    ),
     "streams.num.standby.replicas": (None, "group.streams.max.standby.replicas"),
 }  # fmt: skip
 """Settings of a group, with the broker's settings that limit them."""

@@ -34,6 +34,7 @@ from broker_core.wire.codec import (
     encode_request,
     encode_response,
 )
+from tests.groups.share_persister import Persister
 
 EPOCH_MS = 1_700_000_000_000
 CONFIG: dict[str, Any] = {
@@ -57,6 +58,12 @@ CONFIG: dict[str, Any] = {
     "group.consumer.regex.refresh.interval.ms": 600_000,
     "group.consumer.max.size": 2_147_483_647,
     "group.consumer.assignors": "uniform,range",
+    "group.share.session.timeout.ms": 45_000,
+    "group.share.heartbeat.interval.ms": 5000,
+    "group.share.assignment.interval.ms": 0,
+    "group.share.initialize.retry.interval.ms": 30_000,
+    "group.share.max.size": 200,
+    "offsets.commit.timeout.ms": 5000,
 }
 
 
@@ -94,6 +101,7 @@ class OffsetsTopic:
         self.logs: dict[int, PartitionLog] = {}
         self.leader: str | None = None
         self.topics = Topics()
+        self.persister = Persister()
         self.commit_delay_ms = 0
         self.failure = 0
 
@@ -136,7 +144,7 @@ class Broker:
     """A machine with a coordinator."""
 
     def __init__(self, topic: OffsetsTopic, config: dict[str, Any], node: Node) -> None:
-        self.coordinator = GroupCoordinator(node, int(node.name[-1]), config, LogPort(node, topic), topic.topics)
+        self.coordinator = GroupCoordinator(node, int(node.name[-1]), config, LogPort(node, topic), topic.topics, topic.persister)
 
     def start(self) -> None: ...
 
@@ -164,7 +172,7 @@ class Answer:
 
 
 PARKED = {ApiKey.JOIN_GROUP: "join_group", ApiKey.SYNC_GROUP: "sync_group", ApiKey.OFFSET_COMMIT: "commit_offsets",
-          ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_heartbeat"}
+          ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_heartbeat", ApiKey.SHARE_GROUP_HEARTBEAT: "share_heartbeat"}
 IDENTIFIED = {ApiKey.LEAVE_GROUP: "leave_group", ApiKey.OFFSET_FETCH: "fetch_offsets"}
 PLAIN = {
     ApiKey.HEARTBEAT: "heartbeat",
@@ -181,6 +189,7 @@ class GroupLab:
     def __init__(self, **settings: Any) -> None:
         self.config = {**CONFIG, **{name.replace("_", "."): value for name, value in settings.items()}}
         self.topic = OffsetsTopic()
+        self.persister = self.topic.persister
         self.world = World(seed=7, epoch_ms=EPOCH_MS, record_level="details")
         for name in ("broker-1", "broker-2"):
             self.world.add_node(name, MemoryStorage(), functools.partial(Broker, self.topic, self.config))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import uuid
 from typing import Any
 
@@ -121,4 +122,80 @@ def share_states(k: Script) -> None:
         k(f"nothing of {key.name}", key, 0, kind(group_id="share", topics=[]))
 
 
-SCRIPTS = {"share states": share_states}
+def share_groups(k: Script) -> None:
+    """ShareGroupHeartbeat, ShareGroupDescribe, and share groups among the others."""
+    make_topic(k, "shared", 4)
+    make_topic(k, "shared-too", 1)
+    k.until(ApiKey.FIND_COORDINATOR, 4, m.FindCoordinatorRequest(key_type=0, coordinator_keys=["sharing"]),
+            lambda answer: not answer.coordinators[0].error_code)  # fmt: skip
+    kind = m.ShareGroupHeartbeatRequest
+
+    def beat(member: str, epoch: int, topics: list[str] | None = None, group: str = "sharing", rack: str | None = None) -> Any:
+        return kind(group_id=group, member_id=member, member_epoch=epoch, rack_id=rack, subscribed_topic_names=topics)
+
+    def say(title: str, request: Any) -> None:
+        k(title, ApiKey.SHARE_GROUP_HEARTBEAT, 1, request)
+
+    def describe(title: str, *groups: str) -> None:
+        k(title, ApiKey.SHARE_GROUP_DESCRIBE, 1, m.ShareGroupDescribeRequest(group_ids=list(groups), include_authorized_operations=True))
+
+    k.until(ApiKey.SHARE_GROUP_HEARTBEAT, 1, beat("x", 5, group="elsewhere"), lambda answer: answer.error_code == NOT_FOUND)
+    say("no member", beat("", 0, ["shared"]))
+    say("no group", beat("a", 0, ["shared"], ""))
+    say("an empty rack", beat("a", 0, ["shared"], rack=""))
+    say("no topics", beat("a", 0))
+    say("an empty list", beat("a", 0, []))
+    say("below", beat("a", -2))
+    say("unknown group", beat("a", 3))
+    say("leaves an unknown group", beat("a", -1))
+    describe("nobody", "sharing", "")
+    say("first", beat("a", 0, ["shared"]))
+    describe("one", "sharing")
+
+    def settled(member: str, epoch: int, wanted: int) -> None:
+        """Heartbeats until the member has reached the epoch."""
+        deadline = time.monotonic() + 60
+        while epoch != wanted:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+            answer = k.ask(ApiKey.SHARE_GROUP_HEARTBEAT, 1, beat(member, epoch))
+            assert answer.error_code == 0, answer
+            epoch = answer.member_epoch
+
+    settled("a", 2, 3)
+    first = 3
+    describe("with four", "sharing")
+    say("says nothing new", beat("a", first))
+    say("an old epoch", beat("a", first - 1))
+    say("an older one", beat("a", first - 2))
+    say("says all again", beat("a", first, ["shared"]))
+    say("a newer one", beat("a", first + 1))
+    say("unknown member", beat("b", 3))
+    time.sleep(1.2)  # (KIP-1263: not more than one assignment a second)
+    say("second", beat("b", 0, ["shared"], rack="r"))
+    settled("a", 3, 4)
+    describe("two", "sharing")
+    time.sleep(1.2)
+    say("others", beat("b", 4, ["shared-too"]))
+    describe("different", "sharing")
+    say("unknown leaves", beat("c", -1))
+    for version in (4, 5):
+        for states, types in (([], ["share"]), (["stable"], []), (["Empty"], ["Share"])):
+            listed = m.ListGroupsRequest(states_filter=states, types_filter=types if version == 5 else [])
+            answer = k.ask(ApiKey.LIST_GROUPS, version, listed)
+            answer.groups = [one for one in answer.groups if one.group_id == "sharing"]
+            k.note(f"listed {states} {types} v{version}", answer)
+    k("as a classic group", ApiKey.DESCRIBE_GROUPS, 6, m.DescribeGroupsRequest(groups=["sharing"]))
+    k("as a next-generation group", ApiKey.CONSUMER_GROUP_DESCRIBE, 1, m.ConsumerGroupDescribeRequest(group_ids=["sharing"]))
+    k("joined as such", ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, m.ConsumerGroupHeartbeatRequest(
+        group_id="sharing", member_id="z", member_epoch=0, rebalance_timeout=1000, subscribed_topic_names=["shared"], topic_partitions=[]))
+    k("delete with members", ApiKey.DELETE_GROUPS, 2, m.DeleteGroupsRequest(groups_names=["sharing"]))
+    say("leaves", beat("a", -1))
+    say("leaves too", beat("b", -1))
+    describe("empty", "sharing")
+    k("delete", ApiKey.DELETE_GROUPS, 2, m.DeleteGroupsRequest(groups_names=["sharing", "nobody"]))
+    describe("deleted", "sharing")
+
+
+NOT_FOUND = 69
+SCRIPTS = {"share states": share_states, "share groups": share_groups}

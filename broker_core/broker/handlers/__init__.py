@@ -69,6 +69,8 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: topic_partitions.handle,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: groups.next_generation_heartbeat,
     ApiKey.CONSUMER_GROUP_DESCRIBE: groups.next_generation_describe,
+    ApiKey.SHARE_GROUP_HEARTBEAT: groups.share_heartbeat,
+    ApiKey.SHARE_GROUP_DESCRIBE: groups.share_describe,
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: share_state.initialize,
     ApiKey.READ_SHARE_GROUP_STATE: share_state.read,
     ApiKey.WRITE_SHARE_GROUP_STATE: share_state.write,

@@ -6,6 +6,7 @@ answers come through `respond`. The rules are in `broker_core.groups`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext, respond
@@ -140,7 +141,26 @@ def list_groups(broker: Broker, context: RequestContext) -> None:
 
 
 def delete(broker: Broker, context: RequestContext) -> None:
-    context.respond(broker.groups.delete_groups(context.body))
+    """Share groups first: their share coordinators have to be told before the group goes (KIP-932)."""
+    request = context.body
+    shared = [name for name in dict.fromkeys(request.groups_names) if name in broker.groups.registry.share_groups]
+    if not shared or broker.groups.share is None:
+        context.respond(broker.groups.delete_groups(request))
+        return
+    errors: dict[str, ErrorCode] = {}
+
+    def done(name: str, error: ErrorCode) -> None:
+        errors[name] = error
+        if len(errors) == len(shared):
+            asked = dict.fromkeys(request.groups_names)
+            request.groups_names = [one for one in asked if one not in errors]
+            others = {one.group_id: one for one in broker.groups.delete_groups(request).results}
+            kind = m.DeleteGroupsResponse.DeletableGroupResult
+            results = [others.get(one) or kind(group_id=one, error_code=errors[one]) for one in asked]
+            context.respond(m.DeleteGroupsResponse(results=results))
+
+    for name in shared:
+        broker.groups.share.delete(name, partial(done, name))
 
 
 def delete_offsets(broker: Broker, context: RequestContext) -> None:
@@ -172,3 +192,19 @@ def next_generation_describe(broker: Broker, context: RequestContext) -> None:
     one = m.ConsumerGroupDescribeResponse.DescribedGroup
     groups = [one(group_id=name, error_code=ErrorCode.UNSUPPORTED_VERSION) for name in context.body.group_ids]
     context.respond(m.ConsumerGroupDescribeResponse(groups=groups))
+
+
+def share_heartbeat(broker: Broker, context: RequestContext) -> None:
+    if broker.share_version() >= 1:
+        broker.groups.share_heartbeat(context.body, client_of(context), respond, context)
+    else:
+        context.respond(m.ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+
+
+def share_describe(broker: Broker, context: RequestContext) -> None:
+    if broker.share_version() >= 1:
+        context.respond(broker.groups.describe_share_groups(context.body))
+        return
+    one = m.ShareGroupDescribeResponse.DescribedGroup
+    groups = [one(group_id=name, error_code=ErrorCode.UNSUPPORTED_VERSION) for name in context.body.group_ids]
+    context.respond(m.ShareGroupDescribeResponse(groups=groups))

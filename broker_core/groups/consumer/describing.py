@@ -36,8 +36,8 @@ class Describer:
             return kind(group_id=group_id, error_code=error)
         group = registry.consumer_groups.get(group_id)
         if group is None:
-            classic = group_id in registry.groups
-            message = f"Group {group_id} is not a consumer group." if classic else f"Group {group_id} not found."
+            other = registry.other_kind(group_id, registry.consumer_groups)
+            message = f"Group {group_id} is not a consumer group." if other else f"Group {group_id} not found."
             return kind(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=message)
         names = self.groups.topics.names_by_id()
         described = kind(

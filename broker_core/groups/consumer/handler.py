@@ -140,6 +140,8 @@ class ConsumerGroups:
         found = self.registry.consumer_groups.get(group_id)
         if found is not None:
             return found
+        if group_id in self.registry.share_groups:
+            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         classic = self.registry.groups.get(group_id)
         if epoch == JOIN_EPOCH and (classic is None or _is_empty(classic)):
             return ConsumerGroup(group_id, None if classic is None else classic.offsets)

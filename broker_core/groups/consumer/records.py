@@ -61,18 +61,20 @@ class Record(NamedTuple):
     value: Any
 
 
-def encoded(record: Record) -> tuple[bytes, bytes | None]:
+def encoded(record: Record, kinds: Mapping[int, Kind] = KINDS) -> tuple[bytes, bytes | None]:
     """Key and value as bytes."""
-    kind = KINDS[record.kind]
+    kind = kinds[record.kind]
     names = {kind.subject: record.subject} if kind.subject else {}
     key = encode(kind.key(group_id=record.group_id, **names), record.kind)
     return key, None if record.value is None else encode(record.value, VALUE_VERSION)
 
 
-def decoded(key: Buffer | None, value: Buffer | None) -> Record | None:
+def decoded(
+    key: Buffer | None, value: Buffer | None, kinds: Mapping[int, Kind] = KINDS
+) -> Record | None:
     """A record of these kinds, None for another. Raises MalformedRecord."""
     number = version_of(key)
-    kind = KINDS.get(number)
+    kind = kinds.get(number)
     if kind is None or key is None:
         return None
     found, _ = decode(kind.key, key)
