@@ -71,6 +71,8 @@ function lead(draft, params, event) {
   const found = partitionOf(draft, params);
   if (!found || params.leo === undefined || String(found.leader) !== brokerOf(event.node)) return;
   found.committed = Math.min(found.committed ?? 0, params.leo);
+  // From here on offsets that were given out get other records.
+  if (Object.values(found.logs).some(({ leo }) => leo > params.leo)) found.cut = Math.min(found.cut ?? Infinity, params.leo);
   for (const [broker, { leo, forked = Infinity }] of Object.entries(found.logs)) {
     if (broker !== String(found.leader) && leo > params.leo) {
       draft.own("topics", params.topic, "partitions", String(params.partition), "logs", broker).forked = Math.min(forked, params.leo);

@@ -6,7 +6,7 @@ import { prediction } from "../model/watching.js";
 import { effort, nextLesson } from "./course.js";
 import { h } from "./patch.js";
 import { guessText, predictionOf } from "./predict.js";
-import { further, receiptTable, verdict } from "./receipt.js";
+import { further, receiptTable, showing, verdict } from "./receipt.js";
 import { working } from "./runs.js";
 import { marked } from "./terms.js";
 import { replayButton, sweepButton } from "./spark/buttons.js";
@@ -75,9 +75,10 @@ function work(facts, words) {
 }
 
 /** The verdict and the figures of a run that has ended; what else is odd, folded. */
-function ending(ended, words) {
+function ending(ended, view) {
+  const { words, desk } = view;
   const receipt = { ...ended.facts.receipt, finished: true };
-  return [verdict(receipt, words), receiptTable(receipt, words), work(ended.facts, words), further(receipt, words), unmet(ended.facts, words)];
+  return [verdict(receipt, words), receiptTable(receipt, words, desk.run === ended.run ? showing(view, desk.receipts.found) : undefined), work(ended.facts, words), further(receipt, words), unmet(ended.facts, words)];
 }
 
 const GRADES = { right: ["good", "✓"], near: ["good", "≈"], wrong: ["warn", "▲"] };
@@ -111,7 +112,7 @@ function outcome(view) {
   const variant = variantOf(facts, words);
   return h("section", { key: "outcome", class: "outcome", "aria-label": words.t("scenarios.outcome") },
     variant && h("p", { class: "hint", "data-ran": facts.variant }, words.t("variant.ran", { variant })),
-    guess(result, words), ending(result, words),
+    guess(result, words), ending(result, view),
     lesson.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), marked(words, told(lesson.see, words))),
     lesson.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), marked(words, told(lesson.why, words))),
     lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source"), " ", lesson.why.source.map((one) => sourceName(one, words)).join("; ")),
@@ -141,7 +142,7 @@ function otherCourse(view, busy) {
   return h("section", { key: "other", class: "outcome", "data-other": other.recorded, "aria-label": title },
     h("h4", {}, words.t("fork.course", { title })),
     h("p", { class: "hint" }, words.t("fork.parted", { run: other.run ?? other.recorded, parent: result.run ?? result.recorded, t: seconds(other.facts.forked_at_us) })),
-    ending(other, words),
+    ending(other, view),
     fork.see && h("p", { class: "lesson", "data-see": "fork" }, h("b", {}, `${words.t("scenarios.see")} `), marked(words, told(fork.see, words))),
     h("div", { class: "run-acts" },
       h("button", { type: "button", "data-lesson": "watch-other", disabled: busy, onclick: () => lessons.watchRun(other) }, words.t("watch.do")),

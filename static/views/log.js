@@ -18,6 +18,7 @@ export const ROW = { least: 21, most: 60, head: 25 };
 const TALL = 24; // a row with room for a bar and readers beneath its cells
 const LABEL = 76;
 const PRINT = 46;
+const WORDED = 44; // a row with room for a line of words beneath its cells
 const PRINTED = 30; // a row with room for a checksum beneath its name
 const NARROW = 290; // a card without room for checksums
 const LETTER = 7.1; // width of a digit in a cell
@@ -149,6 +150,30 @@ function cells(view, facts, log, id, x, y, tall) {
   return [found, lacking(view, facts, log, x, y, tall), mark];
 }
 
+/**
+ * Ranges of lost records whose offsets hold others by now: [[from, last]]. At the live edge what the receipt calls lost is
+ * lost; in the past it is from the election on that has given the offsets out again.
+ */
+export function replacedIn({ ranges }, log, facts, live) {
+  const since = live ? 0 : facts.partition.cut ?? Infinity;
+  return ranges.filter(([from]) => from >= since && from < log.leo && from >= log.start && cellKind(from, log, { ...facts, lost: true }) !== "lost");
+}
+
+/** Brackets below the offsets whose records were lost: others stand there. */
+function replaced(view, facts, log, x, y, worded) {
+  return replacedIn(facts.fates, log, facts, view.clock?.live ?? true).map(([from, last]) => {
+    const end = placeOn(facts.axis, Math.min(last + 1, log.leo));
+    if (!end) return null;
+    const begin = placeOn(facts.axis, from) ?? 0;
+    const [left, right] = [x + begin + 1, x + end - 2];
+    const text = view.words.t("stage.replaced", { n: last - from + 1 });
+    const wide = text.length * LETTER;
+    const at = Math.max(x + wide / 2, Math.min((left + right) / 2, x + facts.axis.width - wide / 2));
+    return h("g", { key: `replaced ${from}`, class: "replaced", "data-replaced": `${facts.name}@${from}-${last}` }, h("title", {}, text),
+      h("path", { d: `M${left.toFixed(1)} ${y}v4H${right.toFixed(1)}v-4` }), worded && wide < facts.axis.width && h("text", { x: at.toFixed(1), y: y + 16 }, text));
+  });
+}
+
 /** The whole log to scale: committed, not committed, not on the leader; dashed up to the longest replica's end. */
 function bar(view, facts, log, id, x, y, wide, thick) {
   const { axis, committed, end } = facts;
@@ -232,6 +257,7 @@ export function replicaRow(view, box, number, index, { tall, top, alone }) {
     h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
     mine ? cells(view, facts, log, id, x, y, cell) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
     whole?.parts,
+    whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
     print && (below || aside > 0) && h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10, y: below ? Math.min(base + 14, y + tall - 4) : base }, print.differs ? `≠ ${print.text}` : print.text));
 }

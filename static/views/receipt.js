@@ -37,9 +37,21 @@ export function placesOf(found) {
   return all.sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 }
 
-export function receiptTable(found, words) {
+/** What a click on a figure does: the first stretch of that kind is shown on the stage; null where no places are known. */
+export const showing = ({ desk }, found) => (kind) => {
+  const [first] = stretchesOf(placesOf(found ?? {}).filter((one) => one.kind === kind && Number.isInteger(one.offset) && one.offset >= 0));
+  return first ? () => desk.receipts.showStretch(first) : null;
+};
+
+function figure(name, n, show, words) {
+  if (n === null) return words.t("receipt.unknown");
+  return show ? h("button", { type: "button", class: "plain", "data-show": name, title: words.t("receipt.show"), "aria-label": `${words.t(`receipt.${name}`)} ${count(n)}: ${words.t("receipt.show")}`, onclick: show }, count(n)) : count(n);
+}
+
+/** The figures; `shows(name)`: what a click on one does. */
+export function receiptTable(found, words, shows = () => null) {
   return h("dl", { class: "receipt" }, figures(found).map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
-    h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, n === null ? words.t("receipt.unknown") : count(n)))));
+    h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, figure(name, n, n > 0 ? shows(name) : null, words)))));
 }
 
 /** What else was found: [{kind, n, key}]; `key` names the sentence that says what it means, beside a loss another one. Pure. */
@@ -178,7 +190,7 @@ export function receiptPanel(view) {
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
     !found && !error && h("p", { key: "wait", class: "empty", role: "status" }, words.t("receipt.loading")),
     found && verdict(found, words),
-    found && receiptTable(found, words),
+    found && receiptTable(found, words, showing(view, found)),
     found && further(found, words, (one, index) => stretch(view, one, index, false)),
     found && outsiders(found, words),
     found && producers(found, words),

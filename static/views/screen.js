@@ -40,9 +40,25 @@ const TABLE_MS = 100;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
+/**
+ * Strips: elements of the page's template, and what describes each. One line adds one. Those of `stage` follow the picture,
+ * those of `table` change ten times a second, those of a panel only while it is shown.
+ */
+const STRIPS = {
+  stage: { "mode-switch": modeSwitch, "stage-menu": stageMenu, lights: lightChips, mode, banners, "time-buttons": timeButtons, before: earlier },
+  table: { traffic, "stage-topic": topicOptions, "cell-text": cellTextOptions, "story-filter": storyFilter, "story-list": storyList, desk: deskButtons, "rolling-switch": rollingSwitch, rolling: rollingStrip },
+  levers: { "broker-levers": brokerLevers, acks, "min-isr": minIsr, "write-title": writeTitle, "more-levers": moreLevers },
+  inspector: { tabs, "tab-views": tabViews },
+  ledger: { "ledger-title": ledgerTitle, "ledger-views": ledgerViews, "ledger-body": ledgerBody },
+};
 /** Dialogs of the page's template, and what describes each while it is open. */
 const DIALOGS = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog, "spark-dialog": sparkDialog };
 const $ = (id) => document.getElementById(id);
+
+/** Draw the strips of one kind. */
+function strips(kind, app) {
+  for (const [id, describe] of Object.entries(STRIPS[kind])) patch($(id), describe(app));
+}
 
 export class Screen {
   constructor(app) {
@@ -104,7 +120,7 @@ export class Screen {
     this.drawn.stage = wall;
     if (this.stale.stage || this.stale.scene) {
       dress(app, document);
-      patch($("mode-switch"), modeSwitch(app));
+      strips("stage", app);
       const { width, height } = this.sizes.scene;
       if (width > 50 && !this.#still(wall, "scene")) {
         this.drawn.scene = wall;
@@ -112,13 +128,7 @@ export class Screen {
         $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
         patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
       }
-      patch($("stage-menu"), stageMenu(app));
       patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
-      patch($("lights"), lightChips(app));
-      patch($("mode"), mode(app));
-      patch($("banners"), banners(app));
-      patch($("time-buttons"), timeButtons(app));
-      patch($("before"), earlier(app));
       this.stale.stage = false;
     }
     patch($("coach"), coach(app));
@@ -180,49 +190,27 @@ export class Screen {
     const { app } = this;
     this.drawn.table = wall;
     this.stale.table = false;
-    if (shows(app, "levers")) this.#levers();
-    patch($("traffic"), traffic(app));
-    patch($("stage-topic"), topicOptions(app));
+    strips("table", app);
     $("stage-topic").value = app.topicName ?? "";
-    patch($("cell-text"), cellTextOptions(app));
     $("cell-text").value = app.cellText;
-    if (shows(app, "inspector")) this.#inspector();
-    patch($("story-filter"), storyFilter(app));
-    patch($("story-list"), storyList(app));
-    if (shows(app, "ledger")) this.#ledger();
-    this.#desk();
-  }
-
-  #levers() {
-    const { app } = this;
-    patch($("broker-levers"), brokerLevers(app));
-    patch($("acks"), acks(app));
-    patch($("min-isr"), minIsr(app));
-    patch($("write-title"), [writeTitle(app)]);
-    patch($("more-levers"), moreLevers(app));
+    if (shows(app, "levers")) strips("levers", app);
     $("sheet-toggle").setAttribute("aria-expanded", String(app.sheet));
+    if (shows(app, "inspector")) this.#inspector();
+    if (shows(app, "ledger")) strips("ledger", app);
+    this.#desk();
   }
 
   #inspector() {
     const { app } = this;
     app.tabHeight = $("inspector").clientHeight;
-    patch($("tabs"), tabs(app));
-    patch($("tab-views"), tabViews(app));
+    strips("inspector", app);
     $("tab-panel").setAttribute("aria-labelledby", openTab(app));
     patch($("tab-panel"), panel(app));
-  }
-
-  #ledger() {
-    const { app } = this;
-    patch($("ledger-title"), [ledgerTitle(app)]);
-    patch($("ledger-views"), ledgerViews(app));
-    patch($("ledger-body"), ledgerBody(app));
   }
 
   /** The drawer and the dialogs beside the live picture. */
   #desk() {
     const { app } = this;
-    patch($("desk"), deskButtons(app));
     const opened = $("drawer").hidden && app.desk.panel;
     $("drawer").hidden = !app.desk.panel;
     const before = $("drawer").querySelector(".drawer-body");
@@ -230,8 +218,6 @@ export class Screen {
     const body = $("drawer").querySelector(".drawer-body");
     if (opened || (body !== before && document.activeElement === document.body)) body?.focus(); // what had the focus is gone
     for (const [id, describe] of Object.entries(DIALOGS)) if ($(id).open) patch($(id), describe(app));
-    patch($("rolling-switch"), rollingSwitch(app));
-    patch($("rolling"), rollingStrip(app));
   }
 
   #slow(wall) {

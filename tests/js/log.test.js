@@ -8,7 +8,7 @@ import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
-import { cellKind } from "../../static/views/log.js";
+import { cellKind, replacedIn } from "../../static/views/log.js";
 
 const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
 const text = ({ columns }) => columns.map(({ from, to }) => (to - from === 1 ? String(from) : `${from}..${to - 1}`)).join(" ");
@@ -63,6 +63,16 @@ test("what gets lost is not lost while somebody alive has it, nor missed by nobo
   assert.equal(text(axisOf(logs(6, 6), 300, [], [2, 4])), "0 1 2 3 4 5");
 });
 
+test("where lost records stood others stand now: at the live edge, in the past from the election on that cut them", () => {
+  const log = { start: 0, leo: 20, hw: 20 };
+  const facts = { partition: {}, end: 20, held: 20, committed: 20 };
+  const fates = { ranges: [[4, 6], [15, 15], [30, 31]] };
+  assert.deepEqual(replacedIn(fates, log, facts, true), [[4, 6], [15, 15]]);
+  assert.deepEqual(replacedIn(fates, log, facts, false), []);
+  assert.deepEqual(replacedIn(fates, log, { ...facts, partition: { cut: 10 } }, false), [[15, 15]]);
+  assert.deepEqual(replacedIn(fates, { ...log, forked: 4 }, facts, true), [], "these are the lost ones themselves");
+});
+
 test("what is committed follows the leaders, and what another log has behind a new leader's end is its own until it is cut", () => {
   const at = { topic: "orders", partition: 0 };
   const base = { ...EMPTY, topics: { orders: { configs: {}, partitions: { 0: { leader: 1, leader_epoch: 0, isr: [1, 2], replicas: [1, 2], logs: { 1: { leo: 9, hw: 0, start: 0 }, 2: { leo: 7, hw: 0, start: 0 } } } } } } };
@@ -73,7 +83,7 @@ test("what is committed follows the leaders, and what another log has behind a n
   assert.deepEqual([of(elected).committed, of(elected).logs[1].forked], [7, 7]);
   assert.equal(of(reduce(elected, [event("truncated", { ...at, before: 9, after: 7 })])).logs[1].forked, undefined);
   const unclean = reduce(marked, [event("leader_elected", { ...at, leader: 2, leader_epoch: 1, isr: [2], reason: "unclean" }), event("became_leader", { ...at, leader_epoch: 1, leo: 2 }, "broker-2")]);
-  assert.equal(of(unclean).committed, 2);
+  assert.deepEqual([of(unclean).committed, of(unclean).cut, of(marked).cut], [2, 2, undefined]);
 });
 
 test("the receipt says what became of which offset, and ranges say it briefly", () => {
