@@ -125,7 +125,8 @@ export class Desk {
   /** Look at an open run. */
   look(run) {
     if (run === this.run) return Promise.resolve();
-    this.app.set({ selected: null });
+    this.app.set({ selected: null, spot: null, menu: null });
+    if (this.app.record) this.app.closeRecord(); // another run has other records
     return new Promise((resolve) => {
       this.arriving = resolve;
       this.socket.look(run);

@@ -52,6 +52,12 @@ export class Dots {
     this.clean = false;
   }
 
+  /** Another layout of the stage: what stands is drawn anew in its place. */
+  fit({ width, height, left, right, brokers }) {
+    const layout = [width, height, left.length, right.length, brokers.length].join();
+    if (layout !== this.layout) Object.assign(this, { layout, clean: false });
+  }
+
   /** What stands still on its way; another list, or another chosen one, is drawn anew. */
   stand(standing, chosen) {
     const same = this.chosen === chosen && this.standing.length === standing.length && standing.every((one, index) => one.key === this.standing[index].key && one.share === this.standing[index].share);

@@ -57,6 +57,7 @@ export const FILTERS = {
   list: (value) => list(value).join(", "),
   awaited: (value, words) => list(value).map((key) => String(key).replace(/^session (?=\d+$)/, `${words["noun.fetch_session"]} `)).join(", "),
   count,
+  member: (value) => String(value ?? "").replace(/-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, ""), // of a group, without its random part
   plural: (value, words, params, [one, many]) => (Number(value) === 1 ? one : many),
   ms: millis,
   us: (value) => millis(Number(value) / 1000),

@@ -76,7 +76,7 @@ export function namesOf({ code, names }, name) {
 }
 
 function same(item, event) {
-  if (item.code !== event.code || item.node !== event.node) return false;
+  if (item.code !== event.code || (item.node !== event.node && event.code !== "link_changed")) return false;
   return MERGED[event.code].every((name) => JSON.stringify(item.first.params[name]) === JSON.stringify(event.params[name]));
 }
 

@@ -14,7 +14,8 @@ import { fingerprint, truthOf } from "../model/figures.js";
 import { readersOf } from "../model/readers.js";
 import { h } from "./patch.js";
 
-export const ROW = { least: 21, most: 60, head: 25 };
+/** Heights: of a row at least, at most, with room for its readers, and of one beside such a row; of a card's head. */
+export const ROW = { least: 21, most: 60, read: 31, thin: 17, head: 25 };
 const TALL = 24; // a row with room for a bar and readers beneath its cells
 const LABEL = 76;
 const PRINT = 46;
@@ -226,15 +227,15 @@ function opensEnd(view, { name, id, log, leads, mine, chosen }) {
   return { role: "button", tabindex: "0", "aria-label": view.words.t("stage.open_last", { partition: name, broker: id }), onkeydown: press };
 }
 
-/** The row of `number` in the card `box`, `tall` pixels high; a replica that is not there says so. */
-export function replicaRow(view, box, number, index, { tall, top, alone }) {
+/** The row of `number` in the card `box`, `tall` pixels high and `top` below its upper edge; a replica that is not there says so. */
+export function replicaRow(view, box, number, { tall, top, alone }) {
   const { topicName, topic, words, chosen, state } = view;
   const partition = topic.partitions[number];
   const id = Number(box.id);
-  const y = box.y + top + index * tall;
+  const y = box.y + top;
   const x = box.x + 18 + LABEL;
   const deep = tall >= TALL;
-  const cell = deep ? Math.max(13, Math.min(24, tall - 13)) : tall - 6;
+  const cell = deep ? Math.max(13, Math.min(24, tall - 15)) : Math.max(12, tall - 6);
   const base = y + cell / 2 + 4.5;
   const name = `${topicName}-${number}`;
   const mine = partition.replicas.includes(id);

@@ -127,6 +127,7 @@ export class Screen {
         this.stale.scene = false;
         $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
         patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
+        this.dots.fit(app.scene);
       }
       patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
       this.stale.stage = false;

@@ -7,6 +7,7 @@
 import { FILTERS } from "../i18n/format.js";
 import { fatesOf } from "../model/fates.js";
 import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
+import { readersOf } from "../model/readers.js";
 import { boxOf, layout, way } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
@@ -58,6 +59,25 @@ function dots(view, kind, name, label, x, y) {
     h("rect", { x, y, width: 24, height: 24, rx: 6 }), [6, 12, 18].map((at) => h("circle", { key: at, cx: x + at, cy: y + 12, r: 1.8 })));
 }
 
+/**
+ * Where the rows of a card stand: [{tall, top}]. Where all are low, those that somebody reads on this broker get room for their
+ * readers, and the others give it.
+ */
+export function placesOf(view, numbers, id, space, tall, first) {
+  const { topicName, topic, state } = view;
+  const read = numbers.map((number) => topic.partitions[number].leader === id && readersOf(state, topicName, number).length > 0);
+  const deep = read.filter(Boolean).length;
+  const rest = deep < read.length ? Math.floor((space - deep * ROW.read) / (read.length - deep)) : 0;
+  const apart = tall < ROW.read && deep > 0 && (deep < read.length ? rest >= ROW.thin : space >= deep * ROW.read);
+  let top = first;
+  return read.map((one) => {
+    const own = !apart ? tall : one ? ROW.read : Math.min(tall, rest);
+    const found = { tall: own, top };
+    top += own;
+    return found;
+  });
+}
+
 function brokerCard(view, box) {
   const { words, topic, state, chosenNumber } = view;
   const { broker } = box;
@@ -68,8 +88,8 @@ function brokerCard(view, box) {
   const space = worded ? whole - WORDED : whole;
   const tall = Math.max(ROW.least, Math.min(ROW.most, Math.floor(space / rows)));
   const free = space - rows * tall;
-  const place = { tall, top: ROW.head + Math.floor(Math.max(0, free) * 0.4), alone: all === 1 };
   const numbers = topic ? shownPartitions(topic, rows, chosenNumber) : [];
+  const places = placesOf(view, numbers, Number(box.id), space, tall, ROW.head + Math.floor(Math.max(0, free) * 0.4));
   const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
   const isController = state.cluster.controller === Number(box.id);
   const note = stateText(broker, words);
@@ -85,7 +105,7 @@ function brokerCard(view, box) {
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 }, h("title", {}, words.t("stage.more", { n: hidden })), box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
     worded ? pipelineWay(view, box) : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(end - 22, box.y + 5), h("title", {}, words.t("stage.crown"))],
-    numbers.map((number, index) => replicaRow(view, box, number, index, place)),
+    numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
 }

@@ -9,6 +9,7 @@ import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
 import { cellKind, replacedIn } from "../../static/views/log.js";
+import { placesOf } from "../../static/views/stage.js";
 
 const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
 const text = ({ columns }) => columns.map(({ from, to }) => (to - from === 1 ? String(from) : `${from}..${to - 1}`)).join(" ");
@@ -106,6 +107,16 @@ test("a partition's readers: who, from where, how far behind; nobody while an ea
   assert.deepEqual(membersOf(state, "billing").map(({ badge, gone, partitions }) => [badge, gone, partitions.length]), [["a", false, 1], ["b", true, 0]]);
   const rebalancing = (protocol) => world({ billing: group({ state: "PreparingRebalance", protocol }) }, { "reader-a": reader() });
   assert.deepEqual(["range", "cooperative-sticky"].map((protocol) => readersOf(rebalancing(protocol), "orders", "0")[0].reading), [false, true]);
+});
+
+test("where rows are low those that somebody reads get room for it, and the others give it", () => {
+  const state = world({ billing: group() }, { "reader-a": reader() });
+  const view = { state, topicName: "orders", topic: state.topics.orders };
+  assert.deepEqual(placesOf(view, ["0", "1"], 1, 52, 26, 25), [{ tall: 26, top: 25 }, { tall: 26, top: 51 }], "both are read: no room for both");
+  const alone = { ...view, state: world({}, { "reader-x": reader({ group: undefined, settings: {} }) }) };
+  assert.deepEqual(placesOf(alone, ["0", "1"], 1, 52, 26, 25), [{ tall: 31, top: 25 }, { tall: 21, top: 56 }]);
+  assert.deepEqual(placesOf(alone, ["0", "1"], 2, 52, 26, 25), [{ tall: 26, top: 25 }, { tall: 26, top: 51 }], "nobody reads here");
+  assert.deepEqual(placesOf(alone, ["0", "1"], 1, 120, 60, 25), [{ tall: 60, top: 25 }, { tall: 60, top: 85 }]);
 });
 
 test("a consumer without a group reads from its position and commits nothing", () => {
