@@ -126,7 +126,7 @@ export class Desk {
   look(run) {
     if (run === this.run) return Promise.resolve();
     this.app.set({ selected: null, spot: null, menu: null });
-    if (this.app.record) this.app.closeRecord(); // another run has other records
+    if (this.app.record) this.app.set({ record: null, ledgerView: "batches" }); // another run has other records
     return new Promise((resolve) => {
       this.arriving = resolve;
       this.socket.look(run);

@@ -28,11 +28,17 @@ function written(client, words) {
   return client.acked > 0 ? words.t(acksOf(client) === "0" ? "stage.sent" : "stage.acked", { n: client.acked }) : null;
 }
 
+/** "Group billing", or its name alone where there is no room for both. */
+function groupName({ name, w }, words) {
+  const whole = words.t("stage.group", { group: name });
+  return w >= NARROW_SIDE && cut(whole, w - 8) === whole ? whole : name;
+}
+
 function sideText(item, view) {
   const { words, state, acks } = view;
   if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
   if (item.kind === "group") {
-    return [item.w < NARROW_SIDE ? item.name : words.t("stage.group", { group: item.name }), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
+    return [groupName(item, words), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
   }
   if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
@@ -99,7 +105,7 @@ function groupCard(view, item) {
     h("rect", { class: "ground", x: x + 0.5, y: y + 0.5, width: w, height: item.h, rx: 12 }),
     waits && h("rect", { key: "dots", class: "dots", x: x + 0.5, y: y + 0.5, width: w, height: item.h, rx: 12, fill: "url(#dots)" }),
     h("title", {}, told),
-    h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(w < NARROW_SIDE ? name : words.t("stage.group", { group: name }), w - 8)),
+    h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
     h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
     shown.map((member, index) => h("g", { key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id },
       h("title", {}, `${member.name}: ${partitionsText(member, words)}`),

@@ -49,6 +49,12 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
         seen.wait("lab.app.desk.work === null && lab.feed.run === lab.app.desk.lessons.result.run")
         assert seen.page.get_attribute("[data-guess]", "data-guess") == guess
         assert (int(seen.page.inner_text("#drawer [data-figure=lost]").replace(",", "")) > 0) == lost
+        if lost:
+            seen.wait("document.querySelector('#scene-svg [data-replaced]') !== null")  # others stand where they stood
+            seen.page.click("#drawer [data-show=lost]")
+            seen.wait("lab.app.record !== null && document.querySelectorAll('#scene-svg .cell.lost').length > 1")
+        else:
+            assert seen.value("lab.app.record") is None
         assert f"unclean.leader.election.enable={'true' if lost else 'false'}" in seen.page.inner_text("[data-ran]")
     seen.picture("scenario")
     seen.page.click('[data-variant="unclean"]')
