@@ -21,6 +21,7 @@ export class Tour {
   }
 
   reset() {
+    this.before = null; // records that were there when the tour first looked: those of an earlier day are nothing to watch
     this.killed = null; // {broker, t, seq, led: {"orders-0": true}}
     this.elected = null; // {seq, t, leader, name, epoch, reason}; the killed broker itself when nobody else was in sync
     this.target = null; // {topic, number}: the partition that the tour speaks of
@@ -72,9 +73,14 @@ export class Tour {
     if (this.killed && !Object.keys(this.killed.led).some((name) => partitionOf(state, name))) this.killed = null; // what it led was deleted
     if (this.killed) return "election";
     const topics = Object.keys(state.topics).filter((name) => !state.topics[name].internal);
-    if (!topics.length) return "topic";
-    const enough = acked(state) >= ENOUGH || written(state, topics) >= ENOUGH;
-    return enough && writes(state) ? "kill" : "producer"; // records of an earlier day are nothing to watch
+    if (!topics.length) {
+      this.before = 0;
+      return "topic";
+    }
+    const n = written(state, topics);
+    this.before ??= n;
+    const enough = n - this.before >= ENOUGH || (writes(state) && (acked(state) >= ENOUGH || n >= ENOUGH));
+    return enough ? "kill" : "producer";
   }
 
   /** How long the cluster waits for a sign of life before it gives a broker up, in microseconds. */

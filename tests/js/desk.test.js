@@ -255,6 +255,10 @@ test("the first visit goes from a topic to the receipt, and a later death begins
   const busy = { ...written, clients: { p: { kind: "producer", state: "running", acked: 12 } } };
   assert.equal(tour.step(busy), "kill");
   assert.equal(tour.step({ ...busy, clients: { p: { kind: "producer", state: "stopped", acked: 12 } } }), "producer", "old records");
+  const old = { ...written, topics: { orders: { internal: false, partitions: { 0: { leader: 1, logs: { 1: { leo: 40 } } } } } } };
+  const later = new Tour();
+  assert.equal(later.step(old), "producer", "a lab that was started again");
+  assert.equal(later.step({ ...old, topics: { orders: { internal: false, partitions: { 0: { leader: 1, logs: { 1: { leo: 50 } } } } } } }), "kill", "somebody from outside has written and gone");
   assert.equal(tour.step({ ...busy, clients: {}, connections: { 4: {} }, topics: { orders: { partitions: { 0: { leader: 1, logs: { 1: { leo: 40 } } } } } } }), "kill");
   tour.take({ code: "process_ended", node: "broker-2", params: { how: "crash" }, t: 1, seq: 1 }, busy);
   assert.equal(tour.step(busy), "kill", "broker 2 led nothing");
