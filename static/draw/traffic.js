@@ -52,6 +52,11 @@ export class Traffic {
     return this.flights.length > 0 || this.crowds.size > 0;
   }
 
+  /** Whether nothing but polling is under way: followers and consumers that ask whether there is something new. */
+  get calm() {
+    return this.crowds.size === 0 && this.flights.every(({ quiet, failed, label }) => !failed && (quiet || label === "Fetch"));
+  }
+
   /** The dots that would be needed to draw every message by its kind. */
   get wanted() {
     let dots = this.flights.length;

@@ -23,8 +23,10 @@ export function seconds(t) {
   return (Math.max(0, t) / 1e6).toFixed(3);
 }
 
+const WHOLE = new Intl.NumberFormat("en-US"); // made once: the page asks thousands of times a second
+
 export function count(value) {
-  return Number(value).toLocaleString("en-US");
+  return WHOLE.format(Number(value));
 }
 
 function node(value, words) {

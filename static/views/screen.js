@@ -102,6 +102,11 @@ export class Screen {
     return this.dots.busy || this.app.clock.playing;
   }
 
+  /** Whether what travels is polling alone, for which fewer frames do. */
+  get calm() {
+    return !this.app.clock.playing && this.dots.traffic.calm;
+  }
+
   /** One animation frame. */
   frame(wall) {
     const { app } = this;

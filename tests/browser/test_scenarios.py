@@ -53,6 +53,8 @@ def test_a_scenario_is_run_in_another_setting_which_its_receipt_and_its_link_nam
             seen.wait("document.querySelector('#scene-svg [data-replaced]') !== null")  # others stand where they stood
             seen.page.click("#drawer [data-show=lost]")
             seen.wait("lab.app.record !== null && document.querySelectorAll('#scene-svg .cell.lost').length > 1")
+            seen.page.click("[data-watch-verdict]")  # back to the run's end
+            seen.see("[data-watch=over]")
         else:
             assert seen.value("lab.app.record") is None
         assert f"unclean.leader.election.enable={'true' if lost else 'false'}" in seen.page.inner_text("[data-ran]")

@@ -183,3 +183,14 @@ test("what a member of a group sends leaves from its group's box", () => {
   assert.equal(boxes.at(-1).kind === "folded" || boxes.at(-1).name === names.at(-1), true);
   assert.equal(new Set(boxes).size, scene.right.length);
 });
+
+test("polling alone is calm traffic; a record, a failure or a crowd is not", () => {
+  const request = (api, from = "broker-1") => ({ seq: 1, t: 1, code: "request_sent", node: from, params: { api, to: "broker-2" } });
+  const calm = (...events) => {
+    const traffic = new Traffic();
+    traffic.add(events, 0);
+    return traffic.calm;
+  };
+  assert.deepEqual([calm(), calm(request("Fetch"), request("Heartbeat")), calm(request("Fetch"), request("Produce"))], [true, true, false]);
+  assert.equal(calm({ seq: 1, t: 1, code: "response_sent", node: "broker-2", params: { api: "Fetch", to: "broker-1", error: "NOT_LEADER_OR_FOLLOWER" } }), false);
+});
