@@ -67,7 +67,7 @@ class CommittedTreeKept(Invariant):
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self._committed: dict[int, Txn] = {}
-        self._newest = 0
+        self._newest = self._epoch = 0
         self._seen: dict[str, int] = {}
 
     def check(self, world: World) -> list[Violation]:
@@ -81,14 +81,15 @@ class CommittedTreeKept(Invariant):
 
     def _leads(self, world: World, server: EnsembleServer) -> list[Violation]:
         """The newest leader says what is committed, and has what was."""
-        last = server.tree.last_zxid
-        if last >> 32 < self._newest >> 32 and server.epoch <= self._newest >> 32:
+        last, history = server.tree.last_zxid, server.history
+        if server.epoch < self._epoch:
             return []  # it has been replaced and does not know
+        self._epoch = server.epoch
         found = []
-        if last < self._newest:
+        if self._newest > history.base and all(entry[0] != self._newest for entry in history.entries):
             key, params = (server.node.name, self._newest), self._where(server.node.name, self._newest, last)
             found.append(self.found(world.seq, world.now_us, "tree_gone", key, **params))
-        for zxid, _, txn in server.history.entries:
+        for zxid, _, txn in history.entries:
             if zxid > self._newest:
                 self._committed[zxid] = txn
         self._newest = max(self._newest, last)

@@ -114,9 +114,13 @@ def creating(topic: TopicSpec) -> dict[str, Any]:
 
 
 def formed(world: World, spec: RunSpec) -> bool:
-    """There is a controller, and every broker is registered."""
-    wanted = [broker.id for broker in spec.cluster.brokers]
-    return truth_of(world).controller_id() is not None and truth_of(world).registered() == sorted(wanted)
+    """There is a controller, and every broker is registered. With an ensemble every broker has heard of all of them,
+    too: what its leader has committed comes to the controller by way of another server."""
+    wanted = sorted(broker.id for broker in spec.cluster.brokers)
+    if truth_of(world).controller_id() is None or truth_of(world).registered() != wanted:
+        return False
+    machines: list[Any] = [node.machine for _, node in observe.brokers(world)]
+    return spec.cluster.ensemble == 1 or all(one is None or sorted(one.cache.brokers) == wanted for one in machines)
 
 
 def all_led(world: World, topics: list[TopicSpec]) -> bool:

@@ -198,7 +198,7 @@ function tree(view, { tree: box }) {
   const places = [];
   let x = box.x + (quorum ? 160 : 104);
   for (const fact of facts) {
-    const wide = fact.length * 6.9 + 14;
+    const wide = [...fact].reduce((sum, sign) => sum + (sign < "\u1100" ? 6.9 : 11), 14);
     if (x + wide > end) break;
     places.push([fact, x]);
     x += wide;
