@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from broker_core.kernel.problems import LANGUAGES, problem, told
 from lab import heap
+from lab.clusters import eras
 from lab.places import INSTALLED, home
 from cli.errors import INTERRUPTED, CommandError
 from cli.language import spoken
@@ -139,6 +140,12 @@ def _speed(text: str) -> float:
     return number
 
 
+def _era_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--era", choices=eras.NAMES,
+                        help="defaults of that Kafka for cluster and built-in clients: 2.x as in textbooks, 3.9 with"
+                             " ZooKeeper, 4.3 with KRaft (docs/eras.md)")
+
+
 def _home() -> str:
     """Where a lab's data is when nothing is said, for --help."""
     return f"{home()}, or in XDG_DATA_HOME" if INSTALLED else "brokerlab-data in the checkout"
@@ -157,8 +164,9 @@ def _up(commands: Any) -> None:
                     help="address that the brokers listen on and tell their clients; nobody is asked for a password"
                          " there (default: %(default)s)")
     up.add_argument("--brokers", type=_brokers, default=3, metavar="N", help="how many brokers (default: %(default)s)")
-    up.add_argument("--controller", choices=["zookeeper", "kraft"], default="zookeeper",
-                    help="which kind of controller (default: %(default)s)")
+    up.add_argument("--controller", choices=["zookeeper", "kraft"],
+                    help="which kind of controller (default: the era's, else zookeeper)")
+    _era_option(up)
     up.add_argument("--controllers", type=int, default=0, metavar="N",
                     help="with kraft: controllers of their own, ids 101, 102, ...; 0: brokers are controllers, too"
                          " (default: %(default)s)")
@@ -204,6 +212,7 @@ def _run(commands: Any) -> None:
     run.add_argument("--seed", type=_seed, metavar="N", help="another seed than the file's")
     run.add_argument("--variant", metavar="NAME", help="another of its settings; fork: its other course")
     run.add_argument("--controller", choices=("zookeeper", "kraft"), help="another generation of Kafka than the file's")
+    _era_option(run)
     run.add_argument("--controllers", type=int, metavar="N", help="with kraft: so many dedicated controllers")
     run.add_argument("--ensemble", type=int, metavar="N", help="with zookeeper: so many coordination servers")
     run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")

@@ -27,6 +27,7 @@ from cli.directory import claimable
 from cli.errors import CommandError
 from cli.page_home import page_home
 from cli.signals import Signals, Stop
+from lab.clusters import eras
 from lab.clusters.checks import SpecError
 from lab.clusters.presets import replicated
 from lab.clusters.spec import RunSpec, run_from_dict
@@ -70,18 +71,22 @@ def up(arguments: argparse.Namespace) -> int:
 
 def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
-    common, single = parse_settings(arguments.settings, arguments.brokers, arguments.controller)
+    controller = arguments.controller or eras.controller(arguments.era or "")
+    common, single = parse_settings(arguments.settings, arguments.brokers, controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers), **common}
-    cluster = {"brokers": brokers, "controller": arguments.controller, "controllers": arguments.controllers,
+    cluster = {"brokers": brokers, "controller": controller, "controllers": arguments.controllers,
                "ensemble": arguments.ensemble, "preset": arguments.preset, "settings": common,
                "host": arguments.kafka_host, "port": arguments.kafka_port}
+    if arguments.era:
+        cluster["era"] = arguments.era
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed
     try:
         return run_from_dict({"cluster": cluster, "seed": seed, "record_level": arguments.record_level,
                               "epoch_ms": time.time_ns() // 1_000_000})
     except SpecError as error:
-        raise CommandError(problem("wrong_in", place="--set", what=what_of(error)), 2) from None
+        option = "--era" if error.problem["code"] == "era_controller" else "--set"
+        raise CommandError(problem("wrong_in", place=option, what=what_of(error)), 2) from None
 
 
 def _all_advertised(spec: RunSpec) -> bool:
@@ -200,6 +205,8 @@ def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.sock
     ]
     if lab.spec.cluster.preset != "default":
         lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
+    if lab.spec.cluster.era:
+        lines.append(f"Era: {lab.spec.cluster.era} (defaults of that Kafka: docs/eras.md)")
     lines.append("Stop: Ctrl-C; what was written is there at the next start")
     print("\n".join(lines), flush=True)
 

@@ -10,13 +10,14 @@ from web.api.docs import problem_types, style
 from web.api.errors import nowhere
 from web.pages import glossary
 from web.pages import views as pages
-from web.pages.limits import not_modelled
+from web.pages.limits import eras_page, not_modelled
 
 handler404 = pages.nowhere
 
 urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
+    path("eras/", eras_page, name="eras"),
     path("not-modelled/", not_modelled, name="not-modelled"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("glossary/<slug:name>.svg", glossary.picture, name="glossary-picture"),

@@ -18,14 +18,16 @@ from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import Problem, problem
 
 ERAS: dict[str, dict[str, dict[str, str]]] = {
-    # before 2.4 / 3.0: acks=1, no idempotence, round robin (KIP-480, KIP-679)
+    # before 2.4: round robin (KIP-480); 3.0: acks=1, no idempotence (KIP-679), sessions of 10 s (KIP-735); 3.7: no
+    # exponential backoff (KIP-580)
     "old": {
         "producer": {
             "acks": "1",
             "enable.idempotence": "false",
             "partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner",
+            "retry.backoff.max.ms": "100",
         },
-        "consumer": {"session.timeout.ms": "10000"},
+        "consumer": {"session.timeout.ms": "10000", "retry.backoff.max.ms": "100"},
     },
     "3.x": {},
     "4.x": {"producer": {"linger.ms": "5"}},  # KIP-1030

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
-from lab.clusters import presets
+from lab.clusters import eras, presets
 
 FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
 FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
@@ -37,6 +37,7 @@ class ClusterSpec:
     controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
     ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
     preset: str = "default"
+    era: str = ""  # whose defaults; empty: those of today in its generation
     settings: dict[str, str] = field(default_factory=dict)
     protections: dict[str, bool] = field(default_factory=dict)
     link_delay_ms: float = 0.0
@@ -50,7 +51,7 @@ class ClusterSpec:
 
     def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
         """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
-        given = {**presets.broker(self.preset, self.controller), **self.settings, **broker.settings}
+        given = {**self.usual_settings(), **self.settings, **broker.settings}
         given["broker.id"] = str(broker.id)
         if broker.rack is not None:
             given["broker.rack"] = broker.rack
@@ -63,6 +64,10 @@ class ClusterSpec:
         if self.is_kraft and broker.id in self.controller_ports():
             given["listeners"] += f",{self._controller_address(broker.id)}"
         return given
+
+    def usual_settings(self) -> dict[str, str]:
+        """What preset and era say."""
+        return {**presets.broker(self.preset, self.controller), **eras.broker(self.era)}
 
     def ensemble_nodes(self) -> list[str]:
         """Servers of the coordination tree: zookeeper-1, ..."""
@@ -102,7 +107,7 @@ class ClusterSpec:
 
     def controller_settings(self, number: int) -> dict[str, str]:
         """All settings that a dedicated controller is started with."""
-        given = {**presets.broker(self.preset, self.controller), **self.settings}
+        given = {**self.usual_settings(), **self.settings}
         given.setdefault("log.dirs", "data")
         if number in self.controller_ports():
             given["listeners"] = self._controller_address(number)

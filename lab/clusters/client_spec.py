@@ -70,8 +70,11 @@ MOST = {
 }  # fmt: skip
 
 
-def client_from_dict(value: Any, place: Place, preset: str = "default") -> ClientSpec:
-    """A built-in client and its settings, which are checked as its kind of client checks them."""
+def client_from_dict(value: Any, place: Place, preset: str = "default", usual: str = "3.x") -> ClientSpec:
+    """A built-in client and its settings, which are checked as its kind of client checks them.
+
+    `usual`: its era, where it names none.
+    """
     data = mapping(value, place, [*CLIENT_KEYS, "era"], ["name", "kind", "topic"])
     client = ClientSpec(
         text(data["name"], (*place, "name")),
@@ -79,7 +82,7 @@ def client_from_dict(value: Any, place: Place, preset: str = "default") -> Clien
         text(data["topic"], (*place, "topic")),
     )
     _check_name(client, (*place, "name"))
-    era = choice(data.get("era", "3.x"), (*place, "era"), ERAS)
+    era = choice(data.get("era", usual), (*place, "era"), ERAS)
     own = settings_of(data.get("settings"), (*place, "settings"))
     for half, given in HALVES.items():
         if client.kind in (half, "processor"):

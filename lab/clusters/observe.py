@@ -14,7 +14,6 @@ from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.replication.partition import FAILED
-from lab.clusters import presets
 from lab.clusters.brokers import BrokerSpec
 from lab.clusters.spec import RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
@@ -79,12 +78,13 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
 
 def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
     truth = truth_of(world)
-    settings = presets.broker(spec.cluster.preset, spec.cluster.controller) | spec.cluster.settings
+    settings = spec.cluster.usual_settings() | spec.cluster.settings
     return {
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller,
         "controller": truth.controller_id(), "controller_epoch": truth.controller_epoch(),
         "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
         "protections": protections_off(world), "stage_costs": stage_costs(world),
+        **({"era": spec.cluster.era} if spec.cluster.era else {}),
     }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
 from broker_core.replication.protections import Protections
-from lab.clusters import checks
+from lab.clusters import checks, eras
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.joining import add_broker_node, new_broker, tell_of
@@ -196,7 +196,8 @@ class LabOperator(FaultCommands):
         name = command["name"]
         if len(command) > 2:
             given = {key: value for key, value in command.items() if key != "do"}
-            self.clients[name] = client_from_dict(given, (), self.spec.cluster.preset)
+            cluster = self.spec.cluster
+            self.clients[name] = client_from_dict(given, (), cluster.preset, eras.clients(cluster.era))
         elif name not in self.clients:
             raise CommandError(problem("no_client_to_start", name=name), "name")
         node = world.nodes.get(name)

@@ -24,7 +24,7 @@ from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigError, era_of, topic_setting
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from broker_core.replication.protections import Protections
-from lab.clusters import presets
+from lab.clusters import eras, presets
 from lab.clusters.brokers import BrokerSpec, ClusterSpec
 from lab.clusters.checks import (
     Place,
@@ -79,7 +79,7 @@ class RunSpec:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
-        for name, usual in (("stage_costs", {}), ("controllers", 0), ("ensemble", 1)):
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("ensemble", 1), ("era", "")):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
         return plain
@@ -139,7 +139,8 @@ def run_from_dict(value: Any, place: Place = ()) -> RunSpec:
     for index, one in enumerate(items(data.get("topics"), (*place, "topics"))):
         run.topics.append(topic_from_dict(one, (*place, "topics", index), run.cluster))
     for index, one in enumerate(items(data.get("clients"), (*place, "clients"))):
-        run.clients.append(client_from_dict(one, (*place, "clients", index), run.cluster.preset))
+        client = client_from_dict(one, (*place, "clients", index), run.cluster.preset, eras.clients(run.cluster.era))
+        run.clients.append(client)
     unique([topic.name for topic in run.topics], (*place, "topics"), "topic")
     unique([client.name for client in run.clients], (*place, "clients"), "client")
     return run
@@ -151,8 +152,7 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
     cluster = ClusterSpec()
     if "name" in data:
         cluster.name = text(data["name"], (*place, "name"))
-    if "controller" in data:
-        cluster.controller = choice(data["controller"], (*place, "controller"), CONTROLLERS)
+    _read_controller(cluster, data, place)
     if "controllers" in data:
         cluster.controllers = integer(data["controllers"], (*place, "controllers"), 0, MOST_CONTROLLERS)
     if cluster.controllers and not cluster.is_kraft:
@@ -180,6 +180,19 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         raise SpecError((*place, "brokers"), problem("id_taken", broker=taken[0], known=cluster.controller_ids()))
     _check_settings(cluster, place)
     return cluster
+
+
+def _read_controller(cluster: ClusterSpec, data: dict[str, Any], place: Place) -> None:
+    """An era has a kind of controller, and no other."""
+    if "era" in data:
+        cluster.era = choice(str(data["era"]), (*place, "era"), eras.NAMES)
+        cluster.controller = eras.controller(cluster.era)
+    if "controller" in data:
+        given = choice(data["controller"], (*place, "controller"), CONTROLLERS)
+        if cluster.era and given != cluster.controller:
+            what = problem("era_controller", given=given, name=cluster.era, expected=cluster.controller)
+            raise SpecError((*place, "controller"), what)
+        cluster.controller = given
 
 
 def _brokers(value: Any, place: Place) -> list[BrokerSpec]:

@@ -164,7 +164,7 @@ def _cluster(cluster: dict[str, Any]) -> dict[str, Any]:
         one.get("rack") or one.get("settings") for one in brokers
     )
     shown: Any = len(brokers) if plain else [{key: one[key] for key in one if one[key]} for one in brokers]
-    optional = ("preset", "settings", "protections", "link_delay_ms", "stage_costs")
+    optional = ("era", "preset", "settings", "protections", "link_delay_ms", "stage_costs")
     rest = {key: cluster[key] for key in optional if cluster.get(key)}
     return {"brokers": shown, **rest}
 

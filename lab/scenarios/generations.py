@@ -30,7 +30,7 @@ from typing import Any
 
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
-from lab.clusters import checks
+from lab.clusters import checks, eras
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.spec import CONTROLLERS
 from lab.scenarios import variants
@@ -45,7 +45,9 @@ _ALIEN = {ZOOKEEPER: ("controllers",), KRAFT: ("ensemble",)}
 
 def own(document: dict[str, Any]) -> str:
     """The generation of the document as it stands."""
-    return (document.get("cluster") or {}).get("controller") or CONTROLLERS[0]
+    cluster = document.get("cluster") or {}
+    era = str(cluster.get("era") or "")
+    return cluster.get("controller") or eras.controller(era if era in eras.NAMES else "")
 
 
 def declared(document: dict[str, Any], keys: tuple[str, ...]) -> dict[str, dict[str, Any]]:
@@ -98,7 +100,8 @@ def applied(document: dict[str, Any], generation: str, keys: tuple[str, ...]) ->
     whole: dict[str, Any] = variants.merged(rest, {key: one for key, one in change.items() if key != DIFFERS})
     if found:
         whole[KEY] = {generation: {DIFFERS: change[DIFFERS]} if DIFFERS in change else {}}
-    cluster = {name: value for name, value in (whole.get("cluster") or {}).items() if name not in _ALIEN[generation]}
+    alien = (*_ALIEN[generation], "era")  # an era is of one generation
+    cluster = {name: value for name, value in (whole.get("cluster") or {}).items() if name not in alien}
     return {**whole, "cluster": {**cluster, "controller": generation}}
 
 

@@ -43,7 +43,7 @@ from typing import Any
 
 from broker_core.kernel.errors import what_of
 from broker_core.kernel.problems import problem
-from lab.clusters import checks
+from lab.clusters import checks, eras
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import CONTROLLERS, RunSpec, run_from_dict
 from lab.scenarios import generations, spread, variants
@@ -163,6 +163,9 @@ def with_cluster(document: Any, changes: Mapping[str, Any] | None) -> Any:
     that the document says of it. Raises SpecError where it does not hold there."""
     if not changes:
         return document
+    if "era" in changes and "controller" not in changes:
+        era = checks.choice(changes["era"], ("cluster", "era"), eras.NAMES)
+        changes = {"controller": eras.controller(era), **changes}
     one = {key: value for key, value in _one_cluster(checks.mapping(document, ())).items() if key != "clusters"}
     checks.mapping(one.get("cluster"), ("cluster",))
     if "controller" in changes:

@@ -18,7 +18,7 @@ from typing import Any
 
 from broker_core.kernel.problems import problem
 from broker_core.metadata.topic_names import is_internal
-from lab.clusters import checks
+from lab.clusters import checks, eras
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.joining import new_broker
 from lab.clusters.brokers import ClusterSpec
@@ -106,7 +106,7 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
             cluster.brokers.append(new_broker(command, cluster, at))
         elif name == "start_client" and len(command) > 2:
             given = {key: one for key, one in command.items() if key != "do"}
-            clients[command["name"]] = client_from_dict(given, at, spec.cluster.preset)
+            clients[command["name"]] = client_from_dict(given, at, cluster.preset, eras.clients(cluster.era))
         elif name in ("start_client", "stop_client", "set_client"):
             checks.choice(command["name"], (*at, "name"), clients)
             if name == "set_client":

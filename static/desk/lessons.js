@@ -25,16 +25,17 @@ export class Lessons {
     this.one = null; // {name, title, text, document, yaml, own}
     this.variant = ""; // the setting that it is run with
     this.generation = ""; // of Kafka, where it was chosen: "zookeeper", "kraft"; else that of the file
+    this.era = ""; // whose defaults, where it was chosen: "2.x", "3.9", "4.3"
     this.chosen = null; // the prediction: index of a choice, or the number, or the broker (-1: nobody)
     this.job = null;
     this.pairs = {}; // "name/variant" -> {generation: its run}, where both were looked at side by side
-    this.done = {}; // "name/generation/variant" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
+    this.done = {}; // "name/generation/variant/era" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
     this.results = new Results(); // of this and earlier visits
     this.last = null; // the lesson that was seen last
     this.wanted = ""; // what is searched for
     this.error = null;
     this.refused = null; // why a link or a file is no scenario
-    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "both", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
+    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "chooseEra", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "both", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
   }
 
   async load() {
@@ -65,6 +66,7 @@ export class Lessons {
   #take(one) {
     this.one = one;
     this.generation = "";
+    this.era = "";
     this.choose(one.variant || this.variants[0]?.name || "");
   }
 
@@ -89,6 +91,7 @@ export class Lessons {
       if (this.one !== one) return;
       this.one = { ...one, ...found, generations: one.generations };
       this.generation = controller;
+      this.era = "";
       this.choose(this.variants.some(({ name }) => name === variant) ? variant : this.variants[0]?.name ?? "");
     } catch (error) {
       this.error = error.message;
@@ -96,8 +99,14 @@ export class Lessons {
     }
   }
 
+  /** Defaults of another time, for what the lesson does not set itself. */
+  chooseEra(era) {
+    this.era = era;
+    this.choose(this.variant);
+  }
+
   get #key() {
-    return `${this.one.name}/${this.one.generation}/${this.variant}`;
+    return `${this.one.name}/${this.one.generation}/${this.variant}/${this.era}`;
   }
 
   get result() {
@@ -142,9 +151,9 @@ export class Lessons {
 
   /** Run it as a job, then open what it has left. */
   async run() {
-    const { one, chosen, variant, generation } = this;
+    const { one, chosen, variant, generation, era } = this;
     const key = this.#key;
-    const options = { ...(variant && { variant }), ...(generation && { controller: generation }) };
+    const options = { ...(variant && { variant }), ...(generation && { controller: generation }), ...(era && { era }) };
     const asked = one.own ? ["/scenarios/run", { ...one.own, ...options }] : [`/scenarios/${one.name}/run`, options];
     const found = await this.#work(...asked);
     if (found) {
@@ -276,7 +285,7 @@ export class Lessons {
     const { one, variant } = this;
     const pair = (this.pairs[`${one.name}/${variant}`] ??= {});
     for (const controller of Object.keys(one.generations)) {
-      pair[controller] ??= this.done[`${one.name}/${controller}/${variant}`]?.recorded ?? null;
+      pair[controller] ??= this.done[`${one.name}/${controller}/${variant}/`]?.recorded ?? null;
       if (pair[controller] !== null) continue;
       const options = { ...(variant && { variant }), controller };
       const found = await this.#work(...(one.own ? ["/scenarios/run", { ...one.own, ...options }] : [`/scenarios/${one.name}/run`, options]));

@@ -46,6 +46,18 @@ function generations(view) {
   ];
 }
 
+const ERAS = { zookeeper: ["2.x", "3.9"], kraft: ["4.3"] };
+
+/** Whose defaults count where the lesson sets nothing itself: those of textbooks, of the last Kafka with ZooKeeper, of today's. */
+function eras({ words, desk }) {
+  const { one, era, running, chooseEra } = desk.lessons;
+  return h("p", { key: "eras", class: "hint" },
+    h("label", {}, `${words.t("era.choose")} `,
+      h("select", { "data-era": era, disabled: running, onchange: (event) => chooseEra(event.target.value) },
+        ["", ...(ERAS[one.generation] ?? [])].map((name) => h("option", { key: name, value: name, selected: era === name }, words.t(`era.${name || "own"}`))))),
+    era && ` ${words.t("era.hint")} `, era && h("a", { href: "/eras/", target: "_blank" }, words.t("era.page")));
+}
+
 function jobProgress(view) {
   const { words, desk } = view;
   const { job } = desk.lessons;
@@ -163,7 +175,7 @@ export function lessonPanel(view) {
       found.variant && ` ${words.t("variant.of", { variant: told(found.variants[found.variant], words) || found.variant })}`),
     judged && [outcome(view), nextLesson(view)],
     h("p", { key: "text", class: "lesson" }, marked(words, told(found.text, words))),
-    generations(view),
+    generations(view), eras(view),
     variants(view),
     predictionOf(view),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),

@@ -7,8 +7,9 @@ import re
 import pytest
 from django.test import RequestFactory
 
+from lab.clusters.eras import differences
 from web.messages import LANGUAGES
-from web.pages.limits import not_modelled, page_of, told
+from web.pages.limits import eras_page, not_modelled, page_of, told
 
 
 def test_both_languages_say_the_same_number_of_things() -> None:
@@ -24,6 +25,14 @@ def test_the_page_is_in_the_readers_language_and_leads_to_rest(language: str, ti
     assert answer.status_code == 200 and f"<h1>{title}</h1>" in page and f"<title>{title}</title>" in page
     assert "<code>--controller kraft</code>" in page and 'href="/api/docs"' in page
     assert "<script" not in page and "http://" not in page and "https://" not in page and "style=" not in page
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Then and now"), ("ko", "예전과 지금")], ids=LANGUAGES)
+def test_the_page_of_eras_has_each_difference_in_the_readers_language(language: str, title: str) -> None:
+    page = eras_page(RequestFactory().get("/eras/", headers={"accept-language": language})).content.decode()
+    assert f"<h1>{title}" in page
+    assert page.count("<tr>") == len(differences()) + 1
+    assert all(one.why[language].split("'")[0] in page for one in differences())
 
 
 def test_text_is_escaped_and_code_is_code() -> None:

@@ -63,7 +63,8 @@ def _lab_view(name: str, found: Lab) -> dict[str, Any]:
     view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **found.clock()}
     if isinstance(found, LiveLab):
         spec = found.spec
-        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "controller": spec.cluster.controller,
+        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
+                 "controller": spec.cluster.controller,
                  "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
                  "open": list(found.branches)}  # fmt: skip
     return view

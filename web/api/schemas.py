@@ -144,19 +144,21 @@ class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
     another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
     generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `ensemble`: with so many
-    coordination servers (ZooKeeper only)."""
+    coordination servers (ZooKeeper only); `era`: with the defaults of that Kafka, its controller among them."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
     variant: Annotated[str, Field(max_length=200)] | None = None
     live: bool = False
     controller: Generation | None = None
+    era: Literal["2.x", "3.9", "4.3"] | None = None
     controllers: Annotated[int, Field(ge=0, le=5)] | None = None
     ensemble: Annotated[int, Field(ge=1, le=5)] | None = None
 
     def cluster(self) -> dict[str, Any]:
         """What takes the place of keys of the scenario's cluster."""
-        given = {"controller": self.controller, "controllers": self.controllers, "ensemble": self.ensemble}
+        given = {"controller": self.controller, "controllers": self.controllers, "ensemble": self.ensemble,
+                 "era": self.era}
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -226,6 +228,7 @@ class LabView(Closed):
     paused: bool | None = None
     seed: int | None = None
     preset: str | None = None
+    era: str | None = None
     controller: str | None = None
     bootstrap: str | None = None
     open: list[str] | None = None

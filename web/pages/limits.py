@@ -1,4 +1,5 @@
-"""What is not modelled, as a page of the lab: `docs/not-modelled.md` in the reader's language, without the network.
+"""Texts as pages of the lab, in the reader's language and without the network: what is not modelled
+(`docs/not-modelled.md`), and what Kafka's defaults were (`lab.clusters.eras`).
 
 markdown-it-py reads the text as CommonMark with tables. Raw HTML is shown as written, pictures are no pictures, and no
 element carries a style: the page's policy allows none of them.
@@ -6,7 +7,7 @@ element carries a style: the page's policy allows none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_GET
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from lab.clusters import eras
 from lab.places import FILES
 from web.language import language_of
 from web.messages import catalogue
@@ -77,6 +79,22 @@ def told(language: str) -> Page:
 @require_GET
 def not_modelled(request: HttpRequest) -> HttpResponse:
     """The page."""
+    return _shown(request, told)
+
+
+@cache
+def eras_told(language: str) -> Page:
+    """The page in a language."""
+    return page_of(eras.markdown(language))
+
+
+@require_GET
+def eras_page(request: HttpRequest) -> HttpResponse:
+    """Then and now."""
+    return _shown(request, eras_told)
+
+
+def _shown(request: HttpRequest, told_in: Callable[[str], Page]) -> HttpResponse:
     language = language_of(request)
-    context = {"language": language, "page": told(language), "words": catalogue(language)["page"]}
+    context = {"language": language, "page": told_in(language), "words": catalogue(language)["page"]}
     return render(request, "limits.html", context)

@@ -119,6 +119,7 @@ found_in("lab.clusters")(
     most_brokers="n",
     no_port="port",
     controllers_of_kraft="",
+    era_controller="given name expected",
     ensemble_of_zookeeper="",
     other_ensemble="path n",
     other_generation="path given",
