@@ -158,24 +158,25 @@ class ProducerStateTable:
             raise DuplicateSequence("some batches of the append have been appended before, others not")
         return duplicate
 
-    def open_transaction(self, producer_id: int) -> int | None:
-        """First offset of the producer's open transaction here."""
+    def open_transaction(self, producer_id: int, epoch: int) -> int | None:
+        """First offset of the producer's open transaction here. Of a newer epoch none is open: what is, is one that has
+        been decided already, and its marker is on its way."""
         entry = self.entries.get(producer_id)
-        return None if entry is None else entry.transaction_start
+        return None if entry is None or entry.epoch != epoch else entry.transaction_start
 
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
     ) -> int | None:
         """The guard that the batch has to show when it is appended (KIP-890); None: its transaction is open here."""
-        if self.open_transaction(producer_id) is not None:
+        if self.open_transaction(producer_id, epoch) is not None:
             return None
         return self.verifications.start(producer_id, sequence, epoch, supports_epoch_bump, now_ms)
 
     def _check_verified(self, header: BatchHeader, guard: int | None) -> None:
         if guard is None or not header.is_transactional:
             return
-        producer_id = header.producer_id
-        if self.open_transaction(producer_id) is None and not self.verifications.is_right(producer_id, guard):
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        if self.open_transaction(producer_id, epoch) is None and not self.verifications.is_right(producer_id, guard):
             raise InvalidTransactionState("Record was not part of an ongoing transaction")
 
     def _check_first_of_transaction(self, entry: ProducerEntry | None, header: BatchHeader) -> None:

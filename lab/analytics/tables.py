@@ -233,6 +233,16 @@ class Tables:
             "run", "coalesce(get_json_object(fields, '$.label'), process) as label").distinct())
 
     @cached_property
+    def begun(self) -> DataFrame:
+        """Values that were sent in transactions, whatever came of it."""
+        rows = self.operations.where("error is null and op = 'send' and kind = 'invoke'").selectExpr(
+            "run", "process", f"from_json(fields, '{_FIELDS}') as p",
+            "get_json_object(fields, '$.transaction') as of").where("of is not null")
+        return rows.selectExpr("run", "coalesce(p.label, process) as label", "explode(p.`values`) as v").where(
+            "v[1] > 0").selectExpr("run", "label", "explode(sequence(v[0], v[0] + v[1] - 1)) as n").selectExpr(
+            "run", "label", "cast(n as string) as number")
+
+    @cached_property
     def sends(self) -> DataFrame:
         """Values in the order in which the operation names them: numbers first, then texts."""
         rows = self._fields.where("op = 'send'").selectExpr(

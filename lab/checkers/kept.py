@@ -97,7 +97,7 @@ class Kept:
             return
         try:
             self._take(row)
-            if len(self._strange) + len(self.steps) + len(self.pending) > MOST:
+            if len(self._strange) + len(self.steps) + len(self.pending) + len(self.odd.undecided) > MOST:
                 raise TooMuch
         except TooMuch:
             self.ended = True
@@ -111,6 +111,7 @@ class Kept:
                 if label in self.labels:  # read before it was sent: somebody else's, it seemed
                     raise TooMuch
                 self.odd.labels[label] = None
+            self.odd.decide(row, kind)
             if kind != "invoke":
                 self._send(row, kind, label)
         elif op == "poll" and kind == "ok":

@@ -201,6 +201,9 @@ class _Judging:
 
     def _count_steps(self) -> None:
         aborted = self.kept.odd.aborted_at()
+        for whole, (partition, offset) in self.kept.pending.items():
+            if (self.kept.names[whole >> BITS], whole & NUMBERS) in self.kept.odd.undecided:
+                aborted.setdefault(partition, set()).add(offset)
         for step in self.kept.steps:
             log, gone = self.kept.logs[step.partition], aborted.get(step.partition, set())
             if step.before in gone or step.offset in gone:

@@ -108,6 +108,7 @@ class History:
         self.failed: dict[Value, None] = {}
         self.aborted: dict[Value, None] = {}  # with their transaction: neither acked nor failed
         self.unknown: dict[Value, None] = {}
+        self.undecided: dict[Value, None] = {}  # sent in a transaction of which nobody heard how it ended
         self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
         self.steps: list[Step] = []  # those that do not go to the next offset
         self.falls: list[Fall] = []
@@ -129,6 +130,7 @@ class History:
         op, kind = row["op"], row["kind"]
         if op == "send":
             self.labels[row.get("label", row["process"])] = None
+            self.decide(row, kind)
         if op == "send" and kind != "invoke":
             self.sent(row, kind)
         elif op == "poll" and kind == "ok":
@@ -150,14 +152,23 @@ class History:
         return value in self.acked or value in self.unknown or value in self.failed or value in self.aborted
 
     def aborted_at(self) -> dict[Partition, set[int]]:
-        """Offsets of aborted values that somebody has read: who reads committed ones only jumps over them."""
+        """Offsets of values that were aborted, or may have been: who reads committed ones only jumps over them."""
         found: dict[Partition, set[int]] = {}
-        for value in self.aborted:
+        for value in {**self.aborted, **self.undecided}:
             for partition, offset in self.places.get(value, ()):
                 found.setdefault(partition, set()).add(offset)
         return found
 
     # -- sends ------------------------------------------------------------------------------
+    def decide(self, row: Mapping[str, Any], kind: str) -> None:
+        """What is sent in a transaction is undecided until its end is told; of a process that died it never is."""
+        if row.get("transaction") and kind != "info":
+            for value in _values(row, row.get("label", row.get("process", ""))):
+                if kind == "invoke":
+                    self.undecided[value] = None
+                else:
+                    self.undecided.pop(value, None)
+
     def sent(self, row: Mapping[str, Any], kind: str) -> None:
         """A batch has its fate."""
         partition = (row["topic"], row["partition"])

@@ -153,6 +153,32 @@ def test_a_leader_asks_again_while_the_last_transactions_markers_are_on_their_wa
 
 
 @BOTH
+def test_a_record_of_the_next_transaction_waits_for_the_marker_of_the_last_one(controller: str) -> None:
+    """It is never appended to a transaction that is decided and not yet marked (KIP-890 part 2)."""
+    settings = {"transaction.state.log.num.partitions": "1"}
+    lab = Lab(controller, "messages", settings=settings)
+    lab.produce(transaction_records=10)
+    lab.run(3)
+    coordinator = truth_of(lab.world).partition_state("__transaction_state", 0)["leader"]
+    others = [broker for broker in (1, 2, 3) if broker != coordinator]
+    for broker in others:
+        lab.do(do="lose_next", between=[f"broker-{coordinator}", f"broker-{broker}"], api="WriteTxnMarkers")
+    lab.run(2)
+    waiting = lab.machine().view()["transactions"]
+    lab.run(1)
+    assert lab.machine().view()["transactions"] == waiting and lab.world.nodes["producer"].state == "running"
+    lab.do(do="kill", broker=coordinator)
+    lab.run(12)
+    lab.do(do="stop_client", name="producer")
+    lab.run(5)
+    lab.read("reader", **COMMITTED)
+    lab.run(3)
+    over = [row for row in lab.rows("transaction") if row["kind"] == "ok"]
+    assert len(over) > waiting["committed"] and not lab.values("fail") and not lab.values("info")
+    assert set(lab.got("reader")) == lab.values("ok") and set(lab.got("reader").values()) == {1}
+
+
+@BOTH
 def test_brokers_die_and_no_transaction_is_half_there(controller: str) -> None:
     lab = Lab(controller)
     lab.produce(rate=50, transaction_records=5)

@@ -129,6 +129,11 @@ _TOLD: dict[str, tuple[list[Row], dict[str, int]]] = {
          polled(a(4, 3), a(6, 5), who="other"), sent("ok", 0, 1, 0), sent("ok", 3, 1, 4), sent("ok", 4, 2, 5),
          {**sent("fail", 1, 2), "transaction": "t/1", "error": "ABORTED"}],
         {"acked": 4, "read": 5, "lost": 1, "aborted": 2, "aborted_read": 2, "stale": 1, "int_poll_skip": 1}),
+    "who reads only what was committed jumps over what nobody told the end of, and that is no step": (
+        [sent("ok", 0, 1, 0), {**sent("invoke", 1, 2), "transaction": "t/1"}, {**sent("invoke", 3, 1), "transaction": "t/2"},
+         polled(a(0, 0), a(1, 1), a(2, 2), a(4, 3)), polled(a(0, 0), a(4, 3), who="committed"),
+         {**sent("ok", 3, 1, 4), "transaction": "t/2"}],
+        {"acked": 2, "read": 4}),
     "an unknown write that was read belongs to the version order": (
         [sent("info", 3, 2), sent("ok", 0, 3, 0), polled(a(0, 0, 3)), polled(a(4, 4)), polled(a(3, 3), who="other")],
         {"acked": 3, "read": 5, "unknown": 2, "unknown_read": 2, "stale": 1, "poll_skip": 1}),
