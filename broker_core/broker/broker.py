@@ -40,6 +40,7 @@ from broker_core.metadata.cache import MetadataCache
 from broker_core.metadata.configs import BrokerConfig, era_of
 from broker_core.metadata.config_entities import Entity
 from broker_core.metadata.delta import MetadataDelta
+from broker_core.metadata.feature_levels import TRANSACTIONS, Finalized
 from broker_core.metadata.registration import BrokerRegistration, Endpoint
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from broker_core.replication.partition import Partition
@@ -307,8 +308,15 @@ class Broker:
         """What this broker answers."""
         return self.cluster.apis.union(map(ApiKey, HANDLERS))
 
+    def features(self) -> Finalized | None:
+        """The levels that hold in the cluster, as clients are told them; None where there are none."""
+        found = self.cluster.features()
+        if found is None or self.replicas.protections.transactions_v2 or found.levels.get(TRANSACTIONS, 0) < 2:
+            return found
+        return Finalized({**found.levels, TRANSACTIONS: 1}, found.epoch)
+
     def transaction_version(self) -> int:
-        return self._level("transaction.version")
+        return self._level(TRANSACTIONS)
 
     def group_version(self) -> int:
         return self._level("group.version")
@@ -318,7 +326,7 @@ class Broker:
 
     def _level(self, feature: str) -> int:
         """A feature's level; 0 where there are no levels."""
-        features = self.cluster.features()
+        features = self.features()
         return 0 if features is None else features.levels.get(feature, 0)
 
     # -- news -------------------------------------------------------------------------------

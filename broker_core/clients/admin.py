@@ -49,6 +49,7 @@ from broker_core.clients.metadata import Metadata
 from broker_core.clients.offset_reset import OffsetReset
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
+from broker_core.clients.transaction_abort import TransactionAbort
 from broker_core.kernel import events
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
@@ -144,6 +145,13 @@ class AdminMachine:
         what |= {} if partition is None else {"partition": partition}
         call = self._new(ApiKey.OFFSET_COMMIT, None, (topic, partition or 0), what)
         OffsetReset(self, call, group, topic, partition, where, amount).start()
+        return self._numbers
+
+    def abort_transaction(self, topic: str, partition: int) -> int:
+        """The oldest transaction that is open in the partition ends there: see `transaction_abort`."""
+        what = {"do": "abort_transaction", "topic": topic, "partition": partition}
+        call = self._new(ApiKey.WRITE_TXN_MARKERS, None, (topic, partition), what)
+        TransactionAbort(self, call, topic, partition).start()
         return self._numbers
 
     @property

@@ -87,6 +87,8 @@ STAGE_COSTS_SET = _event(TRANSITION, "stage_costs_set",
     network_us="microseconds, on all brokers from now on", io_us="microseconds, on all brokers from now on")
 MESSAGE_DROPPED = _event(MESSAGE, "message_dropped", "message to {dest} is lost ({reason})",
     dest="node", kind="what was lost", reason="partitioned | dropped | connection breaks | chosen")
+MESSAGE_HELD = _event(MESSAGE, "message_held", "message to {dest} is held up for {delay_ms} ms", dest="node",
+    kind="what is held up", delay_ms="milliseconds, on top of the link's delay")
 
 # --- connections and requests ----------------------------------------------------------------
 LISTENING = _event(TRANSITION, "listening", "listens on {host}:{port}", host="address", port="TCP port")

@@ -15,6 +15,9 @@ that lost bytes does not survive, and until it breaks nothing else passes in tha
 | the end of a process, partitioned | the same: what is sent again meets a stranger     |
 | one message, `lose_next`          | no: it is as if the receiver had not looked at it |
 
+A message that is held up (`hold_next`) arrives late, and all that is sent meanwhile overtakes it, over a new connection
+too: some switch or some queue on the way had kept it.
+
 `duplicate` and `reorder` are what TCP never does: they show what a protocol owes to it.
 """
 
@@ -45,7 +48,7 @@ class Link:
 
     __slots__ = (
         "source", "dest", "delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth", "partitioned",
-        "default_delay_us", "last_delivery_us", "faulty", "direct", "draining", "gap", "breaking", "lose",
+        "default_delay_us", "last_delivery_us", "faulty", "direct", "draining", "gap", "breaking", "lose", "hold",
     )  # fmt: skip
 
     def __init__(self, source: str, dest: str, delay_us: int) -> None:
@@ -57,6 +60,7 @@ class Link:
         self.breaking = False
         self.draining = False
         self.lose: list[int] = []
+        self.hold: list[tuple[int, int]] = []  # of which API, for how long
         self.reset()
 
     def reset(self) -> None:
@@ -69,6 +73,7 @@ class Link:
         self.bandwidth = 0
         self.partitioned = False
         self.lose.clear()
+        self.hold.clear()
         self._look()
 
     def change(self, **values: float) -> None:
@@ -80,7 +85,7 @@ class Link:
     def _look(self) -> None:
         self.faulty = self.breaking or bool(
             self.jitter_us or self.drop or self.duplicate or self.reorder or self.bandwidth or self.partitioned
-            or self.lose
+            or self.lose or self.hold
         )  # fmt: skip
         self.direct = not self.faulty and not self.delay_us and not self.draining
 
@@ -93,6 +98,20 @@ class Link:
         """Lose the next message with this `api_key`, and nothing else."""
         self.lose.append(api_key)
         self._look()
+
+    def hold_next(self, api_key: int, delay_us: int) -> None:
+        """Hold up the next message with this `api_key`, and nothing else."""
+        self.hold.append((api_key, delay_us))
+        self._look()
+
+    def held_us(self, message: Any) -> int:
+        """For how long this message is held up."""
+        found = next((one for one in self.hold if one[0] == getattr(message, "api_key", None)), None)
+        if found is None:
+            return 0
+        self.hold.remove(found)
+        self._look()
+        return found[1]
 
     @property
     def changed(self) -> bool:
@@ -221,6 +240,12 @@ class Network:
             return
         if node.machine is None:
             self.refuse(node.name, source.name)
+            return
+        held_us = link.held_us(message) if link.hold else 0
+        if held_us:
+            kind = type(message).__name__
+            source.emit(events.MESSAGE_HELD, dest=node.name, kind=kind, delay_ms=held_us // 1000)
+            world.schedule(link.delay_us + held_us, node, node.machine.receive, (source.name, message))
             return
         if link.bandwidth and not size and hasattr(message, "wire_size"):
             size = message.wire_size()

@@ -162,7 +162,7 @@ class ProducerStateTable:
         """First offset of the producer's open transaction here. Of a newer epoch none is open: what is, is one that has
         been decided already, and its marker is on its way."""
         entry = self.entries.get(producer_id)
-        return None if entry is None or entry.epoch != epoch else entry.transaction_start
+        return None if entry is None or entry.epoch < epoch else entry.transaction_start
 
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int

@@ -25,17 +25,18 @@ from typing import NamedTuple
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
+TRANSACTIONS = "transaction.version"
 OLDEST, NEWEST = 7, 30
 
 SUPPORTED: dict[str, tuple[int, int]] = {
-    METADATA_VERSION: (OLDEST, NEWEST), KRAFT_VERSION: (0, 1), "transaction.version": (0, 2), "group.version": (0, 1),
+    METADATA_VERSION: (OLDEST, NEWEST), KRAFT_VERSION: (0, 1), TRANSACTIONS: (0, 2), "group.version": (0, 1),
     ELR_VERSION: (0, 1), "share.version": (0, 1), "streams.version": (0, 1),
 }  # fmt: skip
 """Least and highest level that this software knows."""
 
 NEW_CLUSTER: dict[str, int] = {
     METADATA_VERSION: NEWEST, ELR_VERSION: 1, "group.version": 1, "share.version": 1, "streams.version": 1,
-    "transaction.version": 2,
+    TRANSACTIONS: 2,
 }  # fmt: skip
 """Levels of a new cluster, in the order in which `kafka-storage format` writes them."""
 

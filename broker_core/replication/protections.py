@@ -16,8 +16,11 @@ Every one was added to Kafka after data had been lost without it. With the defau
 | empty_epochs_truncate                   | KAFKA-10706 | `truncation.Truncation.cut`                   |
 | ignore_diverged_fetch_state             | KAFKA-13141 | `reading.Reader` (a follower that diverges)   |
 | diverging_epoch_in_fetch                | KIP-595     | `reading.Reader`, `truncation`                |
+| transactions_v2                         | KIP-890     | `broker.Broker.features`                      |
 
-Without the last one a follower asks OffsetsForLeaderEpoch before it fetches, as before Kafka 2.7.
+Without `diverging_epoch_in_fetch` a follower asks OffsetsForLeaderEpoch before it fetches, as before Kafka 2.7. Without
+`transactions_v2` brokers of a KRaft cluster tell clients, and hold themselves, that `transaction.version` is 1; with
+ZooKeeper there is nothing else.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ class Protections:
     empty_epochs_truncate: bool = True
     ignore_diverged_fetch_state: bool = True
     diverging_epoch_in_fetch: bool = True
+    transactions_v2: bool = True
 
     @property
     def truncate_on_fetch(self) -> bool:

@@ -10,7 +10,7 @@ A fault begins with the event that tells it and ends with the next one of the sa
 | disk | disks_changed to some faults | the next disks_changed of the node |
 | protection | protection_set to off | the next protection_set of it |
 | clock_skew | the command | the next one for that node, or stop_all_faults |
-| bit_flip, lose_index, wipe, expire_session, lose_next, drop_next | the command | at once |
+| bit_flip, lose_index, wipe, expire_session, lose_next, hold_next, drop_next | the command | at once |
 
 A link is healthy when nothing is lost, doubled, overtaken, limited or late beyond the cluster's own delay.
 """
@@ -32,7 +32,7 @@ FAULTY = (
     "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "disks_changed",
     "protection_set", "command", "command_refused",
 )  # fmt: skip
-_AT_ONCE = ("bit_flip", "lose_index", "wipe", "expire_session", "lose_next", "drop_next")
+_AT_ONCE = ("bit_flip", "lose_index", "wipe", "expire_session", "lose_next", "hold_next", "drop_next")
 
 
 def storage(events: DataFrame) -> DataFrame:

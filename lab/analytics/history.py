@@ -186,8 +186,8 @@ class History:
 
     @cached_property
     def versions(self) -> DataFrame:
-        """The version order: an index for each offset that an ok send or a poll told of, but of no value that was aborted
-        or may have been."""
+        """The version order: an index for each offset that an ok send or a poll told of, but of no value that was
+        aborted or may have been."""
         told = self.sends.where("kind <> 'info'").select(*_VALUE)
         aborted = self.sends.where("kind = 'abort'").select(*_VALUE).unionByName(
             self.tables.begun.select(*_VALUE).join(told, _VALUE, "left_anti")).distinct()

@@ -16,9 +16,9 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
-Values of aborted transactions, and of those whose end nobody was told, are no part of the order that steps go by. Steps are told apart: `poll_skip` and
-`nonmonotonic_poll` from one poll to the next, `int_poll_skip` and `int_nonmonotonic_poll` inside one poll. A step over
-a rebalance is none.
+Values of aborted transactions, and of those whose end nobody was told, are no part of the order that steps go by. Steps
+are told apart: `poll_skip` and `nonmonotonic_poll` from one poll to the next, `int_poll_skip` and
+`int_nonmonotonic_poll` inside one poll. A step over a rebalance is none.
 
 Of a history without a journal, what readers have passed counts as lost. The bound of a partition is the largest
 *first* index of a value that was read; an acked value whose last index is not above it should have been read.

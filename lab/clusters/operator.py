@@ -167,6 +167,9 @@ class LabOperator(FaultCommands):
             where = ("time", max(0, admin.node.wall_ms() - command["by_ms"]))
         return {"id": admin.reset_offsets(command["group"], command["topic"], command.get("partition"), *where)}
 
+    def _do_abort_transaction(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).abort_transaction(command["topic"], command["partition"])}
+
     def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}
 

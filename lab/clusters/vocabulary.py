@@ -11,6 +11,7 @@
 | cancel_reassignment | topic, partition | the replicas of before |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
+| abort_transaction | topic, partition | the oldest open transaction, past its coordinator: `kafka-transactions abort` |
 | alter_config | topic or broker, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | set_stage_costs | set {network_us, io_us} | what a request costs a thread of each stage, on all brokers |
@@ -21,6 +22,7 @@
 | duplicate_link, reorder_link | between [A, B], probability, one_way | what TCP never does |
 | bandwidth_link | between [A, B], bytes_per_s, one_way | messages wait for their turn |
 | lose_next | between [A, B], api | the next such request from A to B is lost, and nothing else |
+| hold_next | between [A, B], api, delay_ms | the next such request is held up for so long; others overtake it |
 | deliver_next | between [A, B] | what is first on its way from A to B arrives now, and nothing else happens |
 | drop_next | between [A, B] | what is first on its way from A to B is lost, and nothing else |
 | isolate | broker, one_way | cut off from everybody |
@@ -249,6 +251,7 @@ KINDS: dict[str, CommandKind] = {
     "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
     "reset_offsets": CommandKind(
         {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),
+    "abort_transaction": CommandKind(_PARTITION, ("topic", "partition")),
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
     "set_protection": CommandKind({"set": _switches}, ("set",)),
@@ -263,6 +266,7 @@ KINDS: dict[str, CommandKind] = {
        for name in ("drop_link", "duplicate_link", "reorder_link")},
     "bandwidth_link": CommandKind({**_LINK, "bytes_per_s": _whole(1)}, ("between", "bytes_per_s")),
     "lose_next": CommandKind({"between": _pair, "api": _api}, ("between", "api")),
+    "hold_next": CommandKind({"between": _pair, "api": _api, "delay_ms": _delay}, ("between", "api", "delay_ms")),
     "deliver_next": CommandKind({"between": _pair}, ("between",)),
     "drop_next": CommandKind({"between": _pair}, ("between",)),
     "isolate": _process(one_way=checks.truth),

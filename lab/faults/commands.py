@@ -84,6 +84,10 @@ class FaultCommands:
         for source, dest in self._links(world, {**command, "one_way": True}):
             world.network.link(source, dest).lose_next(APIS[command["api"]])
 
+    def _do_hold_next(self, world: World, command: dict[str, Any]) -> None:
+        for source, dest in self._links(world, {**command, "one_way": True}):
+            world.network.link(source, dest).hold_next(APIS[command["api"]], int(command["delay_ms"] * 1000))
+
     def _do_deliver_next(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """What is first on its way from A to B arrives now, and nothing else happens."""
         return self._with_next(world, command, deliver_next)

@@ -26,6 +26,7 @@ SUBJECTS = {
     "requests": {"en": "Requests", "ko": "요청 처리"},
     "storage": {"en": "Storage", "ko": "저장"},
     "clients": {"en": "Clients and groups", "ko": "클라이언트와 그룹"},
+    "transactions": {"en": "Transactions", "ko": "트랜잭션"},
 }
 WITHOUT = {"en": "Without a subject", "ko": "주제가 정해지지 않은 시나리오"}
 

@@ -8,7 +8,7 @@
  * A command of this page is preceded by a sample of its own, so its comparison begins right before it.
  */
 const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link", "reorder_link",
-  "bandwidth_link", "lose_next", "isolate", "random_halves", "lose_index", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
+  "bandwidth_link", "lose_next", "hold_next", "isolate", "random_halves", "lose_index", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
   "clock_skew", "expire_session", "stop_all_faults", "alter_config"]);
 
 /** Whether a command is worth a comparison. */

@@ -16,7 +16,7 @@ export const SETTINGS = { "min.insync.replicas": ["1", "2", "3"], "unclean.leade
 export const PROTECTIONS = [
   "truncate_by_leader_epoch", "epoch_end_offset_of_largest_not_above", "fence_fetch_by_leader_epoch", "isr_expansion_waits_for_epoch_start",
   "fence_follower_of_newer_epoch", "truncate_on_every_new_epoch", "maximal_isr", "isr_checks_broker_epoch", "truncate_before_high_watermark",
-  "empty_epochs_truncate", "ignore_diverged_fetch_state", "diverging_epoch_in_fetch",
+  "empty_epochs_truncate", "ignore_diverged_fetch_state", "diverging_epoch_in_fetch", "transactions_v2",
 ];
 const SLOW_MS = 100;
 

@@ -264,6 +264,12 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("read-committed-waits", "fork"): CLEAN,
     ("commit-without-coordinator", None): CLEAN,
     ("commit-without-coordinator", "fork"): CLEAN,
+    ("hanging-transaction", None): CLEAN,
+    ("hanging-transaction", "fork"): CLEAN,
+    ("late-end-of-transaction", None): CLEAN,
+    ("late-end-of-transaction", "fork"): CLEAN,
+    ("late-end-of-transaction", "version_1"): CLEAN,
+    ("late-end-of-transaction", "version_1/fork"): CLEAN,
     # what is processed again is another record, with a number of its own
     ("exactly-once", None): CLEAN,
     ("exactly-once", "fork"): CLEAN,

@@ -29,4 +29,4 @@ def handle(broker: Broker, context: RequestContext) -> None:
                 software=context.connection.software, client_id=context.client_id,
             )  # fmt: skip
     apis = advertised(broker.mode, broker.implemented)
-    context.respond(offered(apis, broker.cluster.features(), context.api_version))
+    context.respond(offered(apis, broker.features(), context.api_version))

@@ -21,6 +21,7 @@ found_in("broker_core.clients")(
     group_has_members="group state",
     group_joined="group",
     never_committed="group partition",
+    no_open_transaction="partition",
 )
 found_in("broker_core.drivers")(
     not_carried_out="",
