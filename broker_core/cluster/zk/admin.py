@@ -85,11 +85,13 @@ class TopicAdmin:
 
     def _planned(self, topic: Any, before: Iterable[str]) -> tuple[TopicInfo, dict[str, str]]:
         """Assignment and settings of a topic that may be created beside those there are and those `before` it in its
-        request. Raises RequestError."""
+        request. One that waits for its deletion has gone from the caches; its name is taken. Raises RequestError."""
+        known = self.controller.context
+        going = [name for name in known.deleting if name not in self.cache.topics]
         existing = [
             *before,
             *self.cache.topics,
-            *(name for name in self.controller.context.assignments if name not in self.cache.topics),
+            *(name for name in known.assignments if name not in self.cache.topics and name not in going),
         ]
         topic_names.validate_new(topic.name, existing)
         assignment = initial_assignment(topic, self.cache.racks(), self.config, self.node.random("assignment"))
@@ -98,6 +100,8 @@ class TopicAdmin:
             check_topic_overrides(configs, self.config)
         except ConfigError as error:
             raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        if topic.name in going:
+            raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
         partitions = {number: ReplicaAssignment(replicas) for number, replicas in sorted(assignment.items())}
         return TopicInfo(self._new_topic_id(), partitions), configs
 
@@ -244,7 +248,7 @@ class TopicAdmin:
         answers: list[Any] = []
         results: dict[str, Any] = {}
         for name, topic_id in asked:
-            known = name if name is not None else self.cache.topic_names.get(topic_id)
+            known = name if name is not None else self._name_of(topic_id)
             answer = m.DeleteTopicsResponse.DeletableTopicResult(name=known, topic_id=topic_id, error_message=None)
             answers.append(answer)
             try:
@@ -258,13 +262,17 @@ class TopicAdmin:
         ops: list[p.Operation] = [p.Create(znodes.delete_topic_path(name)) for name in results]
         self.zk.batch(ops, self._deletion_written, (results, request.timeout, response, done, context))
 
+    def _name_of(self, topic_id: uuid.UUID) -> str | None:
+        """The controller knows the id of a topic as long as any znode of it is left."""
+        return next((name for name, each in self.controller.context.topic_ids.items() if each == topic_id), None)
+
     def _check_deletion(self, name: str | None) -> None:
         self._expect_active()
         if not self.config["delete.topic.enable"]:
             raise RequestError(ErrorCode.TOPIC_DELETION_DISABLED, ErrorCode.TOPIC_DELETION_DISABLED.message)
         if name is None:
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if not self.cache.contains(name) and name not in self.controller.context.assignments:
+        if not self.cache.contains(name):  # never was, or is being deleted
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def _deletion_written(self, context: Any, written: list[p.Result]) -> None:

@@ -147,4 +147,6 @@ class Leadership:
 def _explained(code: ErrorCode) -> str | None:
     if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return "The partition does not exist."
+    if code is ErrorCode.INVALID_TOPIC_EXCEPTION:
+        return "The topic is being deleted"
     return None if code is ErrorCode.NONE else code.message
