@@ -1,4 +1,8 @@
-"""The words of the command line. They are kept stable: scripts and lessons use them."""
+"""The words of the command line. They are kept stable: scripts and lessons use them.
+
+What they mean is told in the viewer's language: each option finds its help in the catalogue under the name of its
+command (`cli.words`), so a new one stands there, too.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,20 @@ from lab import heap
 from lab.clusters import eras
 from lab.places import INSTALLED, home
 from cli.errors import INTERRUPTED, CommandError
-from cli.language import spoken
+from cli.language import asked_for, spoken
+from cli.words import Words
 
 Command = Callable[[argparse.Namespace], int]
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; its exit code. Expected trouble is one line on standard error."""
-    chosen = build_parser().parse_args(arguments)
+    words = Words(spoken(asked_for(arguments), os.environ))
+    with words.in_argparse():
+        chosen = build_parser(words).parse_args(arguments)
     module, function = chosen.command
     language = chosen.speaks = spoken(chosen.language, os.environ)
+    chosen.words = Words(language)
     command: Command = getattr(importlib.import_module(f"cli.{module}"), function)
     if module != "up":
         gc.enable()
@@ -55,257 +63,229 @@ def refuse(error: CommandError, language: str, *, as_json: bool) -> int:
 class Parser(argparse.ArgumentParser):
     """A mistake is told in one line; all options are what --help is for."""
 
+    def __init__(self, *arguments: Any, words: Words, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.words = words
+        self.key = ""
+
     def error(self, message: str) -> NoReturn:
         """Exit code 2."""
-        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists what is possible\n")
+        self.exit(2, self.words.say("mistake", prog=self.prog, message=message) + "\n")
+
+    def option(self, *names: str, of: Any = None, said: dict[str, str] | None = None, **more: Any) -> None:
+        """An argument (in the group `of`) with the help that the catalogue has for it; `said`: its parameters."""
+        action = (of or self).add_argument(*names, **more)
+        action.help = self.words.say(f"{self.key}.{action.dest}", **(said or {}))
 
 
-def build_parser() -> argparse.ArgumentParser:
+class Kinds:
+    """Kinds of values. What is not one of them is told in words."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+
+    def port(self, text: str) -> int:
+        return self._whole(text, "wrong.port", range(65536))
+
+    def brokers(self, text: str) -> int:
+        return self._whole(text, "wrong.brokers", range(1, 10))
+
+    def seed(self, text: str) -> int:
+        return self._whole(text, "wrong.seed", range(1 << 62))
+
+    def speed(self, text: str) -> float:
+        """A speed: `1`, `0.1`, `1/1000`."""
+        above, slash, below = text.partition("/")
+        try:
+            number = float(above) / (float(below) if slash else 1)
+        except (ValueError, ZeroDivisionError):
+            raise self._wrong("wrong.speed", repr(text)) from None
+        if not 0.001 <= number <= 1:
+            raise self._wrong("wrong.speed_range", text)
+        return number
+
+    def _whole(self, text: str, key: str, possible: range) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise self._wrong(key, repr(text)) from None
+        if number not in possible:
+            raise self._wrong(key, str(number))
+        return number
+
+    def _wrong(self, key: str, given: str) -> argparse.ArgumentTypeError:
+        return argparse.ArgumentTypeError(self._words.say(key, given=given))
+
+
+def build_parser(words: Words | None = None) -> argparse.ArgumentParser:
     """All commands with their options."""
-    parser = Parser(
-        prog="brokerlab", description="A Kafka cluster that a person can take apart.",
-        epilog="brokerlab COMMAND --help tells more.")
+    words = words or Words(LANGUAGES[0])
+    parser = Parser(prog="brokerlab", description=words.say("prog"), epilog=words.say("prog.epilog"), words=words)
     _language_option(parser, None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _up(commands)
-    _test(commands)
-    _pictures(commands)
-    _run(commands)
-    _validate(commands)
-    _verify(commands)
-    _pack(commands)
-    _lessons(commands)
-    _dump_log(commands)
-    _replay(commands)
-    _sweep(commands)
-    _bench(commands)
-    _settings(commands)
+    commands = parser.add_subparsers(title=words.say("commands"), metavar="COMMAND", required=True)
+    build = Build(commands, words)
+    for commands_of in (_up, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _dump_log, _replay, _sweep):
+        commands_of(build)
+    _bench(build)
+    _settings(build)
     return parser
 
 
-def _add(commands: Any, name: str, command: tuple[str, str], text: str, **more: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, **more)
-    parser.set_defaults(command=command)
-    if name != "pictures":  # which has languages of its own
-        _language_option(parser, argparse.SUPPRESS)
-    return parser
+class Build:
+    """The commands under construction."""
+
+    def __init__(self, commands: Any, words: Words) -> None:
+        self._commands = commands
+        self.words = words
+        self.kinds = Kinds(words)
+
+    def command(self, name: str, place: tuple[str, str]) -> Parser:
+        """A command, what the catalogue says of it, and the module and function that carry it out."""
+        words, epilog = self.words, f"{name}.epilog"
+        more = {"epilog": words.say(epilog)} if words.knows(epilog) else {}
+        parser: Parser = self._commands.add_parser(
+            name, help=words.say(name), description=words.say(name), words=words, **more
+        )
+        parser.key = name
+        parser.set_defaults(command=place)
+        if name != "pictures":  # which has languages of its own
+            _language_option(parser, argparse.SUPPRESS)
+        return parser
 
 
-def _language_option(parser: argparse.ArgumentParser, default: str | None) -> None:
-    parser.add_argument("--language", choices=LANGUAGES, default=default,
-                        help="of what is told (default: the terminal's: LC_ALL, LC_MESSAGES, LANG)")
+def _language_option(parser: Parser, default: str | None) -> None:
+    parser.add_argument("--language", choices=LANGUAGES, default=default, help=parser.words.say("language"))
 
 
-def _json_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
+def _json_option(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help=parser.words.say("json"))
 
 
-def _whole(text: str, what: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+def _era_option(parser: Parser) -> None:
+    parser.add_argument("--era", choices=eras.NAMES, help=parser.words.say("era"))
 
 
-def _port(text: str) -> int:
-    number = _whole(text, "a port (0 to 65535)")
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{number} is not a port (0 to 65535)")
-    return number
-
-
-def _brokers(text: str) -> int:
-    number = _whole(text, "a number of brokers (1 to 9)")
-    if not 1 <= number <= 9:
-        raise argparse.ArgumentTypeError(f"{number} brokers: 1 to 9 are possible")
-    return number
-
-
-def _seed(text: str) -> int:
-    number = _whole(text, "a seed (0, 1, 2, ...)")
-    if not 0 <= number < 1 << 62:
-        raise argparse.ArgumentTypeError(f"{number} is not a seed (0, 1, 2, ...)")
-    return number
-
-
-def _speed(text: str) -> float:
-    """A speed: `1`, `0.1`, `1/1000`."""
-    above, slash, below = text.partition("/")
-    try:
-        number = float(above) / (float(below) if slash else 1)
-    except (ValueError, ZeroDivisionError):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 1, 0.1 and 1/1000 are") from None
-    if not 0.001 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"speed {text}: 1 to 1/1000 are possible")
-    return number
-
-
-def _era_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--era", choices=eras.NAMES,
-                        help="defaults of that Kafka for cluster and built-in clients: 2.x as in textbooks, 3.9 with"
-                             " ZooKeeper, 4.3 with KRaft (docs/eras.md)")
-
-
-def _home() -> str:
+def _home(words: Words) -> str:
     """Where a lab's data is when nothing is said, for --help."""
-    return f"{home()}, or in XDG_DATA_HOME" if INSTALLED else "brokerlab-data in the checkout"
+    return words.say("data.installed", home=home()) if INSTALLED else words.say("data.checkout")
 
 
-def _up(commands: Any) -> None:
-    up = _add(commands, "up", ("up", "up"), "Start the brokers and the page in this process.",
-              epilog="Brokers have the ids 1, 2, 3, ... and listen on the Kafka port, +1, +2, ... of the loopback."
-                     " Ctrl-C stops; what was written is there at the next start.")
-    up.add_argument("--port", type=_port, default=8000, help="port of the page (default: %(default)s)")
-    up.add_argument("--host", metavar="ADDRESS", default="127.0.0.1",
-                    help="address that the page listens on; 0.0.0.0 lets other machines in, with a token"
-                         " (default: %(default)s)")
-    up.add_argument("--kafka-port", type=_port, default=9092, help="port of the first broker (default: %(default)s)")
-    up.add_argument("--kafka-host", metavar="ADDRESS", default="127.0.0.1",
-                    help="address that the brokers listen on and tell their clients; nobody is asked for a password"
-                         " there (default: %(default)s)")
-    up.add_argument("--brokers", type=_brokers, default=3, metavar="N", help="how many brokers (default: %(default)s)")
-    up.add_argument("--controller", choices=["zookeeper", "kraft"],
-                    help="which kind of controller (default: the era's, else zookeeper)")
+def _up(build: Build) -> None:
+    up = build.command("up", ("up", "up"))
+    up.option("--port", type=build.kinds.port, default=8000)
+    up.option("--host", metavar="ADDRESS", default="127.0.0.1")
+    up.option("--kafka-port", type=build.kinds.port, default=9092)
+    up.option("--kafka-host", metavar="ADDRESS", default="127.0.0.1")
+    up.option("--brokers", type=build.kinds.brokers, default=3, metavar="N")
+    up.option("--controller", choices=["zookeeper", "kraft"])
     _era_option(up)
-    up.add_argument("--controllers", type=int, default=0, metavar="N",
-                    help="with kraft: controllers of their own, ids 101, 102, ...; 0: brokers are controllers, too"
-                         " (default: %(default)s)")
-    up.add_argument("--ensemble", type=int, default=1, metavar="N",
-                    help="with zookeeper: servers of the coordination tree, 1 to 5 (default: %(default)s)")
-    up.add_argument("--data", metavar="DIR", help=f"directory of the lab (default: {_home()})")
-    up.add_argument("--speed", type=_speed, default=1.0, metavar="X",
-                    help="virtual seconds per second, 1 to 1/1000 (default: 1)")
-    up.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
-                    help="a Kafka broker setting for all brokers, or ID:KEY=VALUE for one; may be repeated")
-    up.add_argument("--preset", choices=["default", "teaching"], default="default",
-                    help="default: Kafka's own timeouts; teaching: shorter ones, told on the page")
-    up.add_argument("--record-level", choices=["transitions", "messages", "details"], default="messages",
-                    help="what the journal keeps; details: stages of single requests, what waits in purgatory, the"
-                         " controller's state machines (default: %(default)s)")
-    up.add_argument("--seed", type=_seed, metavar="N", help="seed of the world's random streams (default: drawn)")
-    up.add_argument("--no-web", action="store_true", help="brokers only, no page")
+    up.option("--controllers", type=int, default=0, metavar="N")
+    up.option("--ensemble", type=int, default=1, metavar="N")
+    up.option("--data", metavar="DIR", said={"home": _home(build.words)})
+    up.option("--speed", type=build.kinds.speed, default=1.0, metavar="X")
+    up.option("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    up.option("--preset", choices=["default", "teaching"], default="default")
+    up.option("--record-level", choices=["transitions", "messages", "details"], default="messages")
+    up.option("--seed", type=build.kinds.seed, metavar="N")
+    up.option("--no-web", action="store_true")
 
 
-def _test(commands: Any) -> None:
-    test = _add(commands, "test", ("testing", "test"), "Run the tests: everything but the browser, then the browser.",
-                epilog="Arguments after -- go to pytest, for example: brokerlab test -- tests/log -x")
-    test.add_argument("--all", action="store_true", help="the slow ones, too, as in CI")
-    test.add_argument("--learn", action="store_true",
-                      help="write down what takes long (tests/lengths.json): by it the workers share the tests")
-    test.add_argument("pytest", nargs="*", help="arguments for pytest; with any, pytest runs once, with just these")
+def _test(build: Build) -> None:
+    test = build.command("test", ("testing", "test"))
+    test.option("--all", action="store_true")
+    test.option("--learn", action="store_true")
+    test.option("pytest", nargs="*")
 
 
-def _pictures(commands: Any) -> None:
-    pictures = _add(commands, "pictures", ("testing", "pictures"),
-                    "Take pictures of the running page in every state, in English and Korean, with Chromium.",
-                    epilog="Without DIR the pictures of the README are taken anew.")
-    pictures.add_argument("directory", nargs="?", metavar="DIR", help="where all pictures go")
-    pictures.add_argument("--language", choices=["en", "ko"], help="of one language only")
-    pictures.add_argument("--only", metavar="PATTERN", default="", help="pictures whose file name has this pattern")
+def _pictures(build: Build) -> None:
+    pictures = build.command("pictures", ("testing", "pictures"))
+    pictures.option("directory", nargs="?", metavar="DIR")
+    pictures.option("--language", choices=["en", "ko"])
+    pictures.option("--only", metavar="PATTERN", default="")
 
 
-def _run(commands: Any) -> None:
-    run = _add(commands, "run", ("scenarios", "run"),
-               "Run a scenario and print the receipt: what was acked, read, lost.",
-               epilog="Exit code: 0 expectations met, 1 not met, 2 invalid scenario.")
-    run.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
-    run.add_argument("--seed", type=_seed, metavar="N", help="another seed than the file's")
-    run.add_argument("--variant", metavar="NAME", help="another of its settings; fork: its other course")
-    run.add_argument("--controller", choices=("zookeeper", "kraft"), help="another generation of Kafka than the file's")
+def _run(build: Build) -> None:
+    run = build.command("run", ("scenarios", "run"))
+    run.option("scenario", metavar="FILE|NAME")
+    run.option("--seed", type=build.kinds.seed, metavar="N")
+    run.option("--variant", metavar="NAME")
+    run.option("--controller", choices=("zookeeper", "kraft"))
     _era_option(run)
-    run.add_argument("--controllers", type=int, metavar="N", help="with kraft: so many dedicated controllers")
-    run.add_argument("--ensemble", type=int, metavar="N", help="with zookeeper: so many coordination servers")
-    run.add_argument("--live", action="store_true", help="in step with the wall clock instead of as fast as it goes")
-    run.add_argument("--out", metavar="DIR", help="directory that the run leaves (default: a new one)")
+    run.option("--controllers", type=int, metavar="N")
+    run.option("--ensemble", type=int, metavar="N")
+    run.option("--live", action="store_true")
+    run.option("--out", metavar="DIR")
     _json_option(run)
 
 
-def _validate(commands: Any) -> None:
-    validate = _add(commands, "validate", ("scenarios", "validate"),
-                    "Check a scenario file; exit code 2 when it is invalid.")
-    validate.add_argument("scenario", metavar="FILE")
+def _validate(build: Build) -> None:
+    validate = build.command("validate", ("scenarios", "validate"))
+    validate.option("scenario", metavar="FILE")
     _json_option(validate)
 
 
-def _verify(commands: Any) -> None:
-    verify = _add(commands, "verify", ("scenarios", "verify"),
-                  "Execute a recorded run again; exit code 0 only if journal, operations, disks and receipt come out"
-                  " as they are recorded.")
-    verify.add_argument("run", metavar="DIR|FILE", help="the directory of a run, or a run that was packed")
+def _verify(build: Build) -> None:
+    verify = build.command("verify", ("scenarios", "verify"))
+    verify.option("run", metavar="DIR|FILE")
     _json_option(verify)
 
 
-def _pack(commands: Any) -> None:
-    pack = _add(commands, "pack", ("scenarios", "pack"),
-                "Pack a run that has ended into one file, with a hash over everything, to be handed in.")
-    pack.add_argument("directory", metavar="DIR", help="the directory of a run")
-    pack.add_argument("--out", metavar="FILE", help="the file (default: the run's name and .tar.gz)")
+def _pack(build: Build) -> None:
+    pack = build.command("pack", ("scenarios", "pack"))
+    pack.option("directory", metavar="DIR")
+    pack.option("--out", metavar="FILE")
     _json_option(pack)
-    unpack = _add(commands, "unpack", ("scenarios", "unpack"),
-                  "Open a run that was packed, if all of it is as it was then.")
-    unpack.add_argument("file", metavar="FILE")
-    unpack.add_argument("--out", metavar="DIR", help="directory of the run (default: the file's name)")
+    unpack = build.command("unpack", ("scenarios", "unpack"))
+    unpack.option("file", metavar="FILE")
+    unpack.option("--out", metavar="DIR")
     _json_option(unpack)
 
 
-def _lessons(commands: Any) -> None:
-    lessons = _add(commands, "lessons", ("scenarios", "lessons"),
-                   "List the lab's own scenarios and which features each of them teaches.")
+def _lessons(build: Build) -> None:
+    lessons = build.command("lessons", ("scenarios", "lessons"))
     _json_option(lessons)
 
 
-def _dump_log(commands: Any) -> None:
-    dump = _add(commands, "dump-log", ("dump_log", "dump_log"),
-                "Print what stands in segment, index and time index files, of ours or of Apache Kafka's.",
-                epilog="Exit code: 1 when a check found a fault, 2 when a file cannot be read or is of another kind.")
-    dump.add_argument("files", nargs="+", metavar="FILE")
+def _dump_log(build: Build) -> None:
+    dump = build.command("dump-log", ("dump_log", "dump_log"))
+    dump.option("files", nargs="+", metavar="FILE")
     how = dump.add_mutually_exclusive_group()
-    how.add_argument("--deep", action="store_true", help="each record, not only each batch")
-    how.add_argument("--cluster-metadata-decoder", action="store_true",
-                     help="each record, as a decision of __cluster_metadata (a log or a snapshot of a KRaft cluster)")
-    how.add_argument("--hex", action="store_true", help="each byte of a .log, with the field that it belongs to")
-    how.add_argument("--verify-index-only", action="store_true",
-                     help="hold each entry of an index (of a .log: of both its indexes) against the .log beside it")
-    how.add_argument("--index-sanity-check", action="store_true",
-                     help="look at an index's size and last entry only, as Kafka does when it starts")
+    dump.option("--deep", action="store_true", of=how)
+    dump.option("--cluster-metadata-decoder", action="store_true", of=how)
+    dump.option("--hex", action="store_true", of=how)
+    dump.option("--verify-index-only", action="store_true", of=how)
+    dump.option("--index-sanity-check", action="store_true", of=how)
     _json_option(dump)
 
 
-def _replay(commands: Any) -> None:
-    replay = _add(commands, "replay", ("replay", "replay"),
-                  "Ask Spark about recorded runs: what was lost, how long nothing could be written, and why.")
-    replay.add_argument("directories", nargs="+", metavar="DIR", help="a run, many runs, or the disks of any Kafka")
-    replay.add_argument("--out", metavar="DIR", help="write the tables as Parquet and a report there")
-    replay.add_argument("--query", action="append", metavar="NAME",
-                        help="only this question; may be repeated (a wrong name lists them all)")
-    replay.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
+def _replay(build: Build) -> None:
+    replay = build.command("replay", ("replay", "replay"))
+    replay.option("directories", nargs="+", metavar="DIR")
+    replay.option("--out", metavar="DIR")
+    replay.option("--query", action="append", metavar="NAME")
+    replay.option("--master", metavar="URL")
     _json_option(replay)
 
 
-def _sweep(commands: Any) -> None:
-    sweep = _add(commands, "sweep", ("sweep", "sweep"), "Run a scenario over a grid of settings and seeds, on Spark.",
-                 epilog="A key is a setting of the producers (acks), of the brokers (min.insync.replicas) or of the"
-                        " consumers, or a place in the file (cluster.preset). Exit code 1 when a run failed.")
-    sweep.add_argument("scenario", metavar="FILE|NAME", help="a scenario file, or the name of one of the lab's own")
-    sweep.add_argument("--grid", action="append", default=[], metavar="KEY=V1,V2",
-                       help="values of a setting; may be repeated")
-    sweep.add_argument("--seeds", default="1..10", metavar="A..B",
-                       help="seeds, as 1..500 or 3,7,9 (default: %(default)s)")
-    sweep.add_argument("--out", metavar="DIR", help="write results, heat map and the runs of each cell there")
-    sweep.add_argument("--master", metavar="URL", help="where Spark works (default: here, or SPARK_REMOTE)")
+def _sweep(build: Build) -> None:
+    sweep = build.command("sweep", ("sweep", "sweep"))
+    sweep.option("scenario", metavar="FILE|NAME")
+    sweep.option("--grid", action="append", default=[], metavar="KEY=V1,V2")
+    sweep.option("--seeds", default="1..10", metavar="A..B")
+    sweep.option("--out", metavar="DIR")
+    sweep.option("--master", metavar="URL")
     _json_option(sweep)
 
 
-def _bench(commands: Any) -> None:
-    bench = _add(commands, "bench", ("bench", "bench"), "Measure this lab beside Apache Kafka on this machine.")
-    bench.add_argument("name", nargs="?", metavar="NAME", help="one benchmark (default: all); `list` names them")
-    bench.add_argument("--quick", action="store_true", help="short runs: less exact, minutes instead of an hour")
+def _bench(build: Build) -> None:
+    bench = build.command("bench", ("bench", "bench"))
+    bench.option("name", nargs="?", metavar="NAME")
+    bench.option("--quick", action="store_true")
     _json_option(bench)
 
 
-def _settings(commands: Any) -> None:
-    settings = _add(commands, "settings", ("settings", "settings"),
-                    "Print every broker and topic setting, with what it means.")
-    settings.add_argument("name", nargs="?", metavar="NAME", help="only settings whose name contains this")
-    settings.add_argument("--markdown", action="store_true", help="as docs/settings.md")
+def _settings(build: Build) -> None:
+    settings = build.command("settings", ("settings", "settings"))
+    settings.option("name", nargs="?", metavar="NAME")
+    settings.option("--markdown", action="store_true")
     _json_option(settings)

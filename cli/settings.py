@@ -11,6 +11,7 @@ from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from cli.errors import CommandError
+from cli.words import Words
 
 HEADING = """# Settings
 
@@ -38,9 +39,15 @@ def settings(arguments: argparse.Namespace) -> int:
         print(json.dumps([_facts(kind, setting) for kind, setting in found], indent=1))
     else:
         for kind, setting in found:
-            head = f"{setting.name} ({kind}, {setting.type.name.lower()}, default {_default(setting)})"
-            print(f"{head}\n    {setting.doc}")
+            print(f"{_head(kind, setting, arguments.words)}\n    {setting.doc}")
     return 0
+
+
+def _head(kind: str, setting: Setting, words: Words) -> str:
+    """Name, whose it is, type and default. What it means is written in English only."""
+    unset, empty = words.say("settings.unset"), words.say("settings.empty")
+    of, default = words.say(f"settings.{kind}"), _default(setting, unset, empty)
+    return words.say("settings.head", name=setting.name, of=of, type=setting.type.name.lower(), default=default)
 
 
 def _facts(kind: str, setting: Setting) -> dict[str, object]:
@@ -54,17 +61,17 @@ def _facts(kind: str, setting: Setting) -> dict[str, object]:
     return facts
 
 
-def _default(setting: Setting) -> str:
-    values = [_shown(setting.default_in(era)) for era in (ZOOKEEPER, KRAFT)]
+def _default(setting: Setting, unset: str = "unset", empty: str = "empty") -> str:
+    values = [_shown(setting.default_in(era), unset, empty) for era in (ZOOKEEPER, KRAFT)]
     return " / ".join(dict.fromkeys(values))
 
 
-def _shown(text: str | None) -> str:
+def _shown(text: str | None, unset: str, empty: str) -> str:
     if text is None:
-        return "unset"
+        return unset
     if len(text) > 60:
         return ", ".join(part.rpartition(".")[2] for part in text.split(","))
-    return text or "empty"
+    return text or empty
 
 
 def _accepts(setting: Setting) -> str:

@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from broker_core.kernel.problems import Problem, problem
+from broker_core.kernel.problems import LANGUAGES, Problem, problem
 from broker_core.kernel.problems import told as in_language
 from cli.errors import INTERRUPTED, CommandError, of_option
 from cli.replay import clear, make_directory, progress, text_table
 from cli.spark import with_session
+from cli.words import Words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lab.analytics.grid import Cell
     from lab.analytics.tally import Tally
 
 
@@ -32,7 +34,7 @@ def sweep(arguments: argparse.Namespace) -> int:
         from lab.analytics.scratch import scratch
     except ImportError as error:
         raise CommandError(problem("no_package", name=str(error.name)), 2) from None
-    out = Path(arguments.out) if arguments.out else None
+    out, words = Path(arguments.out) if arguments.out else None, arguments.words
     try:
         cells = grid.cells(arguments.scenario, grid.parse_grid(arguments.grid))
         seeds = grid.parse_seeds(arguments.seeds)
@@ -49,7 +51,7 @@ def sweep(arguments: argparse.Namespace) -> int:
 
     def compute(spark: SparkSession) -> list[dict[str, Any]]:
         count.box = tally.letter_box(spark)
-        with told(count, arguments.json):
+        with told(count, words if not arguments.json else None):
             frame = sweep.sweep(spark, arguments.scenario, cells, seeds, out, count.box, home)
             rows, trouble = sweep.carry_out(frame, count)
         if trouble is not None:
@@ -57,7 +59,7 @@ def sweep(arguments: argparse.Namespace) -> int:
         return rows
 
     if not arguments.json:
-        progress("Spark starts", 0, 1)
+        progress(words.say("replay.starts"), 0, 1)
     try:
         with scratch() as home:
             results = with_session("brokerlab sweep", arguments.master, compute)
@@ -78,7 +80,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"cells": summary, "failed": failed}))
     else:
-        show(sweep_report.text(cells, summary), summary, failed, out)
+        show(cells, summary, results, out, words)
     if stopped:
         print(f"brokerlab: {in_language(stopped, arguments.speaks)}", file=sys.stderr)
         return INTERRUPTED
@@ -96,31 +98,40 @@ def written(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def told(count: Tally, quiet: bool) -> Iterator[None]:
+def told(count: Tally, words: Words | None) -> Iterator[None]:
     """How many runs are done, on a terminal, while they are computed."""
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(0.5):
             count.look()
-            progress("runs", min(len(count.rows), count.total - 1), count.total)
+            if words is not None:
+                progress(words.say("sweep.runs"), min(len(count.rows), count.total - 1), count.total)
 
     looking = threading.Thread(target=look, daemon=True)
-    if not quiet:
+    if words is not None:
         looking.start()
     try:
         yield
     finally:
         ended.set()
-        if not quiet:
+        if words is not None:
             looking.join()
 
 
-def show(heat_map: str, summary: list[dict[str, object]], failed: list[str], out: Path | None) -> None:
+def show(
+    cells: list[Cell], summary: list[dict[str, Any]], results: list[dict[str, Any]], out: Path | None, words: Words
+) -> None:  # fmt: skip
     """For a terminal: heat map, cells, failures."""
+    from lab.analytics import sweep_report
+    from lab.analytics.words import ENGLISH, KOREAN
+
+    of_answers = (ENGLISH, KOREAN)[LANGUAGES.index(words.language)]
+    heat_map, failed = sweep_report.text(cells, summary, words=of_answers), sweep_report.failures(results, of_answers)
     columns = [name for name in summary[0] if name != "open"]
-    print(f"{heat_map}\n\n{text_table(columns, summary, len(summary), len(summary))}")
+    print(f"{heat_map}\n\n{text_table(columns, summary, len(summary), len(summary), words=words)}")
     if failed:
-        print("\nfailed:\n  " + "\n  ".join(failed))
+        print(f"\n{words.say('sweep.failed')}\n  " + "\n  ".join(failed))
     if out is not None:
-        print(f"\nreport: {out / 'sweep.html'}\nscenarios of the cells: {out / 'cells'}")
+        print("\n" + words.say("replay.report", path=out / "sweep.html"))
+        print(words.say("sweep.cells", path=out / "cells"))

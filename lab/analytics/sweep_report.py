@@ -21,6 +21,7 @@ from lab.analytics.grid import Cell
 from lab.analytics.report import both, page, table
 from lab.analytics.sweep import SCHEMA
 from lab.analytics.words import ENGLISH, KOREAN, Words
+from lab.experiments.shown import width_of
 
 Cells = dict[tuple[str, str], tuple[float, str]]
 TITLES = {
@@ -59,17 +60,23 @@ def _shown(facts: Mapping[str, Any], figure: str) -> tuple[float, str]:
     return value, f"{value:.4g}{share}"
 
 
-def text(cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str = "lost") -> str:
+def text(
+    cells: Sequence[Cell], summary: Sequence[Mapping[str, Any]], figure: str = "lost", words: Words = ENGLISH
+) -> str:  # fmt: skip
     """The heat map for a terminal."""
-    columns, rows, found = axes(cells, summary, figure)
-    left = max(len(row) for row in rows)
-    widths = [max(len(column), *(len(found[row, column][1]) for row in rows if (row, column) in found))
+    columns, rows, found = axes(cells, summary, figure, words)
+    left = max(width_of(row) for row in rows)
+    widths = [max(width_of(column), *(width_of(found[row, column][1]) for row in rows if (row, column) in found))
               for column in columns]
-    lines = [TITLES[figure][0], " " * left + "".join(f"  {column:>{width}}" for column, width in zip(columns, widths))]
+    lines = [TITLES[figure][words.language], " " * left + _set_right(columns, widths)]
     for row in rows:
-        told = (found.get((row, column), (0.0, ""))[1] for column in columns)
-        lines.append(f"{row:<{left}}" + "".join(f"  {one:>{width}}" for one, width in zip(told, widths)))
+        told = [found.get((row, column), (0.0, ""))[1] for column in columns]
+        lines.append(row + " " * (left - width_of(row)) + _set_right(told, widths))
     return "\n".join(lines)
+
+
+def _set_right(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join("  " + " " * (width - width_of(text)) + text for text, width in zip(texts, widths))
 
 
 def failures(results: Sequence[Mapping[str, Any]], words: Words = ENGLISH) -> list[str]:
