@@ -53,6 +53,26 @@ def test_it_says_where_controllers_listen_and_makes_topics(lab: LiveLab, control
     broker.close()
 
 
+def test_it_shows_its_own_settings_and_those_of_topics(controller: Connection) -> None:
+    retained = topic("kept-briefly", retention_ms="60000")
+    assert [one.error_code for one in controller.ask(ApiKey.CREATE_TOPICS, 7, create(retained)).topics] == [0]
+    alter = m.IncrementalAlterConfigsRequest
+    change = alter.AlterableConfig(name="log.cleaner.threads", config_operation=0, value="2")
+    controller.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, alter(
+        resources=[alter.AlterConfigsResource(resource_type=4, resource_name="", configs=[change])], validate_only=False,
+    ))  # fmt: skip
+    asked = m.DescribeConfigsRequest.DescribeConfigsResource
+    resources = [(2, "kept-briefly"), (4, "1"), (4, ""), (4, "9"), (2, "nowhere")]
+    answer = controller.ask(ApiKey.DESCRIBE_CONFIGS, 4, m.DescribeConfigsRequest(
+        resources=[asked(resource_type=kind, resource_name=name, configuration_keys=None) for kind, name in resources],
+    ))  # fmt: skip
+    shown = [{one.name: (one.value, one.config_source) for one in result.configs} for result in answer.results]
+    assert shown[0]["retention.ms"] == ("60000", 1)
+    assert shown[1]["node.id"] == ("1", 4) and shown[1]["log.cleaner.threads"] == ("2", 3)
+    assert shown[2] == {"log.cleaner.threads": ("2", 3), "min.insync.replicas": ("1", 3)}  # the latter for ELR (KIP-966)
+    assert [result.error_code for result in answer.results] == [0, 0, 0, 42, 3]
+
+
 def test_requests_on_one_connection_are_answered_in_their_order(controller: Connection) -> None:
     for name in ("first", "second", "third"):
         controller.send(ApiKey.CREATE_TOPICS, 7, create(topic(name)))

@@ -22,6 +22,7 @@ from lab.snapshots.agreement import disagreements
 EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 5102)
 KRAFT_EVERY_DAY = (3, 6, 8)
 """One with voters of their own, some with brokers that vote."""
+ENSEMBLE_EVERY_DAY = (2, 4)
 
 
 def seeds() -> list[int]:
@@ -49,6 +50,23 @@ def test_a_swarm_in_kraft_does_so_too(seed: int, tmp_path: Path) -> None:
     assert result.unmet == []
     assert result.receipt.total.acked > 0
     assert verify(result.directory).same
+
+
+@pytest.mark.parametrize("seed", ENSEMBLE_EVERY_DAY)
+def test_a_swarm_with_an_ensemble_does_so_too(seed: int, tmp_path: Path) -> None:
+    result = run_swarm(seed, tmp_path / "run", generation="ensemble")
+    assert result.unmet == []
+    assert result.receipt.total.acked > 0
+    assert verify(result.directory).same
+
+
+def test_a_seed_with_an_ensemble_is_that_of_zookeeper_with_more_servers() -> None:
+    sizes = set()
+    for seed in range(50):
+        cluster, other = (grammar.from_dict(draw(seed, one)).spec.cluster for one in ("ensemble", "zookeeper"))
+        assert (len(cluster.brokers), cluster.settings, other.ensemble) == (len(other.brokers), other.settings, 1)
+        sizes.add(cluster.ensemble)
+    assert sizes == {3, 5} and set(kinds_of(False, True)) - set(kinds_of(False)) == set(OF_SEVERAL)
 
 
 def test_a_seed_in_kraft_has_voters_of_each_kind_and_only_faults_that_there_are() -> None:

@@ -7,6 +7,7 @@
 | Envelope | what is in it, a client's request that a broker has forwarded (KIP-590) |
 | ApiVersions | what is offered here, and feature levels as of the last change of one |
 | DescribeCluster | the controllers that have registered (KIP-919) |
+| DescribeConfigs | the settings of this controller, and of topics, as the image has them (KIP-919) |
 
 A request in an envelope is a whole request in bytes, header and all, and so is its answer:
 
@@ -18,13 +19,16 @@ Source: ControllerApis, EnvelopeUtils.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from broker_core.cluster.kraft.loader import MetadataLoader
 from broker_core.controller.kraft import APIS, QuorumController
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import read_all
+from broker_core.metadata import describing
+from broker_core.metadata.configs import BrokerConfig, ConfigError
 from broker_core.metadata.feature_levels import Finalized
 from broker_core.metadata.offered import (
     CLUSTER_OPERATIONS,
@@ -47,6 +51,7 @@ QUORUM_APIS = frozenset((
 ))  # fmt: skip
 OFFERED = frozenset((
     *QUORUM_APIS, *map(ApiKey, APIS), ApiKey.API_VERSIONS, ApiKey.ENVELOPE, ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.DESCRIBE_CONFIGS,
 ))  # fmt: skip
 """What is answered here."""
 Reply = Callable[[Any, Any], None]
@@ -56,6 +61,8 @@ class Process(Protocol):
     """The process that listens."""
 
     node: Node
+    id: int
+    config: BrokerConfig
     raft: RaftClient
     controller: QuorumController | None
     loader: MetadataLoader
@@ -84,6 +91,8 @@ class ControllerListener:
             reply(context, self._offered(body, version))
         elif key == ApiKey.DESCRIBE_CLUSTER:
             reply(context, self._cluster(body, version))
+        elif key == ApiKey.DESCRIBE_CONFIGS:
+            reply(context, self._configs(body))
         elif key == ApiKey.ENVELOPE:
             self._open(body, reply, context)
         else:
@@ -111,6 +120,20 @@ class ControllerListener:
             cluster_authorized_operations=CLUSTER_OPERATIONS
             if body.include_cluster_authorized_operations else NOT_ASKED,
         )  # fmt: skip
+
+    def _configs(self, body: Any) -> Any:
+        """Of this process as it was started, with what is set dynamically for it and for all."""
+        image, own = self.process.loader.image, self.process.config.copy()
+        for name in ("", str(self.process.id)):
+            for key, value in image.configs.get((describing.BROKER, name), {}).items():
+                with contextlib.suppress(ConfigError):  # one that this process cannot have does not hold here
+                    own.set_dynamic(key, value, all_brokers=not name, running=False)
+        owner = describing.Described(self.process.id, own, self._topic_settings)
+        return m.DescribeConfigsResponse(results=[describing.describe(owner, one, body) for one in body.resources])
+
+    def _topic_settings(self, topic: str) -> Mapping[str, str] | None:
+        image = self.process.loader.image
+        return image.configs.get((describing.TOPIC, topic), {}) if topic in image.topic_ids else None
 
     def _serve(self, key: int, body: Any, reply: Reply, context: Any) -> None:
         if key == ApiKey.DESCRIBE_QUORUM:
