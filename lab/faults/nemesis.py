@@ -35,6 +35,8 @@ KINDS: dict[str, float] = {
 }  # fmt: skip
 OF_ZOOKEEPER = ("expire_session",)
 OF_SEVERAL: dict[str, float] = {"tree_isolate": 1, "tree_restart": 1}
+OF_ENSEMBLE: dict[str, float] = {"tree_apart": 4}
+"""A server of the tree that clients reach and its ensemble does not."""
 LOSES = ("power_loss", "wipe")
 FORGETS = ("wipe", "lost_fsync")
 """What a voter may not forget: a majority has promised to keep it, and this one may be needed for a majority (KIP-853).
@@ -47,7 +49,7 @@ def kinds_of(is_kraft: bool, is_ensemble: bool = False) -> dict[str, float]:
     """The faults of a generation; `tree_` ones hit whoever keeps what the cluster has decided: voters, or servers of
     the tree. The last ones hit one of several."""
     if not is_kraft:
-        return {**KINDS, **OF_SEVERAL} if is_ensemble else KINDS
+        return {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE} if is_ensemble else KINDS
     return {name: weight for name, weight in {**KINDS, **OF_SEVERAL}.items() if name not in OF_ZOOKEEPER}
 
 
@@ -58,7 +60,7 @@ class Nemesis:
         self.world = world
         self.rng = rng
         self.kinds = kinds
-        self.weights = {**KINDS, **OF_SEVERAL}
+        self.weights = {**KINDS, **OF_SEVERAL, **OF_ENSEMBLE}
         self.losing = losing
         self.story = story
         self._scripted: list[Command] = []
@@ -94,8 +96,8 @@ class Nemesis:
                 self._attack_us += self._tell()
                 return commands
             kind = self.rng.choices(self.kinds, [self.weights[name] for name in self.kinds])[0]
-            if kind == "swizzle":
-                self._swizzle()
+            if kind in ("swizzle", "tree_apart"):
+                self._swizzle() if kind == "swizzle" else self._apart()
                 return commands
             attack = self._attack(kind)
             if attack is not None and not commands:
@@ -151,6 +153,14 @@ class Nemesis:
             for other in self.world.nodes:
                 if other != name:
                     self._plan(delay_us, {"do": "heal_link", "between": [name, other]})
+
+    def _apart(self) -> None:
+        """Plan to cut a server of the ensemble off from the others alone; each link heals in its own time."""
+        keepers = truth_of(self.world).keepers()
+        one = self.rng.choice(keepers)
+        for other in keepers:
+            if other != one:
+                self._plan(0, {"do": "partition_link", "between": [one, other]})
 
     def done(self, command: Command, ok: bool) -> None:
         """Plan the end of what was begun."""

@@ -14,7 +14,7 @@ import pytest
 
 from lab.clusters.vocabulary import check_command
 from lab.experiments.verify import verify
-from lab.faults.nemesis import KINDS, OF_SEVERAL, kinds_of
+from lab.faults.nemesis import KINDS, OF_ENSEMBLE, OF_SEVERAL, kinds_of
 from lab.faults.swarm import draw, run_swarm
 from lab.scenarios import grammar
 from lab.snapshots.agreement import disagreements
@@ -66,7 +66,7 @@ def test_a_seed_with_an_ensemble_is_that_of_zookeeper_with_more_servers() -> Non
         cluster, other = (grammar.from_dict(draw(seed, one)).spec.cluster for one in ("ensemble", "zookeeper"))
         assert (len(cluster.brokers), cluster.settings, other.ensemble) == (len(other.brokers), other.settings, 1)
         sizes.add(cluster.ensemble)
-    assert sizes == {3, 5} and set(kinds_of(False, True)) - set(kinds_of(False)) == set(OF_SEVERAL)
+    assert sizes == {3, 5} and set(kinds_of(False, True)) - set(kinds_of(False)) == {*OF_SEVERAL, *OF_ENSEMBLE}
 
 
 def test_a_seed_in_kraft_has_voters_of_each_kind_and_only_faults_that_there_are() -> None:
