@@ -40,7 +40,7 @@ WORDS = NAMES | {
     *(name for name, one in vars(protocol).items() if getattr(one, "__module__", "") == protocol.__name__),  # messages of the tree
     protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
-    "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "GC", "KB", "LIVE", "RF", "U", "T",
+    "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
     "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "verify-index-only", "index", "Spark", "ephemeral", "unclean", "murmur2",
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
