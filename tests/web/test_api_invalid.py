@@ -38,8 +38,9 @@ GIVEN: list[tuple[str, Any, str, str, str, dict[str, Any]]] = [
      "expected keys and values, found the number 3", {"type": "object"}),
     ("labs/lab/forks", {"seq": -1}, "seq", "out-of-range",
      f"expected a whole number from 0 to {1 << 62}, found the number -1", SEQ),
-    ("scenarios/acks-1/run", {"sed": 3}, "sed", "unknown-key", "unknown key sed, expected one of seed, variant, live, controller, controllers",
-     {"keys": ["seed", "variant", "live", "controller", "controllers"]}),
+    ("scenarios/acks-1/run", {"sed": 3}, "sed", "unknown-key",
+     "unknown key sed, expected one of seed, variant, live, controller, era, controllers, ensemble",
+     {"keys": ["seed", "variant", "live", "controller", "era", "controllers", "ensemble"]}),
     ("scenarios/validate", {"yaml": []}, "yaml", "wrong-type", "expected a text of at most 1000000 characters, found a list",
      {"type": "string", "maxLength": 1_000_000}),
 ]  # fmt: skip
