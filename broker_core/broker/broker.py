@@ -20,9 +20,11 @@ from broker_core.broker.cleaner_threads import CleanerThreads
 from broker_core.broker.configs import ConfigStore
 from broker_core.broker.connections import Connection, RequestContext, respond
 from broker_core.broker.handlers import HANDLERS
+from broker_core.broker.handlers.sharing import connection_closed
 from broker_core.broker.addresses import advertised_address, listener_address
 from broker_core.broker.idle import IdleConnections
 from broker_core.broker.pipeline import RequestPipeline
+from broker_core.broker.share_fetching import ShareFetching
 from broker_core.broker.share_persister import SharePersister
 from broker_core.broker.shutdown import ControlledShutdown
 from broker_core.broker.stages import StageCosts
@@ -48,6 +50,7 @@ from broker_core.replication.protections import Protections
 from broker_core.replication.replica_manager import ReplicaManager
 from broker_core.replication.replica_selector import replica_selector
 from broker_core.sharing.coordinator import ShareCoordinator
+from broker_core.sharing.sessions import ShareSessions
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.wire.apis import ApiKey, Mode
@@ -133,6 +136,8 @@ class Broker:
             share_topic = StateTopic(self, SHARE_GROUP_STATE_TOPIC, config["share.coordinator.write.timeout.ms"])
             self.share_states = ShareCoordinator(node, config, share_topic, self.cache.partition_count_by_id)
             self.coordinators[SHARE_GROUP_STATE_TOPIC] = self.share_states
+        self.share_sessions = ShareSessions(config["group.share.max.share.sessions"] if self.mode == "kraft" else 0)
+        self.share_fetching = ShareFetching(self)
         self.topic_creation = TopicCreation(self)
         self.stopping = ControlledShutdown(self)
         self.cleaning = CleanerThreads(self)
@@ -286,6 +291,7 @@ class Broker:
             self.cluster.outside.closed(connection)
         else:
             self.pipeline.closed(connection)
+            connection_closed(self, connection)
 
     # -- requests ---------------------------------------------------------------------------
     def handle(self, context: RequestContext) -> None:
@@ -332,6 +338,8 @@ class Broker:
     # -- news -------------------------------------------------------------------------------
     def leadership_changed(self, elected: Any, resigned: Any) -> None:
         """Partitions that this broker leads from now on, or no longer."""
+        for topic, partition, _ in (*resigned, *elected):
+            self.share_fetching.partitions.resigned(topic, partition)
         for topic, partition, epoch in resigned:
             if topic in self.coordinators:
                 self.coordinators[topic].on_resignation(partition, epoch)

@@ -7,15 +7,14 @@ in `ERAS`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import Problem, problem
+from broker_core.metadata.durations import duration_ms
 
 ERAS: dict[str, dict[str, dict[str, str]]] = {
     # before 2.4: round robin (KIP-480); 3.0: acks=1, no idempotence (KIP-679), sessions of 10 s (KIP-735); 3.7: no
@@ -37,11 +36,6 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
 IDEMPOTENCE, IN_FLIGHT = "enable.idempotence", "max.in.flight.requests.per.connection"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BY_DURATION = "by_duration:"
-_DURATION = re.compile(
-    r"P(?=.)(?:(?P<days>\d{1,6})D)?"
-    r"(?:T(?=.)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,9})?)S)?)?",
-    re.IGNORECASE,
-)
 
 
 class SettingsError(Refusal, ValueError):
@@ -168,15 +162,6 @@ class AdminSettings(ClientSettings):
 
     default_api_timeout_ms: int = 60_000
     retries: int = 2_147_483_647
-
-
-def duration_ms(text: str) -> int | None:
-    """Milliseconds of an ISO-8601 duration of days and shorter, P1DT2H30M0.5S; None if it is none."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        return None
-    whole = timedelta(**{unit: float(count) for unit, count in found.groupdict(default="0").items()})
-    return whole // timedelta(milliseconds=1)
 
 
 Settings = TypeVar("Settings", bound=ClientSettings)

@@ -8,11 +8,12 @@ Source: GroupConfig, GroupConfigManager.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BROKER_SETTINGS, BrokerConfig
 from broker_core.metadata.configs_types import ConfigError
+from broker_core.metadata.durations import duration_ms
 
 LIMITED = {
     f"{kind}.{name}": (f"group.{kind}.min.{name}", f"group.{kind}.max.{name}")
@@ -24,6 +25,12 @@ LIMITED = {
     "consumer.assignment.interval.ms": (
         "group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"
     ),
+    "share.delivery.count.limit": (
+        "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"
+    ),
+    "share.partition.max.record.locks": (
+        "group.share.min.partition.max.record.locks", "group.share.max.partition.max.record.locks"
+    ),
     "share.assignment.interval.ms": (
         "group.share.min.assignment.interval.ms", "group.share.max.assignment.interval.ms"
     ),
@@ -32,12 +39,28 @@ LIMITED = {
 """Settings of a group, with the broker's settings that limit them."""
 
 
+def _is_reset(text: str) -> bool:
+    strategy, _, duration = text.partition(":")
+    return text in ("earliest", "latest") or (strategy == "by_duration" and duration_ms(duration) is not None)
+
+
+WORDS: dict[str, Callable[[str], bool]] = {
+    "share.auto.offset.reset": _is_reset,
+    "share.isolation.level": lambda text: text in ("read_committed", "read_uncommitted"),
+    "share.renew.acknowledge.enable": lambda text: text.lower() in ("true", "false"),
+}
+"""Settings of a group alone that are no numbers (KIP-932, KIP-1222)."""
+
+
 def check_group(overrides: Mapping[str, str], broker: BrokerConfig) -> None:
     """Raises ConfigError, in Kafka's words, when a group cannot have these settings."""
-    unknown = next((name for name in overrides if name not in LIMITED), None)
+    unknown = next((name for name in overrides if name not in LIMITED and name not in WORDS), None)
     if unknown is not None:
         raise ConfigError(problem("broken_rule", words=f"Unknown group config name: {unknown}"), unknown)
-    values = {name: _value(name, text, broker) for name, text in overrides.items()}
+    for name, text in overrides.items():
+        if name in WORDS and not WORDS[name](text):
+            raise _broken(name, f"Invalid value {text} for configuration {name}")
+    values = {name: _value(name, text, broker) for name, text in overrides.items() if name in LIMITED}
     for name, value in values.items():
         least, most = LIMITED[name]
         if least is not None and value < broker[least]:

@@ -21,6 +21,8 @@ Two kinds of brokers work on that:
 
 | module        | what                                                                        |
 |---------------|-----------------------------------------------------------------------------|
+| `partition`   | the leader's states, locks and counts of deliveries                          |
+| `sessions`    | which partitions a member fetches, so that it need not say so each time     |
 | `batches`     | runs of offsets with one state and count, and how two lists of them become one |
 | `records`     | snapshots and updates in `__share_group_state`                              |
 | `state`       | what the share coordinator knows of one share-partition: changed by replay  |

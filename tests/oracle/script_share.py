@@ -10,7 +10,7 @@ from typing import Any
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from tests.oracle.asking import Script
-from tests.oracle.requests import make_topic
+from tests.oracle.requests import batch, make_topic
 
 NOBODY = uuid.UUID(int=78)
 Batch = tuple[int, int, int, int]
@@ -197,5 +197,99 @@ def share_groups(k: Script) -> None:
     describe("deleted", "sharing")
 
 
+def share_fetches(k: Script) -> None:
+    """ShareFetch and ShareAcknowledge: sessions, states of records, what is refused."""
+    topic_id = make_topic(k, "queue", 2)
+    change = m.IncrementalAlterConfigsRequest
+    config = change.AlterableConfig(name="share.auto.offset.reset", config_operation=0, value="earliest")
+    k.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change(resources=[
+        change.AlterConfigsResource(resource_type=32, resource_name="workers", configs=[config])]))  # fmt: skip
+    k.until(ApiKey.FIND_COORDINATOR, 4, m.FindCoordinatorRequest(key_type=0, coordinator_keys=["workers"]),
+            lambda answer: not answer.coordinators[0].error_code)  # fmt: skip
+    p = m.ProduceRequest
+    for values in ((b"a", b"b", b"c"), (b"d",), (b"e", b"f")):
+        data = p.PartitionProduceData(index=0, records=batch(*values))
+        k.ask(ApiKey.PRODUCE, 9, p(acks=1, timeout=3000, transactional_id=None, topic_data=[
+            p.TopicProduceData(name="queue", partition_data=[data])]))  # fmt: skip
+    kind = m.ShareFetchRequest
+    beat = m.ShareGroupHeartbeatRequest
+    epoch = 0
+
+    def assigned(answer: Any) -> bool:
+        nonlocal epoch
+        epoch = answer.member_epoch
+        return bool(answer.assignment is not None and answer.assignment.topic_partitions)
+
+    deadline = time.monotonic() + 60
+    while not assigned(k.ask(ApiKey.SHARE_GROUP_HEARTBEAT, 1, beat(group_id="workers", member_id="w", member_epoch=epoch, subscribed_topic_names=["queue"]))):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    def parts(said: dict[int, list[tuple[int, int, list[int]]]]) -> list[Any]:
+        return [
+            kind.FetchPartition(partition_index=index, acknowledgement_batches=[
+                kind.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types) for first, last, types in batches
+            ]) for index, batches in said.items()
+        ]  # fmt: skip
+
+    def fetch(
+        title: str, session: int, said: dict[int, list[tuple[int, int, list[int]]]] | None = None, member: str = "w", version: int = 2,
+        topic: uuid.UUID | None = None, records: int = 500, mode: int = 0, wait: int = 300, **more: Any,
+    ) -> Any:  # fmt: skip
+        topics = [] if said is None else [kind.FetchTopic(topic_id=topic or topic_id, partitions=parts(said))]
+        request = kind(group_id="workers", member_id=member, share_session_epoch=session, max_wait=wait, min_bytes=1, max_bytes=1 << 20,
+                       max_records=records, batch_size=500, share_acquire_mode=mode, topics=topics)  # fmt: skip
+        for name, value in more.items():
+            setattr(request, name, value)
+        return k(title, ApiKey.SHARE_FETCH, version, request)
+
+    def acknowledge(title: str, session: int, said: dict[int, list[tuple[int, int, list[int]]]], member: str = "w", version: int = 2, **more: Any) -> None:
+        a = m.ShareAcknowledgeRequest
+        told = [
+            a.AcknowledgePartition(partition_index=index, acknowledgement_batches=[
+                a.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types) for first, last, types in batches
+            ]) for index, batches in said.items()
+        ]  # fmt: skip
+        k(title, ApiKey.SHARE_ACKNOWLEDGE, version, a(group_id="workers", member_id=member, share_session_epoch=session, topics=[
+            a.AcknowledgeTopic(topic_id=topic_id, partitions=told)], **more))  # fmt: skip
+
+    fetch("no session", 3, {0: []})
+    fetch("a session that is not there ends", -1)
+    fetch("no member", 0, {0: []}, member="")
+    fetch("a long member", 0, {0: []}, member="x" * 37)
+    fetch("acknowledges at once", 0, {0: [(0, 0, [1])]})
+    acknowledge("acknowledges without a session", 1, {0: [(0, 0, [1])]})
+    k.until(ApiKey.SHARE_FETCH, 2, kind(group_id="workers", member_id="first", share_session_epoch=0, max_wait=500, min_bytes=1, max_bytes=1 << 20,
+        max_records=1, batch_size=1, topics=[kind.FetchTopic(topic_id=topic_id, partitions=parts({0: []}))]),
+        lambda answer: answer.responses and answer.responses[0].partitions[0].acquired_records)  # fmt: skip
+    fetch("the first one leaves", -1, member="first")
+    fetch("first", 0, {0: [], 1: []}, records=1)
+    fetch("second", 1, records=1)
+    fetch("the same epoch", 1)
+    fetch("a newer epoch", 7)
+    acknowledge("at the first epoch", 0, {0: [(0, 0, [1])]})
+    acknowledge("some", 2, {0: [(0, 0, [1]), (1, 2, [2, 3])]})
+    acknowledge("again", 3, {0: [(0, 0, [1])]})
+    acknowledge("of the first again", 4, {0: [(2, 2, [1])]})
+    acknowledge("past all", 5, {0: [(3, 99, [1])]})
+    acknowledge("out of order", 6, {0: [(3, 3, [1]), (1, 1, [1])]})
+    acknowledge("wrong types", 7, {0: [(3, 3, [1, 1])]})
+    acknowledge("unknown type", 8, {0: [(3, 3, [9])]})
+    acknowledge("no types", 9, {0: [(3, 3, [])]})
+    acknowledge("a renewal unasked", 10, {0: [(3, 3, [4])]})
+    acknowledge("a renewal", 11, {0: [(3, 3, [4])]}, is_renew_ack=True)
+    acknowledge("a renewal of old", 12, {0: [(3, 3, [4])]}, version=1)
+    acknowledge("a partition that is not there", 13, {9: [(3, 3, [1])]})
+    fetch("another member", 0, {0: []}, member="v")
+    fetch("who has it", 1, {0: [(3, 3, [1])]}, member="v", records=1)
+    fetch("a renewal that fetches", 14, {0: [(3, 3, [4])]}, is_renew_ack=True)
+    fetch("a renewal in a fetch", 14, {0: [(3, 3, [4])]}, is_renew_ack=True, max_bytes=0, min_bytes=0, records=0, wait=0)
+    fetch("in a fetch", 15, {0: [(3, 3, [1])]}, mode=1, records=1)
+    fetch("ends", -1)
+    fetch("the other one gets the rest", 2, member="v")
+    acknowledge("the other one ends", -1, {0: [(1, 1, [1])]}, member="v")
+    fetch("it is over", 3, member="v")
+
+
 NOT_FOUND = 69
-SCRIPTS = {"share states": share_states, "share groups": share_groups}
+SCRIPTS = {"share states": share_states, "share groups": share_groups, "share fetches": share_fetches}

@@ -17,4 +17,16 @@ OF_BROKERS: dict[str, tuple[str, str, str]] = {
         "group.share.assignment.interval.ms", "group.share.min.assignment.interval.ms",
         "group.share.max.assignment.interval.ms",
     ),
+    "share.delivery.count.limit": (
+        "group.share.delivery.count.limit", "group.share.min.delivery.count.limit",
+        "group.share.max.delivery.count.limit",
+    ),
+    "share.record.lock.duration.ms": (
+        "group.share.record.lock.duration.ms", "group.share.min.record.lock.duration.ms",
+        "group.share.max.record.lock.duration.ms",
+    ),
+    "share.partition.max.record.locks": (
+        "group.share.partition.max.record.locks", "group.share.min.partition.max.record.locks",
+        "group.share.max.partition.max.record.locks",
+    ),
 }  # fmt: skip
