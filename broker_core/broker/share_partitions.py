@@ -288,6 +288,12 @@ class SharePartitions:
             self._give_up(entry)
             self.changed(entry.key)
 
+    def group_gone(self, group_id: str) -> None:
+        """Nobody of the group reads here any more: whoever comes next finds what is written down, offsets that an
+        operator has set included."""
+        for entry in [one for one in self.entries.values() if one.key.group_id == group_id]:
+            self._give_up(entry)
+
     def _give_up(self, entry: Shared) -> None:
         if self.entries.get(entry.key) is entry:
             del self.entries[entry.key]

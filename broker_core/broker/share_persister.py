@@ -78,11 +78,11 @@ class SharePersister:
         self.broker = broker
 
     def initialize(
-        self, group_id: str, partitions: list[Partition], epoch: int, start: int, done: Any, context: Any
+        self, group_id: str, starts: dict[Partition, int], epoch: int, done: Any, context: Any
     ) -> None:
         api = INITIALIZE()
         kind = api.request.PartitionData
-        asked = {one: kind(partition=one[1], state_epoch=epoch, start_offset=start) for one in partitions}
+        asked = {one: kind(partition=one[1], state_epoch=epoch, start_offset=start) for one, start in starts.items()}
         self.ask(api, group_id, asked, _errors, (done, context))
 
     def delete(self, group_id: str, partitions: list[Partition], done: Any, context: Any) -> None:

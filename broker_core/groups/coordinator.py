@@ -45,6 +45,7 @@ from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.removal import RemovalHandler
 from broker_core.groups.share import describing as sharing
 from broker_core.groups.share.handler import ShareGroups, SharePersister
+from broker_core.groups.share.offsets import ShareOffsets
 from broker_core.groups.sync import SyncHandler
 from broker_core.groups.transactional import TransactionalOffsets, commit_response
 from broker_core.kernel.node import Node
@@ -71,6 +72,7 @@ class GroupCoordinator:
         self.rebalancer = Rebalancer(self.registry)
         self.consumer = ConsumerGroups(self.registry, topics)
         self.share = None if persister is None else ShareGroups(self.registry, topics, persister)
+        self.share_offsets = None if self.share is None else ShareOffsets(self.share)
         shards = GroupShards(self.registry, self.rebalancer, self.consumer, self.share)
         self.runtime = CoordinatorRuntime(node, topic, int(config["offsets.topic.num.partitions"]), shards)
         self.registry.runtime = self.runtime

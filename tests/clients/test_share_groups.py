@@ -155,3 +155,17 @@ def test_javas_share_consumer_gets_everything_once(bootstrap: str, require_oracl
     asked = ["--bootstrap-server", bootstrap, "--topic", "jobs", "--group", GROUP, "--max-messages", str(RECORDS), "--timeout-ms", "60000"]
     found = subprocess.run([*tool, *asked], capture_output=True, text=True, timeout=150)
     assert sorted(found.stdout.split("\n")[:-1]) == sorted(f"job {number}" for number in range(RECORDS)), found.stderr
+
+
+def test_kafkas_tool_describes_resets_and_deletes(bootstrap: str, require_oracle: Path) -> None:
+    Admin(bootstrap)
+    tool = [sys.executable, str(require_oracle), "--newest", "tool", "org.apache.kafka.tools.consumer.group.ShareGroupCommand"]
+
+    def ask(*arguments: str) -> list[list[str]]:
+        command = [*tool, "--bootstrap-server", bootstrap, *arguments, "--group", GROUP]
+        return [line.split() for line in subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()]
+
+    assert [GROUP, "jobs", "1", "0"] in ask("--reset-offsets", "--topic", "jobs", "--to-earliest", "--execute")
+    assert [GROUP, "jobs", "0", "0", "30"] in ask("--describe", "--offsets")
+    assert ["jobs", "Successful"] in ask("--delete-offsets", "--topic", "jobs")
+    assert [GROUP, "jobs", "0", "0", "30"] not in ask("--describe", "--offsets")

@@ -14,8 +14,8 @@ class Persister:
     def __init__(self) -> None:
         self.asked: list[tuple[str, list[Partition], Any, Any]] = []
 
-    def initialize(self, group_id: str, partitions: list[Partition], epoch: int, start: int, done: Any, context: Any) -> None:
-        self.asked.append(("initialize", partitions, done, context))
+    def initialize(self, group_id: str, starts: dict[Partition, int], epoch: int, done: Any, context: Any) -> None:
+        self.asked.append(("initialize", list(starts), done, context))
 
     def delete(self, group_id: str, partitions: list[Partition], done: Any, context: Any) -> None:
         self.asked.append(("delete", partitions, done, context))

@@ -291,5 +291,61 @@ def share_fetches(k: Script) -> None:
     fetch("it is over", 3, member="v")
 
 
+def share_offsets(k: Script) -> None:
+    """DescribeShareGroupOffsets, AlterShareGroupOffsets, DeleteShareGroupOffsets of a group without members."""
+    make_topic(k, "kept", 2)
+    p = m.ProduceRequest
+    data = p.PartitionProduceData(index=0, records=batch(b"a", b"b", b"c"))
+    k.ask(ApiKey.PRODUCE, 9, p(acks=1, timeout=3000, transactional_id=None, topic_data=[p.TopicProduceData(name="kept", partition_data=[data])]))
+    k.until(ApiKey.FIND_COORDINATOR, 4, m.FindCoordinatorRequest(key_type=0, coordinator_keys=["offsets"]),
+            lambda answer: not answer.coordinators[0].error_code)  # fmt: skip
+    d, a, g = m.DescribeShareGroupOffsetsRequest, m.AlterShareGroupOffsetsRequest, m.DeleteShareGroupOffsetsRequest
+
+    def describe(title: str, topics: dict[str, list[int]] | None) -> None:
+        asked = None if topics is None else [
+            d.DescribeShareGroupOffsetsRequestTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()
+        ]  # fmt: skip
+        for version in (0, 1):
+            k(title, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, version, d(groups=[d.DescribeShareGroupOffsetsRequestGroup(group_id="offsets", topics=asked)]))
+
+    def alter(title: str, topics: dict[str, dict[int, int]], group: str = "offsets") -> None:
+        asked = [
+            a.AlterShareGroupOffsetsRequestTopic(topic_name=name, partitions=[
+                a.AlterShareGroupOffsetsRequestPartition(partition_index=number, start_offset=start) for number, start in starts.items()
+            ]) for name, starts in topics.items()
+        ]  # fmt: skip
+        k(title, ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, a(group_id=group, topics=asked))
+
+    def delete(title: str, *topics: str, group: str = "offsets") -> None:
+        asked = [g.DeleteShareGroupOffsetsRequestTopic(topic_name=name) for name in topics]
+        k(title, ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, g(group_id=group, topics=asked))
+
+    k.until(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, g(group_id="offsets", topics=[]), lambda answer: answer.error_code == NOT_FOUND)
+    k.until(ApiKey.FIND_COORDINATOR, 6, m.FindCoordinatorRequest(key_type=2, coordinator_keys=[coordinator_key("offsets", NOBODY, 0)]),
+            lambda answer: not answer.coordinators[0].error_code)  # fmt: skip
+    describe("no group", None)
+    describe("nothing", {})
+    describe("nothing is known", {"kept": [0, 1], "nowhere": [0]})
+    delete("of no group", "kept")
+    delete("of nobody", "kept", group="")
+    alter("set for nobody", {"kept": {0: 1}}, group="")
+    alter("set", {"kept": {0: 1, 1: 0, 9: 5}, "nowhere": {0: 1}})
+    deadline = time.monotonic() + 30
+    while not k.ask(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 0, d(groups=[d.DescribeShareGroupOffsetsRequestGroup(group_id="offsets", topics=None)])).groups[0].topics:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    describe("all", None)
+    describe("one", {"kept": [0]})
+    alter("set again", {"kept": {0: 2}})
+    describe("after that", None)
+    delete("some", "kept", "nowhere")
+    describe("deleted", None)
+    delete("again", "kept")
+    describe("of the deleted", {"kept": [0]})
+
+
 NOT_FOUND = 69
-SCRIPTS = {"share states": share_states, "share groups": share_groups, "share fetches": share_fetches}
+SCRIPTS = {
+    "share states": share_states, "share groups": share_groups, "share fetches": share_fetches,
+    "share offsets": share_offsets,
+}

@@ -143,6 +143,8 @@ def end_session(broker: Broker, name: tuple[str, str]) -> None:
     """What the member still has is released."""
     for place in broker.share_sessions.end(name):
         broker.share_fetching.partitions.release(ShareKey(name[0], *place), name[1])
+    if not any(group_id == name[0] for group_id, _ in broker.share_sessions.sessions):
+        broker.share_fetching.partitions.group_gone(name[0])
 
 
 def connection_closed(broker: Broker, connection: int) -> None:

@@ -17,5 +17,6 @@ A partition is only assigned when the share coordinator knows it (`records`: Sta
 | `assignor` | simple: each partition has a reader, each reader has a partition |
 | `decisions` | heartbeat, leave, expiry, initialized partitions: state -> records and an answer |
 | `handler` | the API, and what happens by itself |
+| `offsets` | where the group begins, set and forgotten by operators |
 | `describing` | what tools and viewers are shown |
 """

@@ -39,9 +39,9 @@ class SharePersister(Protocol):
     """The share coordinators of the cluster, as a group coordinator uses them."""
 
     def initialize(
-        self, group_id: str, partitions: list[Partition], epoch: int, start: int, done: Told, context: Any
+        self, group_id: str, starts: dict[Partition, int], epoch: int, done: Told, context: Any
     ) -> None:
-        """Later, once: `done(context, error of each partition)`."""
+        """`starts`: where each begins, -1: its leader chooses. Later, once: `done(context, error of each)`."""
         ...
 
     def delete(self, group_id: str, partitions: list[Partition], done: Told, context: Any) -> None:
@@ -101,7 +101,7 @@ class ShareGroups:
             error = self.registry.status(request.group_id)
             if error is not ErrorCode.NONE:
                 raise HeartbeatRefused(error)
-            group = self._group(request.group_id, request.member_epoch)
+            group = self.group(request.group_id, request.member_epoch)
             if request.member_epoch == LEAVE_EPOCH:
                 decision = self.decisions.leave(group, request.member_id)
                 return Outcome(group, decision.records, reply, decision.response, "left")
@@ -118,11 +118,11 @@ class ShareGroups:
 
         def then(written: bool) -> None:
             if written and new:
-                self.persister.initialize(group.group_id, new, group.epoch, -1, self._told, group)
+                self.persister.initialize(group.group_id, dict.fromkeys(new, -1), group.epoch, self.told, group)
 
         return Outcome(group, decision.records, reply, decision.response, then=then)
 
-    def _group(self, group_id: str, epoch: int) -> ShareGroup:
+    def group(self, group_id: str, epoch: int) -> ShareGroup:
         """The group; who joins makes a new one. Raises HeartbeatRefused."""
         found = self.groups.get(group_id)
         if found is not None:
@@ -198,7 +198,7 @@ class ShareGroups:
             return None
         return Outcome(group, self.decisions.remove(group, [member_id]), why="session timeout")
 
-    def _told(self, group: ShareGroup, errors: dict[Partition, ErrorCode]) -> None:
+    def told(self, group: ShareGroup, errors: dict[Partition, ErrorCode]) -> None:
         """The share coordinator knows new partitions, or could not be told of them."""
         self.lanes.run(self.registry.runtime, group.group_id, self._take_told, group, errors)
 
