@@ -135,10 +135,11 @@ class SharePartitions:
             self._give_up(entry)
         elif part.error_code:
             entry.refusal = _refusal(part)
-            self._give_up(entry)
         else:
             self._begin(entry, part)
         self.changed(entry.key)
+        if entry.refusal is not None:  # those who wait for it are told; who comes later tries anew
+            self.node.soon(self._give_up, entry)
 
     def _begin(self, entry: Shared, part: Any) -> None:
         try:
@@ -148,7 +149,6 @@ class SharePartitions:
         except (ReplicaError, LogError) as error:
             code = error_code(error)
             entry.refusal = code, code.message
-            self._give_up(entry)
             return
         entry.share = SharePartition(start, part.state_epoch, batches_of(part.state_batches))
         self.node.emit(

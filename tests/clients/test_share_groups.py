@@ -16,6 +16,7 @@ import pytest
 from broker_core.records import encode_batch
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
+from broker_core.wire.errors import ErrorCode as E
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
@@ -147,6 +148,21 @@ def test_five_workers_empty_a_topic_while_one_dies(bootstrap: str) -> None:
     assert sorted(done) == [(number, offset) for number in range(2) for offset in range(RECORDS // 2)]
     assert workers[0].had >= 5
     assert max(count for worker in workers for count in worker.counts) >= 2
+
+
+def test_who_fetches_what_no_group_has_assigned_is_told_so_at_once(bootstrap: str) -> None:
+    admin = Admin(bootstrap)
+    kind = m.ShareFetchRequest
+    topics = [kind.FetchTopic(topic_id=admin.topic_id, partitions=[kind.FetchPartition(partition_index=0)])]
+    request = kind(group_id="strangers", member_id="x", max_wait=20_000, min_bytes=1, max_bytes=1, max_records=1, batch_size=1, topics=topics)
+    begun = time.monotonic()
+    while True:  # the share coordinator's topic comes into being first
+        request.share_session_epoch = 0
+        (part,) = admin.connection.ask(ApiKey.SHARE_FETCH, 2, request).responses[0].partitions
+        if part.error_code != E.COORDINATOR_NOT_AVAILABLE:
+            break
+    assert part.error_code == E.UNKNOWN_SERVER_ERROR
+    assert time.monotonic() - begun < 20
 
 
 def test_javas_share_consumer_gets_everything_once(bootstrap: str, require_oracle: Path) -> None:
