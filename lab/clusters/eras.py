@@ -98,11 +98,11 @@ def markdown(language: str = LANGUAGES[0]) -> str:
     lines = [f"# {words['title']}", "", words["text"], "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for one in differences():
         values = [_shown(value, words) for value in one.values]
-        name = f"`{one.name}`" if one.of != CONTROLLER else words[CONTROLLER]
-        cells = [words[one.of], name, *values, one.since, f"KIP-{one.kip}", one.why[language]]
+        name = words[one.of] if one.of == CONTROLLER else f"{words[one.of]}: `{one.name}`"
+        cells = [name, *values, f"{one.since} (KIP-{one.kip})", one.why[language]]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _shown(value: str, words: dict[str, str]) -> str:
-    return words["none"] if not value else words["unbounded"] if value == UNBOUNDED else value
+    return words["none"] if not value else words["unbounded"] if value == UNBOUNDED else value.replace(",", ", ")

@@ -14,6 +14,7 @@
 | `failed_by: producer-1` | records that failed so far |
 | `read_by: consumer-1` | records read so far |
 | `state_of: broker-1` | running, paused, stopped |
+| `group_state_of`, `members_of`, `generation_of`, `lag_of: billing`, `znode: /controller`, ... | see `looking` |
 
 `is:` compares: `3`, `">= 3"`, `"!= 1"`, `"50 ± 15"` (35 to 65; `+-` may stand for `±`), `running`, or `changed`:
 another value than when the step began to wait, and for leaders and controllers not "nobody".
@@ -34,6 +35,7 @@ from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.observe import log_marks
 from lab.clusters.roles import split
+from lab.scenarios.looking import GROUP_STATES, LOOKS
 from lab.truth import truth_of
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
@@ -44,6 +46,7 @@ CHANGED = "changed"
 NOBODY = -1
 STATE = "state_of"
 STATES = (RUNNING, PAUSED, STOPPED)
+WORDS = {STATE: STATES, "group_state_of": GROUP_STATES}
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
@@ -135,10 +138,10 @@ def condition(value: Any, place: Place) -> Condition:
 
 
 def compared_with(subject: str, value: Any, place: Place) -> Comparison:
-    """What a subject's value can be compared with: a node's state with one of the three, all else with numbers."""
+    """What a subject's value can be compared with: states with their words, all else with numbers."""
     found = comparison(value, place)
-    if subject == STATE:
-        checks.choice(found.wanted, place, [*STATES, CHANGED])
+    if subject in WORDS:
+        checks.choice(found.wanted, place, [*WORDS[subject], CHANGED])
     elif not isinstance(found.wanted, bool):
         checks.number(found.wanted, place)
     return found
@@ -148,6 +151,12 @@ def check_target(subject: str, target: str, place: Place) -> None:
     """Partitions are named TOPIC-PARTITION, brokers by their number."""
     if subject in OF_PARTITION and not split_ok(target):
         raise SpecError(place, problem("expected_partition", given=target))
+    if subject == "believed_by":
+        place_of, _, broker = target.partition("@")
+        if not split_ok(place_of) or not _NUMBER.fullmatch(broker):
+            raise SpecError(place, problem("expected_belief", given=target))
+    if subject == "znode" and not target.startswith("/"):
+        raise SpecError(place, problem("expected_path", given=target))
     if subject == "registered" and not _NUMBER.fullmatch(target):
         raise SpecError(place, problem("expected_broker", given=target))
 
@@ -225,12 +234,12 @@ def _state(world: World, target: str) -> Any:
     return node.state if node is not None else None
 
 
-OF_PARTITION = ("leader_of", "isr_of", "hw_of", "leo_of", "leader_epoch_of")
+OF_PARTITION = ("leader_of", "isr_of", "hw_of", "leo_of", "leader_epoch_of", "segments_of")
 OF_ALL = ("controller", "controller_epoch")
 _SUBJECTS: dict[str, Callable[[World, str], Any]] = {
     "leader_of": _leader, "isr_of": _isr, "hw_of": _hw, "leo_of": _leo, "leader_epoch_of": _leader_epoch,
     "controller": _controller, "controller_epoch": _controller_epoch, "registered": _registered, "acked_by": _acked,
-    "failed_by": _failed, "read_by": _read, STATE: _state,
+    "failed_by": _failed, "read_by": _read, STATE: _state, **LOOKS,
 }  # fmt: skip
 SUBJECTS = tuple(_SUBJECTS)
 

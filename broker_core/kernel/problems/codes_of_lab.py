@@ -225,6 +225,8 @@ found_in("lab.scenarios")(
     expected_number_behind="given sign",
     one_subject="known n",
     expected_broker="given",
+    expected_belief="given",
+    expected_path="given",
     expected_unavailability="given",
     unknown_expectation="given expected",
     expected_which="given key",
