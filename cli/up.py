@@ -74,7 +74,7 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     controller = arguments.controller or eras.controller(arguments.era or "")
     common, single = parse_settings(arguments.settings, arguments.brokers, controller)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
-    common = {**replicated(arguments.brokers), **common}
+    common = {**replicated(arguments.brokers, controller), **common}
     cluster = {"brokers": brokers, "controller": controller, "controllers": arguments.controllers,
                "ensemble": arguments.ensemble, "preset": arguments.preset, "settings": common,
                "host": arguments.kafka_host, "port": arguments.kafka_port}

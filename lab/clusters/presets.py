@@ -48,12 +48,14 @@ NAMES = tuple(BROKER)
 REPLICATED = (
     "default.replication.factor", "offsets.topic.replication.factor", "transaction.state.log.replication.factor",
 )  # fmt: skip
+REPLICATED_WITH_KRAFT = (*REPLICATED, "share.coordinator.state.topic.replication.factor")
 
 
-def replicated(brokers: int) -> dict[str, str]:
+def replicated(brokers: int, controller: str) -> dict[str, str]:
     """For clusters that people attach their own clients to: topics that are created by writing to them survive the loss
     of a broker (Kafka's own default is 1 copy)."""
-    return dict.fromkeys(REPLICATED, str(min(3, brokers)))
+    names = REPLICATED_WITH_KRAFT if controller == "kraft" else REPLICATED
+    return dict.fromkeys(names, str(min(3, brokers)))
 
 
 def broker(preset: str, controller: str) -> dict[str, str]:

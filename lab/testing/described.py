@@ -47,7 +47,7 @@ def described(
         "cluster": {
             "brokers": brokers, "controller": controller, "controllers": controllers, "port": 0,
             "preset": "teaching" if preset == TESTING else preset,
-            "settings": {**replicated(count), **own, **(settings or {})}, **more,
+            "settings": {**replicated(count, controller), **own, **(settings or {})}, **more,
         },
         "seed": seed,
         "topics": [_topic(name, one) for name, one in (topics or {}).items()],
