@@ -49,7 +49,7 @@ def test_records_of_kcat_stand_in_the_receipt_and_in_its_verdict(
     seen.wait("document.getElementById('coach').innerText.includes(' leads orders-2 and takes all its records')")  # the others are empty
     assert seen.value("lab.app.chosen") == "orders-2"
     korean = visit("ko")
-    korean.wait("document.getElementById('coach').innerText.includes('orders-2의 리더')")
+    korean.wait("document.getElementById('coach').innerText.includes('쓰는 것과 읽는 것을 시작하세요')")  # it has seen nobody write
     open_receipt(korean)
     korean.see("[data-outside]")
     assert "외부 클라이언트" in korean.page.inner_text(".verdict")
