@@ -176,7 +176,7 @@ def test_a_rewound_run_shows_the_counts_of_that_moment_and_a_stopped_client_its_
     assert page.value(f"{client}.settings.acks") == "0" and page.value(f"{client}.acked") == acked(20_000_000)
     assert page.value("lab.app.acks") == "0"
     page.see('[data-segment="acks:0"].on')
-    page.wait("document.querySelector('#scene .side.producer.stopped')?.textContent.includes('acked')")
+    page.wait("document.querySelector('#scene .side.producer.stopped')?.textContent.includes('sent')")
     assert "acks=0" in page.page.text_content("#scene .side.producer.stopped")
     page.picture("stopped-en")
     for t in (5_200_000, 5_600_000, 10_000_000, 11_000_000):
