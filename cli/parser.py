@@ -90,6 +90,9 @@ class Kinds:
     def brokers(self, text: str) -> int:
         return self._whole(text, "wrong.brokers", range(1, 10))
 
+    def labs(self, text: str) -> int:
+        return self._whole(text, "wrong.labs", range(65))
+
     def seed(self, text: str) -> int:
         return self._whole(text, "wrong.seed", range(1 << 62))
 
@@ -187,6 +190,7 @@ def _up(build: Build) -> None:
     up.option("--preset", choices=["default", "teaching"], default="default")
     up.option("--record-level", choices=["transitions", "messages", "details"], default="messages")
     up.option("--seed", type=build.kinds.seed, metavar="N")
+    up.option("--labs", type=build.kinds.labs, default=0, metavar="N")
     up.option("--no-web", action="store_true")
 
 

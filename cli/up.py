@@ -60,7 +60,7 @@ def up(arguments: argparse.Namespace) -> int:
     signals = Signals()
     signals.install()
     try:
-        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals)
+        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals, arguments.labs)
     except Stop:
         pass
     finally:
@@ -119,21 +119,21 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
     return found
 
 
-def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals) -> None:
+def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: int) -> None:
     try:
         with signals.waiting():
             addresses = _start(lab)
         if listener is not None:
             listener.listen(128)
         # What has to be reached elsewhere is tried before anybody is told that the lab is there.
-        server = _page(lab, listener) if listener and any(name in os.environ for name in ELSEWHERE) else None
+        server = _page(lab, listener, more) if listener and any(name in os.environ for name in ELSEWHERE) else None
         announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
         if listener is None:
             gc.enable()
             with signals.waiting():
                 lab.stopped.wait()
         else:
-            _serve_page(lab, listener, server or _page(lab, listener), signals)
+            _serve_page(lab, listener, server or _page(lab, listener, more), signals)
         if lab.stopped.is_set():
             raise CommandError(problem("brokers_ended"))
     finally:
@@ -165,13 +165,15 @@ def _start(lab: LiveLab) -> Addresses:
         raise CommandError(problem("brokers_not_up")) from None
 
 
-def _page(lab: LiveLab, listener: socket.socket) -> Any:
-    """Load the web only now."""
+def _page(lab: LiveLab, listener: socket.socket, more: int) -> Any:
+    """Load the web only now; with room for so many labs beside this one."""
     os.environ["BROKERLAB_DATA"] = str(page_home(lab.data))
-    from web.server import CannotServe, build
+    from web.server import CannotServe, build, hold
 
     try:
-        return build(lab, listener)
+        server = build(lab, listener)
+        hold(more, lab.data / "labs", lab.host, lab.spec.cluster.port)
+        return server
     except CannotServe as error:
         raise CommandError(problem("failed_with", why=str(error))) from None
 

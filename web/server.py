@@ -15,6 +15,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -66,6 +67,7 @@ class LabServer(uvicorn.Server):
         """Hang up, then end what this process has started for its viewers."""
         await super().shutdown(sockets)
         await asyncio.to_thread(_end_spark)
+        await asyncio.to_thread(_end_labs)
 
 
 def _end_spark() -> None:
@@ -73,6 +75,13 @@ def _end_spark() -> None:
     from web.api.spark import spark
 
     spark.stop()
+
+
+def _end_labs() -> None:
+    """Those that were begun over REST; the caller ends his own."""
+    from web.live.labs import labs
+
+    labs.end()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -200,6 +209,14 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     }
     config = uvicorn.Config(application, **options)
     return LabServer(config, started, f"http://{shown}:{port}/")
+
+
+def hold(most: int, home: Path, host: str, first_port: int) -> None:
+    """Let callers of REST begin up to `most` labs beside the one that is served; each in a directory below `home`."""
+    from web.api.keeping import described_before
+    from web.live.labs import labs
+
+    labs.open(most, home, host, first_port, described_before())
 
 
 def serve(lab: Lab, host: str, port: int, started: Callable[[str], None] | None = None) -> None:

@@ -19,7 +19,7 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    invalid, jobs, labs, looking, meanings, packs, problems, reference, replays, rolling, runs, scenarios,
+    invalid, jobs, keeping, labs, looking, meanings, packs, problems, reference, replays, rolling, runs, scenarios,
     spark_answers, spark_setup, sweeps, waits,
 )  # fmt: skip
 from web.api.docs import operations
@@ -112,6 +112,6 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-ROOMS = (labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
+ROOMS = (keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
 for room in ROOMS:
     api.add_router("", room.router)

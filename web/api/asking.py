@@ -21,8 +21,9 @@ from lab.branch import Branch, BranchError
 from lab.experiments.directory import RUN
 from lab.live import LiveLab
 from web.api.problems import Problem
-from web.live.hub import hub
+from web.live.hub import choose, chosen, hub
 from web.live.lab import Lab, OpenRun
+from web.live.labs import labs
 
 PATIENCE_S = 10.0
 _RUN_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -45,11 +46,14 @@ def raw(text: str | bytes, media_type: str = "application/json") -> HttpResponse
     return HttpResponse(text, content_type=media_type)
 
 
-def lab_named(name: str) -> Lab:
-    """The lab of this process; 404 when it has another name."""
-    if name != settings.LAB_NAME:
-        raise Problem(404, problem("no_such_lab", name=name, known=settings.LAB_NAME), "lab")
-    return hub.lab
+async def lab_named(name: str) -> Lab:
+    """The lab of this name, which this request is about from now on; 404 when this process knows none. One that rests
+    is started for that."""
+    found = hub if name == settings.LAB_NAME else await labs.find(name)
+    if found is None:
+        raise Problem(404, problem("no_such_lab", name=name, known=", ".join([settings.LAB_NAME, *labs.known])), "lab")
+    choose(found)
+    return found.lab
 
 
 def branch_of(lab: Lab, run: str | None) -> OpenRun:
@@ -77,7 +81,7 @@ def hosted_run(lab: Lab, run: str | None) -> Branch:
 
 def runs_directory() -> Path:
     """Where this lab keeps its runs."""
-    return hosted(hub.lab).data / "runs"
+    return hosted(chosen().lab).data / "runs"
 
 
 def run_directory(run: str) -> Path:
@@ -90,7 +94,7 @@ def run_directory(run: str) -> Path:
 
 async def flushed(run: str, disks: bool = False) -> bool:
     """Bring an open run's files up to date; whether it is open. `disks`: what receipts need of them, too."""
-    branch = hub.lab.branches.get(run)
+    branch = chosen().lab.branches.get(run)
     if not isinstance(branch, Branch) or branch.ended:
         return False
     await asked(branch.ask(branch.tell_disks) if disks else branch.ask(branch.files.flush, branch.world))
@@ -100,5 +104,5 @@ async def flushed(run: str, disks: bool = False) -> bool:
 
 async def kept_receipt(run: str) -> dict[str, Any] | None:
     """That of an open run, as far as it is kept as the run goes on."""
-    branch = hub.lab.branches.get(run)
+    branch = chosen().lab.branches.get(run)
     return await asked(branch.ask(branch.receipt)) if isinstance(branch, Branch) and not branch.ended else None

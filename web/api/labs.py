@@ -1,4 +1,4 @@
-"""The lab of this process over REST.
+"""A lab of this process over REST.
 
 Operations that say `run` mean an open run: the live one when it is left out, a branch by its name.
 """
@@ -11,7 +11,6 @@ import time
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Body, Router
 from pydantic import Field
@@ -23,7 +22,6 @@ from lab.clusters.checks import Place, shown
 from lab.clusters.vocabulary import check_command
 from lab.branch import Branch
 from lab.experiments.directory import JOURNAL
-from lab.live import LiveLab
 from lab.repeating import later_commands
 from web.api import answers, answers_runs, journal_file, records, schemas
 from web.api.asking import answer, asked, branch_of, flushed, hosted, hosted_run, lab_named, raw, run_directory
@@ -32,8 +30,7 @@ from web.api.problems import Problem
 from web.api.runs import listed
 from web.api.work import Way, jobs
 from web.language import language_of
-from web.live.hub import hub
-from web.live.lab import Lab, OpenRun
+from web.live.lab import OpenRun
 
 router = Router(tags=["labs"])
 PROMPT_S = 2.0
@@ -47,29 +44,6 @@ Problems = schemas.Problem
 
 
 # -- looking --------------------------------------------------------------------------------
-@router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
-async def labs(request: HttpRequest) -> HttpResponse:
-    """One process runs one lab; its id is `lab` unless BROKERLAB_LAB says otherwise."""
-    return answer({"items": [_lab_view(settings.LAB_NAME, hub.lab)], "total": 1})
-
-
-@router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
-async def lab(request: HttpRequest, lab: str) -> HttpResponse:
-    """Run, clock, seed, and where its brokers listen."""
-    return answer(_lab_view(lab, lab_named(lab)))
-
-
-def _lab_view(name: str, found: Lab) -> dict[str, Any]:
-    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **found.clock()}
-    if isinstance(found, LiveLab):
-        spec = found.spec
-        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
-                 "controller": spec.cluster.controller,
-                 "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
-                 "open": list(found.branches)}  # fmt: skip
-    return view
-
-
 @router.get(
     "/labs/{lab}/snapshot",
     response={200: schemas.Snapshot, 404: Problems, 503: Problems, 504: Problems},
@@ -77,7 +51,7 @@ def _lab_view(name: str, found: Lab) -> dict[str, Any]:
 )
 async def snapshot(request: HttpRequest, lab: str, run: str | None = None) -> HttpResponse:
     """Brokers, topics with leader, ISR and log marks, groups, clients, znodes, links: between two events."""
-    seq, text = await asked(branch_of(lab_named(lab), run).snapshot())
+    seq, text = await asked(branch_of(await lab_named(lab), run).snapshot())
     return raw(f'{{"seq":{seq},{text[1:]}')
 
 
@@ -94,7 +68,7 @@ async def events(
     """At most `limit` events behind `since`, of these `codes` only (separated by commas), of this `topic`, `partition`
     and `node` (broker-2). Events of one number come together, even when there are more than `limit` of them. `wait`:
     when there is none, up to so many seconds for the first."""
-    branch = branch_of(lab_named(lab), run)
+    branch = branch_of(await lab_named(lab), run)
     wanted = Wanted(frozenset(filter(None, codes.split(","))), topic, partition, node)
     if unknown := sorted(wanted.codes - REGISTRY.keys()):
         raise Problem(422, problem("no_event_code", names=unknown), "codes")
@@ -136,7 +110,7 @@ async def inspect(request: HttpRequest, lab: str, of: str, name: str = "", run: 
     bytes orders-0@2:41, dump orders-0@2:00000000000000000000.log (and :BYTE for a later page), balance (leaders and
     replicas of each broker), config topic:orders or broker:2, metrics (Kafka's names), lights (what each invariant
     says)."""
-    branch = branch_of(lab_named(lab), run)
+    branch = branch_of(await lab_named(lab), run)
     return answer(await asked(branch.inspect(of, name)))
 
 
@@ -152,7 +126,7 @@ async def commands(
     """The same object as in a scenario or a click: `{"do": "kill", "leader_of": "orders-0"}`. A list is
     checked as a whole before the first is carried out; it ends at the first that the world refuses, and
     the problem's `place` (`[1].broker`) and `done` say how far it came."""
-    branch = branch_of(lab_named(lab), run)
+    branch = branch_of(await lab_named(lab), run)
     if not isinstance(command, list):
         return answer(await _obey(branch, _checked(command, ()), ()))
     return answer(await obey_all(branch, command))
@@ -195,7 +169,7 @@ async def runs(
     request: HttpRequest, lab: str, limit: schemas.PageLimit = 50, offset: schemas.Offset = 0
 ) -> HttpResponse:
     """Newest first. A run on disk can be opened; it is executed again for that."""
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     opened = [branch.view() for branch in list(found.branches.values())]
     rows, total = await asyncio.to_thread(listed, found.data / "runs", limit, offset)
     return answer({"items": rows, "total": total, "open": opened})
@@ -214,7 +188,7 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork, wait: Wait = 
     done in the branch, too, each command at its own time of the cluster (`repeats` says how many; what clients from
     outside have sent is not repeated). What takes longer than `wait` seconds is a job with its progress; a job that is
     cancelled leaves no branch."""
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     if fork.seq is not None and fork.t_us is not None:
         raise Problem(422, problem("seq_and_time"), "t_us")
     parent = branch_of(found, fork.run)
@@ -239,7 +213,7 @@ async def fork(request: HttpRequest, lab: str, fork: schemas.Fork, wait: Wait = 
 async def open_run(request: HttpRequest, lab: str, run: str, wait: Wait = PROMPT_S) -> HttpResponse:
     """It is executed again to its end and paused there; from then on it is a branch that can be forked. What takes
     longer than `wait` seconds is a job with its progress."""
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     run_directory(run)
     way = Way()
     return await _begun(found, found.open_run(run, way.come), way, wait, None, kind="open", name=run)
@@ -302,7 +276,7 @@ async def _as_result(lab: Any, work: asyncio.Task[tuple[str, dict[str, Any]]]) -
 )
 async def close(request: HttpRequest, lab: str, run: str) -> HttpResponse:
     """Its directory stays; the live run cannot be closed."""
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     branch_of(found, run)
     await asked(found.close_branch(run))
     return HttpResponse(status=204)
@@ -321,7 +295,7 @@ async def topic_records(
     """Whole batches from the one that holds `offset` on, with their facts and bytes in hex (`fields`: and
     which bytes mean what), and their records decoded. `replica`: a broker's id, the leader without one;
     also of a broker that is down. `committed`: below that replica's high watermark."""
-    branch = hosted_run(lab_named(lab), run)
+    branch = hosted_run(await lab_named(lab), run)
     found = await asked(
         branch.ask(records.read_bytes, branch.world, branch.spec, topic, partition, offset, replica)
     )

@@ -16,7 +16,7 @@ from web.api import answers, answers_bytes, schemas
 from web.api.asking import branch_of, hosted, lab_named, raw
 from web.api.problems import Problem
 from web.live import asking
-from web.live.hub import hub
+from web.live.hub import chosen
 
 router = Router(tags=["labs"])
 Problems = schemas.Problem
@@ -25,10 +25,10 @@ Small = Annotated[int, Field(ge=0, le=1 << 31)]
 
 
 async def _question(lab: str, run: str | None, message: dict[str, Any]) -> HttpResponse:
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     branch_of(found, run)
     try:
-        return raw(await asking.KINDS[message["what"]](hub, hub.of(run), message, _silent))
+        return raw(await asking.KINDS[message["what"]](chosen(), chosen().of(run), message, _silent))
     except asking.Refused as error:
         raise Problem(422, error.problem, message["what"]) from None
     except NoMessage as error:
@@ -49,7 +49,7 @@ async def compare(
 ) -> HttpResponse:  # fmt: skip
     """`runs=0001&runs=0001-1`: for each its controller and its partitions, with leader, epoch, ISR, end offset, high
     watermark and a hash of the leader's records: two branches agree on it when they hold the same."""
-    found = hosted(lab_named(lab))
+    found = hosted(await lab_named(lab))
     for run in runs:
         branch_of(found, run)
     return await _question(lab, None, {"what": "outline", "names": runs})

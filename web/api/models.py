@@ -1,4 +1,7 @@
-"""What is remembered of background work: with one database, every web process answers for every job."""
+"""What is remembered of background work and of labs.
+
+With one database, every web process answers for every job. Labs that were begun over REST are known to the next start.
+"""
 
 from __future__ import annotations
 
@@ -48,3 +51,19 @@ class Job(models.Model):
             "progress": self.progress, "result": self.result, "error": self.error,
             "created": self.created.isoformat(), "changed": self.changed.isoformat(),
         }  # fmt: skip
+
+
+class LabRecord(models.Model):
+    """A lab beside the process's own (`web.live.labs`): what it is built from, and its place, which says the ports."""
+
+    name = models.CharField(primary_key=True, max_length=40)
+    place = models.PositiveIntegerField(unique=True)
+    cluster = models.JSONField(default=dict)
+    seed = models.BigIntegerField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "api"
+
+    def __str__(self) -> str:
+        return f"lab {self.name}"

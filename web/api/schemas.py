@@ -235,10 +235,13 @@ class LabView(Closed):
 
 
 class Labs(Closed):
-    """The labs that this process knows: its own."""
+    """The labs that run in this process, its own first; `resting`: names of those that start when they are asked for;
+    `room`: how many more can be begun."""
 
     items: list[LabView]
     total: int
+    resting: list[str]
+    room: int
 
 
 class Branch(BranchFacts):

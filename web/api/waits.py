@@ -50,7 +50,7 @@ async def wait_for(
     stands while the clock does; `wait`: so many seconds of the wall clock at most. When they are over `met` is false
     and `gave_up` says which. `changed` means another value than `before`, or than that of now. `pause` stops the clock
     at the moment at which it holds."""
-    branch = hosted_run(lab_named(lab), run)
+    branch = hosted_run(await lab_named(lab), run)
     given = Wanted(
         condition(wanted.when, ("when",)), duration_us(wanted.within, ("within",)), wait, wanted.before, wanted.pause
     )

@@ -26,6 +26,8 @@ from lab.open_runs import LabError
 from lab.places import ROOT
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
+from web.live.hub import chosen
+from web.live.labs import labs
 
 AT_ONCE = 2
 WAITING = 32
@@ -106,7 +108,7 @@ class Jobs:
     async def of(self, run: str, kind: str) -> Job | None:
         """The newest job of a kind on a run of this lab."""
         await self._take_over()
-        found = await Job.objects.filter(run=run, kind=kind, lab=settings.LAB_NAME).afirst()
+        found = await Job.objects.filter(run=run, kind=kind, lab=chosen().name).afirst()
         return None if found is None else self._jobs.get(found.id, found)
 
     async def page(self, limit: int, offset: int) -> tuple[list[Job], int]:
@@ -135,7 +137,7 @@ class Jobs:
         if request["do"] == "scenario":
             path = await asyncio.to_thread(claim_run, runs)
             request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
-        job = Job(id=secrets.token_hex(8), kind=request["do"], lab=settings.LAB_NAME, **facts)
+        job = Job(id=secrets.token_hex(8), kind=request["do"], lab=chosen().name, **facts)
         await job.asave(force_insert=True)
         self._jobs[job.id] = job
         self._changed[job.id] = asyncio.Event()
@@ -146,7 +148,7 @@ class Jobs:
     async def follow(self, work: Coroutine[Any, Any, dict[str, Any]], way: Way, **facts: Any) -> Job:
         """A job for what is under way in this process already; cancelling the job cancels it."""
         await self._take_over()
-        job = Job(id=secrets.token_hex(8), lab=settings.LAB_NAME, state=RUNNING, **facts)
+        job = Job(id=secrets.token_hex(8), lab=chosen().name, state=RUNNING, **facts)
         await job.asave(force_insert=True)
         self._jobs[job.id] = job
         self._changed[job.id] = asyncio.Event()
@@ -223,7 +225,7 @@ class Jobs:
         self._jobs, self._tasks, self._changed = {}, {}, {}
         self._places = asyncio.Semaphore(AT_ONCE)
         if settings.HOSTS_LAB:
-            unfinished = Job.objects.filter(lab=settings.LAB_NAME, state__in=(QUEUED, RUNNING))
+            unfinished = Job.objects.filter(lab__in=[settings.LAB_NAME, *labs.known], state__in=(QUEUED, RUNNING))
             await unfinished.aupdate(state=INTERRUPTED)
 
 

@@ -14,7 +14,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from contextvars import ContextVar
 from typing import Any
+
+from django.conf import settings
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
@@ -116,12 +119,18 @@ class Hub:
 
 
 class LabHub(Hub):
-    """The lab of this process: the hub of its live run, and those of the other runs that somebody looks at."""
+    """A lab of this process: the hub of its live run, and those of the other runs that somebody looks at."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
         super().__init__()
+        self._name = name
         self._lab: Lab | None = None
         self._others: dict[str, Hub] = {}
+
+    @property
+    def name(self) -> str:
+        """In REST's addresses."""
+        return self._name or str(settings.LAB_NAME)
 
     def serve(self, lab: Lab) -> None:
         """Serve `lab` from now on."""
@@ -163,3 +172,14 @@ class LabHub(Hub):
 
 
 hub = LabHub()
+_chosen: ContextVar[LabHub] = ContextVar("chosen", default=hub)
+
+
+def chosen() -> LabHub:
+    """The lab that the request at hand is about: the process's own, or one beside it."""
+    return _chosen.get()
+
+
+def choose(found: LabHub) -> None:
+    """From now on in this request, and in tasks that it begins."""
+    _chosen.set(found)

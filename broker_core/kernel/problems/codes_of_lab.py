@@ -277,6 +277,8 @@ found_in("web")(
 found_in("web.api")(
     exit_code="n",
     no_such_lab="name known",
+    lab_exists="name",
+    lab_own="name",
     only_viewers="",
     job_ended="job state",
     job_elsewhere="job",
@@ -317,6 +319,7 @@ found_in("web.api")(
     not_run_again="",
 )
 found_in("web.live")(
+    labs_no_room="most",
     unknown_question="given known",
     no_branches="",
     key_from_zero="key",

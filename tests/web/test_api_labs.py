@@ -1,0 +1,97 @@
+"""Labs beside the process's own, over REST: begun, told apart, kept for the next start, ended; and what is refused."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import PATIENCE_S, free_ports
+from tests.web.live_rest import Rest, refused, rest
+
+from web import server
+from web.live.labs import APART, labs
+
+__all__ = ["rest"]
+SMALL = {"brokers": 1, "preset": "teaching", "controller": "kraft"}
+
+
+@pytest.fixture
+def room(rest: Rest, tmp_path: Path) -> Iterator[int]:
+    """The server has room for two more labs; the first port of the first place."""
+    first = free_ports(APART + 4)
+    server.hold(2, tmp_path / "labs", "127.0.0.1", first - APART)
+    yield first
+    for name in list(labs.known):
+        rest.delete(f"labs/{name}")
+    server.hold(0, tmp_path, "127.0.0.1", 0)
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_server_without_room_begins_no_lab(rest: Rest) -> None:
+    refused(rest.post("labs", {"name": "mine"}), 409, None, "room for 0 labs")
+    found = rest.get("labs").json
+    assert (found["total"], found["room"], found["resting"]) == (1, 0, [])
+
+
+def test_two_labs_have_ports_topics_and_runs_of_their_own_until_they_are_ended(
+    rest: Rest, room: int, tmp_path: Path
+) -> None:
+    begun = rest.post("labs", {"name": "mine", "cluster": SMALL, "seed": 5})
+    assert begun.status == 201, begun
+    assert (begun.json["id"], begun.json["seed"], begun.json["bootstrap"]) == ("mine", 5, f"127.0.0.1:{room}")
+    other = rest.post("labs", {"name": "other", "cluster": SMALL})
+    assert other.status == 201, other
+    assert other.json["bootstrap"] == f"127.0.0.1:{room + APART}" and listening(room) and listening(room + APART)
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    wanted = {"when": {"leader_of": "mine-0", "is": 1}}
+    assert rest.post("labs/mine/waits", wanted).json["met"]
+    topics = {name: set(rest.get(f"labs/{name}/snapshot").json["state"]["topics"]) for name in ("lab", "mine", "other")}
+    assert "mine" in topics["mine"] and "mine" not in topics["other"] | topics["lab"]
+    codes = [row[5].get("topic") for row in rest.get("labs/mine/events?codes=leader_elected").json["items"]]
+    assert codes == ["mine"] and not rest.get("labs/other/events?codes=leader_elected").json["items"]
+    fork = rest.post("labs/mine/forks?wait=30", {})
+    assert fork.status == 201 and fork.json["run"] in rest.get("labs/mine").json["open"]
+    assert fork.json["run"] not in rest.get("labs/other").json["open"]
+    refused(rest.post("labs", {"name": "third", "cluster": SMALL}), 409, None, "room for 2 labs")
+    assert rest.delete("labs/mine").status == 204
+    assert not listening(room) and not (tmp_path / "labs" / "mine").exists()
+    refused(rest.get("labs/mine"), 404, "lab", "no lab mine")
+    assert rest.get("labs").json["room"] == 1
+
+
+def test_a_lab_of_before_rests_until_it_is_asked_for_and_has_what_was_written(
+    rest: Rest, room: int, tmp_path: Path
+) -> None:
+    assert rest.post("labs", {"name": "kept", "cluster": SMALL}).status == 201
+    assert rest.post("labs/kept/commands", {"do": "create_topic", "topic": "orders", "partitions": 1}).status == 200
+    assert rest.post("labs/kept/waits", {"when": {"leader_of": "orders-0", "is": 1}}).json["met"]
+    labs.end()
+    # As at a start: Django refuses its database to a thread with a running event loop.
+    starting = threading.Thread(target=server.hold, args=(2, tmp_path / "labs", "127.0.0.1", room - APART))
+    starting.start()
+    starting.join(PATIENCE_S)
+    assert rest.get("labs").json["resting"] == ["kept"] and not listening(room)
+    assert "orders" in rest.get("labs/kept/snapshot").json["state"]["topics"]
+    found = rest.get("labs").json
+    assert (found["resting"], [one["id"] for one in found["items"]]) == ([], ["lab", "kept"])
+
+
+def test_what_cannot_be_begun_is_refused_with_its_place_and_leaves_nothing(rest: Rest, room: int) -> None:
+    refused(rest.post("labs", {"name": "lab"}), 409, "name", "already")
+    refused(rest.post("labs", {"name": "Mine!"}), 422, "name")
+    refused(rest.post("labs", {"name": "mine", "cluster": {"port": 9092}}), 422, "cluster.port")
+    refused(rest.post("labs", {"name": "mine", "cluster": {"settings": {"num.partitions": "x"}}}), 422, "cluster.settings.num.partitions")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", room))
+        taken.listen()
+        refused(rest.post("labs", {"name": "mine", "cluster": SMALL}), 503, None, str(room))
+    refused(rest.delete("labs/lab"), 409, "lab", "ends with the process")
+    refused(rest.delete("labs/nobody"), 404, "lab")
+    assert rest.get("labs").json["room"] == 2

@@ -1,0 +1,112 @@
+"""Labs that are begun and ended over REST, beside the one that the process was started for (`web.live.labs`)."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import Annotated, Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from broker_core.kernel.problems import problem
+from lab.live import LiveLab
+from web.api import schemas
+from web.api.asking import answer, lab_named
+from web.api.models import LabRecord
+from web.api.problems import Problem
+from web.live.hub import hub
+from web.live.lab import Lab
+from web.live.labs import Described, NoRoom, labs
+
+router = Router(tags=["labs"])
+Problems = schemas.Problem
+EXAMPLE: dict[str, Any] = {"name": "mine", "cluster": {"brokers": 3}}
+
+
+class NewLab(BaseModel):
+    """A lab's name, its cluster as in a scenario (without host and port), and the seed of its random streams."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    cluster: dict[str, Any] = {}
+    seed: schemas.Seed | None = None
+
+
+@router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
+async def known(request: HttpRequest) -> HttpResponse:
+    """Its own comes first; its id is `lab` unless BROKERLAB_LAB says otherwise. `resting`: labs of an earlier life of
+    the server, which start when they are asked for. `room`: how many more can be begun."""
+    rows = [hub, *labs.running.values()]
+    items = [view_of(one.name, one.lab) for one in rows]
+    room = labs.most - len(labs.known)
+    return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": room})
+
+
+@router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
+async def lab(request: HttpRequest, lab: str) -> HttpResponse:
+    """Run, clock, seed, and where its brokers listen."""
+    return answer(view_of(lab, await lab_named(lab)))
+
+
+def view_of(name: str, found: Lab) -> dict[str, Any]:
+    """A lab in short."""
+    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **found.clock()}
+    if isinstance(found, LiveLab):
+        spec = found.spec
+        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
+                 "controller": spec.cluster.controller,
+                 "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
+                 "open": list(found.branches)}  # fmt: skip
+    return view
+
+
+@router.post(
+    "/labs",
+    response={201: schemas.LabView, **dict.fromkeys((400, 403, 409, 413, 415, 422, 503, 504), Problems)},
+    summary="Begin another lab",
+)
+async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
+    """It answers when all brokers listen (`bootstrap`) and know their controller; from then on the lab is at
+    `labs/NAME`. The server has room for as many as `./brokerlab up --labs` has said."""
+    if given.name == settings.LAB_NAME or given.name in labs.known:
+        raise Problem(409, problem("lab_exists", name=given.name), "name")
+    seed = SystemRandom().randrange(1 << 31) if given.seed is None else given.seed
+    try:
+        described = labs.described(given.name, given.cluster, seed)
+    except NoRoom as error:
+        raise Problem(409, error.problem) from None
+    try:
+        found = await labs.begin(described)
+    except BaseException:
+        await labs.remove(given.name)
+        raise
+    await _record(described)
+    return answer(view_of(found.name, found.lab), 201)
+
+
+async def _record(described: Described) -> None:
+    await LabRecord.objects.acreate(
+        name=described.name, place=described.place, cluster=described.cluster, seed=described.seed
+    )
+
+
+@router.delete(
+    "/labs/{lab}", response={204: None, **dict.fromkeys((403, 404, 409, 503), Problems)}, summary="End a lab"
+)
+async def end(request: HttpRequest, lab: str) -> HttpResponse:
+    """Its brokers stop, and all that it has written is deleted. The lab that the process was started for stays."""
+    if lab == settings.LAB_NAME:
+        raise Problem(409, problem("lab_own", name=lab), "lab")
+    if lab not in labs.known:
+        raise Problem(404, problem("no_such_lab", name=lab, known=", ".join([settings.LAB_NAME, *labs.known])), "lab")
+    await LabRecord.objects.filter(name=lab).adelete()
+    await labs.remove(lab)
+    return HttpResponse(status=204)
+
+
+def described_before() -> list[Described]:
+    """The labs that the database knows."""
+    rows = LabRecord.objects.order_by("place")
+    return [Described(row.name, row.place, row.cluster, row.seed) for row in rows]

@@ -1,0 +1,141 @@
+"""The labs that a server holds beside its own: each a world on a thread, brokers on ports, a directory.
+
+`./brokerlab up --labs 8` leaves room for eight. Places are numbered from 1; the place says the ports:
+
+    place   brokers listen on       with --kafka-port 9092 and three brokers
+    own     PORT, PORT + 1, ...     9092 to 9094
+    1       PORT + 200, ...         9292 to 9294
+    2       PORT + 400, ...         9492 to 9494
+
+(With KRaft controllers listen 100 behind their brokers: `ClusterSpec.controller_ports`.)
+
+Which labs there are stands in the database (`web.api.models.LabRecord`), so a server that starts anew knows them; such
+a lab rests, with its disks in `labs/NAME`, until somebody asks for it. A server begins one lab at a time: several that
+start at once would only take each other's processor.
+
+These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. The page
+and its socket show the server's own lab; the others are looked at over REST.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from broker_core.kernel.errors import Refusal
+from broker_core.kernel.problems import problem
+from lab.clusters.brokers import ClusterSpec
+from lab.clusters.checks import mapping
+from lab.clusters.spec import RunSpec, run_from_dict
+from lab.live import LiveLab
+from web.live.hub import LabHub
+
+APART = 200
+GIVEN = [one.name for one in fields(ClusterSpec) if one.name not in ("host", "port")]
+
+
+class NoRoom(Refusal):
+    """The server is not open for one more lab."""
+
+
+@dataclass(slots=True, frozen=True)
+class Described:
+    """What a lab is built from."""
+
+    name: str
+    place: int
+    cluster: dict[str, Any]
+    seed: int
+
+
+class Labs:
+    """
+    Invariants
+        * names and places of `known` are unique, and there are at most `most` of them
+        * each of `running` is known
+    """
+
+    def __init__(self) -> None:
+        self.most = 0
+        self.known: dict[str, Described] = {}
+        self.running: dict[str, LabHub] = {}
+        self._turn = asyncio.Lock()
+
+    def open(self, most: int, home: Path, host: str, first_port: int, known: list[Described]) -> None:
+        """Hold up to `most` labs from now on; those of before are known by their descriptions."""
+        self.most, self.home, self.host, self.first_port = most, home, host, first_port
+        self.known = {one.name: one for one in known}
+        self._turn = asyncio.Lock()
+
+    def resting(self) -> list[str]:
+        """Names of labs that start when they are asked for."""
+        return [name for name in self.known if name not in self.running]
+
+    def described(self, name: str, cluster: dict[str, Any], seed: int) -> Described:
+        """A new lab at a free place, not begun: the place is taken. Raises NoRoom, SpecError."""
+        places = {one.place for one in self.known.values()}
+        free = next((place for place in range(1, self.most + 1) if place not in places), None)
+        if free is None:
+            raise NoRoom(problem("labs_no_room", most=self.most))
+        found = Described(name, free, cluster, seed)
+        self._spec(found)
+        self.known[name] = found
+        return found
+
+    def _spec(self, described: Described) -> RunSpec:
+        """With port 0 the system chooses ports. Raises SpecError."""
+        port = self.first_port + APART * described.place if self.first_port else 0
+        cluster = {**mapping(described.cluster, ("cluster",), GIVEN), "host": self.host, "port": port}
+        return run_from_dict({"cluster": cluster, "seed": described.seed, "epoch_ms": time.time_ns() // 1_000_000})
+
+    async def begin(self, described: Described) -> LabHub:
+        """The lab of this description, running. Raises LabError; TimeoutError when its brokers do not come up."""
+        async with self._turn:
+            found = self.running.get(described.name)
+            if found is not None:
+                return found
+            spec = self._spec(described)
+            lab = LiveLab(spec, self.home / described.name, self.host, sole=False)
+            try:
+                await asyncio.to_thread(lab.start)
+            except BaseException:
+                await asyncio.to_thread(lab.stop)
+                raise
+            made = self.running[described.name] = LabHub(described.name)
+            made.serve(lab)
+            return made
+
+    async def find(self, name: str) -> LabHub | None:
+        """The lab of this name, started when it rests; None when there is none."""
+        running = self.running.get(name)
+        if running is not None or name not in self.known:
+            return running
+        return await self.begin(self.known[name])
+
+    async def remove(self, name: str) -> None:
+        """End a lab, and delete what it has written."""
+        async with self._turn:
+            self.known.pop(name, None)
+            hub = self.running.pop(name, None)
+            if hub is not None:
+                await asyncio.to_thread(_end, hub)
+            await asyncio.to_thread(shutil.rmtree, self.home / name, True)
+
+    def end(self) -> None:
+        """All of them, as their brokers stop; they are known to the next start."""
+        while self.running:
+            _end(self.running.popitem()[1])
+
+
+def _end(hub: LabHub) -> None:
+    lab = hub.lab
+    hub.detach()
+    assert isinstance(lab, LiveLab)
+    lab.stop()
+
+
+labs = Labs()
