@@ -230,9 +230,10 @@ class Broker:
         deleted = self.cache.apply(delta)
         if deleted:
             self.groups.on_partitions_deleted(deleted)
-            if self.share_states is not None:
+            if self.share_states is not None and self.groups.share is not None:
                 gone = [one.topic_id for one in delta.topics if one.topic_id not in self.cache.topic_names]
                 self.share_states.topics_deleted(gone)
+                self.groups.share.topics_deleted(gone)
         self.producer_ids.prefetch()
         self.topic_creation.metadata_changed()
 

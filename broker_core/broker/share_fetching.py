@@ -97,12 +97,19 @@ class ShareFetching:
                 return True
             if found.share is not None:
                 size += self._available(found, operation.request)
-        least = int(operation.request.min_bytes)
-        return not operation.keys_asked or size >= max(least, 1)
+        return not operation.keys_asked or size >= self._least(operation.request)
+
+    def _most(self, request: Any) -> int:
+        """Bytes of an answer."""
+        return min(int(request.max_bytes), int(self.broker.config["fetch.max.bytes"]))
+
+    def _least(self, request: Any) -> int:
+        """Nobody waits for more than would be sent."""
+        return max(min(int(request.min_bytes), self._most(request)), 1)
 
     def _available(self, entry: Shared, request: Any) -> int:
         """Bytes that could be read now."""
-        least = max(int(request.min_bytes), 1)
+        least = self._least(request)
         try:
             read = self._read(entry, least)
         except (LogError, StorageError):
@@ -133,7 +140,7 @@ class ShareFetching:
     def take(self, operation: DelayedShareFetch) -> dict[ShareKey, Any]:
         """Acquires what there is, as much of each share-partition as fits."""
         request, parts = operation.request, operation.parts
-        room = min(request.max_bytes, int(self.broker.config["fetch.max.bytes"]))
+        room = self._most(request)
         left = request.max_records if request.max_records > 0 else 1 << 31
         for number, key in enumerate(operation.keys_asked):
             found = self.partitions.find(key)

@@ -26,7 +26,7 @@ from broker_core.metadata.durations import duration_ms
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.offsets import EARLIEST, LATEST
 from broker_core.replication.partition import Partition
-from broker_core.sharing.batches import UNINITIALIZED_START, batches_of
+from broker_core.sharing.batches import AVAILABLE, UNINITIALIZED_START, StateBatch, batches_of
 from broker_core.sharing.partition import (
     DONE,
     Acknowledged,
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 Refusal = tuple[ErrorCode, str]
 Told = Callable[[ErrorCode, str | None], None]
 CONSUMER = -1
+MOST_IN_FLIGHT = 1 << 18
+"""More than any leader has between its start and its end: whoever wrote that was none."""
+MOST_DELIVERIES = 0x7FFE
 READ_COMMITTED, READ_UNCOMMITTED = 1, 0
 UNREACHED = (
     ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -150,7 +153,11 @@ class SharePartitions:
             code = error_code(error)
             entry.refusal = code, code.message
             return
-        entry.share = SharePartition(start, part.state_epoch, batches_of(part.state_batches))
+        batches = batches_of(part.state_batches)
+        if not all(_possible(one, start) for one in batches):
+            entry.refusal = ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.message
+            return
+        entry.share = SharePartition(start, part.state_epoch, batches)
         self.node.emit(
             events.SHARE_PARTITION_BEGINS, group=entry.key.group_id, topic=entry.topic, partition=entry.key.partition,
             start=entry.share.start, leader_epoch=entry.leader_epoch, in_flight=len(entry.share.records),
@@ -305,6 +312,12 @@ class SharePartitions:
 
 
 NAMES = {0: "available", 1: "acquired", 2: "acknowledged", 4: "archived"}
+
+
+def _possible(one: StateBatch, start: int) -> bool:
+    """Whether a leader can have written this. Source: SharePartition.maybeInitialize, which knows no bound."""
+    inside = start <= one.first <= one.last < start + MOST_IN_FLIGHT
+    return inside and one.state in (AVAILABLE, *DONE) and 0 <= one.deliveries <= MOST_DELIVERIES
 
 
 def _refusal(part: Any) -> Refusal:

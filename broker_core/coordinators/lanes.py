@@ -39,14 +39,19 @@ class Written(Protocol):
 
 
 class Lane:
-    """A key whose records are on their way, and the steps that wait behind them."""
+    """A key whose records are on their way, and the steps that wait behind them.
 
-    __slots__ = ("key", "outcome", "waiting")
+    `appending`: its records are being appended in this moment; an answer that comes at once sets `done`.
+    """
+
+    __slots__ = ("key", "outcome", "waiting", "appending", "done")
 
     def __init__(self, key: str, outcome: Any, waiting: deque[tuple[Step, tuple[Any, ...]]]) -> None:
         self.key = key
         self.outcome = outcome
         self.waiting = waiting
+        self.appending = True
+        self.done = False
 
 
 class Lanes:
@@ -77,8 +82,10 @@ class Lanes:
             if lines:
                 lane = self.lanes[key] = Lane(key, outcome, behind)
                 runtime.append(key, lines, self._written, (runtime, lane))
-                return
-            if outcome is not None:
+                lane.appending = False
+                if not lane.done:
+                    return
+            elif outcome is not None:
                 self.finish(outcome, ErrorCode.NONE, False)
             if not behind:
                 return
@@ -89,9 +96,12 @@ class Lanes:
         if self.lanes.get(lane.key) is not lane:
             self.finish(lane.outcome, ErrorCode.NOT_COORDINATOR, False)
             return
+        self.finish(lane.outcome, code, code in IN_THE_LOG)  # the lane is still there: who comes meanwhile waits, too
+        if self.lanes.get(lane.key) is not lane:
+            return
         del self.lanes[lane.key]
-        self.finish(lane.outcome, code, code in IN_THE_LOG)
-        if lane.waiting:
+        lane.done = True
+        if lane.waiting and not lane.appending:
             step, args = lane.waiting.popleft()
             self._turn(runtime, lane.key, step, args, lane.waiting)
 

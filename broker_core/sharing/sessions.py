@@ -60,8 +60,6 @@ class ShareSessions:
             self.sessions[name] = ShareSession(connection, named)
             return NONE
         if epoch == FINAL:
-            if named and not acknowledges:
-                return ErrorCode.INVALID_REQUEST
             return ErrorCode.SHARE_SESSION_NOT_FOUND if session is None else NONE
         error = self._check(session, epoch)
         if not error and session is not None:

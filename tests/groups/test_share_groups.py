@@ -122,6 +122,33 @@ def test_a_group_is_deleted_when_the_share_coordinator_has_forgotten_it(make_lab
     assert lab.coordinator().share.groups == {}
 
 
+def test_two_deletions_at_once_delete_it_once(make_lab: Any) -> None:
+    lab = make_lab()
+    joined(lab, "a")
+    beat(lab, "a", -1)
+    errors: list[E] = []
+    for _ in range(2):
+        lab.coordinator().share.delete("g", errors.append)
+    lab.run(1000)
+    assert sorted(errors) == [E.NONE, E.GROUP_ID_NOT_FOUND]
+    assert lab.coordinator().share.groups == {}
+
+
+def test_a_topic_that_is_deleted_is_none_of_its_partitions_any_more(make_lab: Any) -> None:
+    lab = make_lab()
+    lab.topic.topics.set("orders", 4)
+    joined(lab, "a")
+    group = lab.coordinator().share.groups["g"]
+    (topic,) = group.initialized
+    lab.coordinator().share.topics_deleted([uuid.UUID(int=77)])
+    assert group.assignable()
+    lab.coordinator().share.topics_deleted([topic])
+    lab.run(1000)
+    assert group.assignable() == set()
+    lab.lead("broker-2", 1)
+    assert lab.coordinator().share.groups["g"].assignable() == set()
+
+
 def test_an_id_is_of_one_kind(make_lab: Any) -> None:
     lab = make_lab()
     lab.topic.topics.set("orders", 4)

@@ -5,7 +5,7 @@ A fetch may carry acknowledgements, which are dealt with beside it; its answer w
 
 | acknowledgement batches of a partition                  | answer          |
 |---------------------------------------------------------|-----------------|
-| out of order, overlapping, first > last                 | INVALID_REQUEST |
+| one that begins before the last one's end, first > last | INVALID_REQUEST |
 | neither one type nor one for each record, unknown types | INVALID_REQUEST |
 | a renewal without `is_renew_ack`                        | INVALID_REQUEST |
 
@@ -208,15 +208,15 @@ def _acknowledge_each(
 
 def _malformed(batches: list[Any], renewal: bool, version: int) -> bool:
     """Whether something is wrong with acknowledgements by themselves."""
-    behind = -1
+    last = -1
+    known = {*AFTER, RENEW} if version >= RENEWALS_VERSION else set(AFTER)
     for one in batches:
         types, count = one.acknowledge_types, one.last_offset - one.first_offset + 1
-        known = set(AFTER) | ({RENEW} if version >= RENEWALS_VERSION else set())
-        if one.first_offset > one.last_offset or one.first_offset <= behind:
+        if one.first_offset > one.last_offset or one.first_offset < last:
             return True
         if len(types) not in (1, count) or not set(types) <= known or (RENEW in types and not renewal):
             return True
-        behind = one.last_offset
+        last = one.last_offset
     return False
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -211,6 +211,15 @@ class Decisions:
             return []
         rest = without(group.initializing, partitions)
         return [r.known_record(group.group_id, rest, group.initialized, group.deleting)]
+
+    def topics_deleted(self, group: ShareGroup, topics: Collection[uuid.UUID]) -> list[Record]:
+        """Nothing of these topics is there any more; their share coordinators know that by themselves."""
+        if not any(topic in one for topic in topics for one in (group.initializing, group.initialized, group.deleting)):
+            return []
+        initializing = {topic: known for topic, known in group.initializing.items() if topic not in topics}
+        initialized = {topic: known for topic, known in group.initialized.items() if topic not in topics}
+        deleting = {topic: name for topic, name in group.deleting.items() if topic not in topics}
+        return [r.known_record(group.group_id, initializing, initialized, deleting)]
 
     # --- leaving --------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ not wait for. When that is done the group's record says so, and the next heartbe
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -208,6 +209,15 @@ class ShareGroups:
         well = all(error is ErrorCode.NONE for error in errors.values())
         decide = self.decisions.initialized if well else self.decisions.not_initialized
         return Outcome(group, decide(group, list(errors)))
+
+    def topics_deleted(self, topics: list[uuid.UUID]) -> None:
+        """The groups' records name them no longer (GroupMetadataManager.maybeCleanupShareGroupState)."""
+        for group_id in list(self.groups):
+            self.lanes.run(self.registry.runtime, group_id, self._forget_topics, group_id, topics)
+
+    def _forget_topics(self, group_id: str, topics: list[uuid.UUID]) -> Outcome | None:
+        group = self.groups.get(group_id)
+        return None if group is None else Outcome(group, self.decisions.topics_deleted(group, topics))
 
     # --- afterwards -----------------------------------------------------------------------------
 

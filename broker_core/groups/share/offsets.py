@@ -163,6 +163,9 @@ class ShareOffsets:
 
     def _end(self, deletion: _Deleting, done: list[uuid.UUID]) -> Outcome | None:
         group = deletion.group
+        if self.groups.groups.get(group.group_id) is not group:  # deleted meanwhile, or another broker's
+            deletion.reply.send(m.DeleteShareGroupOffsetsResponse(responses=deletion.responses))
+            return None
         rest = {topic: name for topic, name in group.deleting.items() if topic not in done}
 
         def then(written: bool) -> None:
