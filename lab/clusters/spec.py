@@ -247,6 +247,9 @@ def _set_elsewhere(settings: dict[str, str], place: Place) -> None:
             raise SpecError((*place, name), problem("id_names_broker", name=name))
     if "listeners" in settings:
         raise SpecError((*place, "listeners"), problem("listeners_elsewhere"))
+    for name in ("log.dirs", "log.dir"):
+        if ".." in (part.strip() for part in settings.get(name, "").replace(",", "/").split("/")):
+            raise SpecError((*place, name), problem("outside_of_disks"))
 
 
 def topic_from_dict(value: Any, place: Place, cluster: ClusterSpec) -> TopicSpec:

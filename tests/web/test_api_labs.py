@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from tests.conftest import PATIENCE_S, free_ports
 from tests.web.live_rest import Rest, refused, rest
 
 from web import server
-from web.live.labs import APART, labs
+from web.live.labs import APART, Described, Labs, NoRoom, labs
 
 __all__ = ["rest"]
 SMALL = {"brokers": 1, "preset": "teaching", "controller": "kraft"}
@@ -88,6 +89,9 @@ def test_what_cannot_be_begun_is_refused_with_its_place_and_leaves_nothing(rest:
     refused(rest.post("labs", {"name": "Mine!"}), 422, "name")
     refused(rest.post("labs", {"name": "mine", "cluster": {"port": 9092}}), 422, "cluster.port")
     refused(rest.post("labs", {"name": "mine", "cluster": {"settings": {"num.partitions": "x"}}}), 422, "cluster.settings.num.partitions")
+    for name in ("log.dirs", "log.dir"):
+        given = {"settings": {name: "data,/../../elsewhere"}}
+        refused(rest.post("labs", {"name": "mine", "cluster": given}), 422, f"cluster.settings.{name}", "..")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", room))
         taken.listen()
@@ -95,3 +99,29 @@ def test_what_cannot_be_begun_is_refused_with_its_place_and_leaves_nothing(rest:
     refused(rest.delete("labs/lab"), 409, "lab", "ends with the process")
     refused(rest.delete("labs/nobody"), 404, "lab")
     assert rest.get("labs").json["room"] == 2
+
+
+def test_a_start_with_less_room_keeps_the_labs_of_before_and_begins_none(tmp_path: Path) -> None:
+    found = Labs()
+    found.open(2, tmp_path, "127.0.0.1", 0, [Described(name, place, {}, 1) for name, place in (("b", 2), ("c", 3), ("d", 4))])
+    assert found.room == 0 and found.resting() == ["b", "c", "d"]
+    with pytest.raises(NoRoom):
+        found.described("e", {}, 1)
+
+
+def test_a_resting_lab_that_is_ended_while_somebody_waits_for_it_is_not_begun(tmp_path: Path) -> None:
+    async def ended_meanwhile() -> None:
+        found = Labs()
+        found.open(1, tmp_path, "127.0.0.1", 0, [Described("kept", 1, SMALL, 1)])
+        async with found._turn:  # another lab is being begun
+            ending = asyncio.create_task(found.remove("kept"))
+            await asyncio.sleep(0)
+            asking = asyncio.create_task(found.find("kept"))
+            await asyncio.sleep(0)
+        await ending
+        try:
+            assert await asking is None and not found.running
+        finally:
+            found.end()
+
+    asyncio.run(ended_meanwhile())

@@ -40,8 +40,7 @@ async def known(request: HttpRequest) -> HttpResponse:
     the server, which start when they are asked for. `room`: how many more can be begun."""
     rows = [hub, *labs.running.values()]
     items = [view_of(one.name, one.lab) for one in rows]
-    room = labs.most - len(labs.known)
-    return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": room})
+    return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": labs.room})
 
 
 @router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
@@ -78,11 +77,16 @@ async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
     except NoRoom as error:
         raise Problem(409, error.problem) from None
     try:
-        found = await labs.begin(described)
+        await _record(described)  # first: whoever ends the lab while it begins finds its record
     except BaseException:
         await labs.remove(given.name)
         raise
-    await _record(described)
+    try:
+        found = await labs.begin(described)
+    except BaseException:
+        await labs.remove(given.name)
+        await LabRecord.objects.filter(name=given.name).adelete()
+        raise
     return answer(view_of(found.name, found.lab), 201)
 
 

@@ -55,7 +55,7 @@ class Described:
 class Labs:
     """
     Invariants
-        * names and places of `known` are unique, and there are at most `most` of them
+        * names and places of `known` are unique; those of before stay when there are more than `most` of them
         * each of `running` is known
     """
 
@@ -71,16 +71,21 @@ class Labs:
         self.known = {one.name: one for one in known}
         self._turn = asyncio.Lock()
 
+    @property
+    def room(self) -> int:
+        """How many more can be begun."""
+        return max(0, self.most - len(self.known))
+
     def resting(self) -> list[str]:
         """Names of labs that start when they are asked for."""
         return [name for name in self.known if name not in self.running]
 
     def described(self, name: str, cluster: dict[str, Any], seed: int) -> Described:
         """A new lab at a free place, not begun: the place is taken. Raises NoRoom, SpecError."""
-        places = {one.place for one in self.known.values()}
-        free = next((place for place in range(1, self.most + 1) if place not in places), None)
-        if free is None:
+        if not self.room:
             raise NoRoom(problem("labs_no_room", most=self.most))
+        places = {one.place for one in self.known.values()}
+        free = next(place for place in range(1, self.most + 1) if place not in places)
         found = Described(name, free, cluster, seed)
         self._spec(found)
         self.known[name] = found
@@ -95,26 +100,30 @@ class Labs:
     async def begin(self, described: Described) -> LabHub:
         """The lab of this description, running. Raises LabError; TimeoutError when its brokers do not come up."""
         async with self._turn:
-            found = self.running.get(described.name)
-            if found is not None:
-                return found
-            spec = self._spec(described)
-            lab = LiveLab(spec, self.home / described.name, self.host, sole=False)
-            try:
-                await asyncio.to_thread(lab.start)
-            except BaseException:
-                await asyncio.to_thread(lab.stop)
-                raise
-            made = self.running[described.name] = LabHub(described.name)
-            made.serve(lab)
-            return made
+            return await self._begun(described)
+
+    async def _begun(self, described: Described) -> LabHub:
+        found = self.running.get(described.name)
+        if found is not None:
+            return found
+        lab = LiveLab(self._spec(described), self.home / described.name, self.host, sole=False)
+        try:
+            await asyncio.to_thread(lab.start)
+        except BaseException:
+            await asyncio.to_thread(lab.stop)
+            raise
+        made = self.running[described.name] = LabHub(described.name)
+        made.serve(lab)
+        return made
 
     async def find(self, name: str) -> LabHub | None:
-        """The lab of this name, started when it rests; None when there is none."""
+        """The lab of this name, started when it rests; None when there is none, or none any more."""
         running = self.running.get(name)
         if running is not None or name not in self.known:
             return running
-        return await self.begin(self.known[name])
+        async with self._turn:
+            described = self.known.get(name)
+            return None if described is None else await self._begun(described)
 
     async def remove(self, name: str) -> None:
         """End a lab, and delete what it has written."""

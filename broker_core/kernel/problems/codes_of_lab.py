@@ -127,6 +127,7 @@ found_in("lab.clusters")(
     expected_brokers="most n",
     id_names_broker="name",
     listeners_elsewhere="",
+    outside_of_disks="",
     expected_replicas="expected n",
     name_of_producer="name",
     name_of_processor="name",
