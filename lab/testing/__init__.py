@@ -30,9 +30,27 @@ With pytest there are the fixtures `kafka_cluster`, `simulated_cluster` and `bro
 
 from __future__ import annotations
 
-from lab.client.errors import NotMet, Refused
-from lab.testing.clusters import Cluster, Event, cluster
-from lab.testing.ports import PortCluster
-from lab.testing.simulated import SimulatedCluster
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lab.client.errors import NotMet, Refused
+    from lab.testing.clusters import Cluster, Event, cluster
+    from lab.testing.ports import PortCluster
+    from lab.testing.simulated import SimulatedCluster
 
 __all__ = ["Cluster", "Event", "NotMet", "PortCluster", "Refused", "SimulatedCluster", "cluster"]
+_HOMES = {
+    "Cluster": "lab.testing.clusters", "Event": "lab.testing.clusters", "cluster": "lab.testing.clusters",
+    "PortCluster": "lab.testing.ports", "SimulatedCluster": "lab.testing.simulated",
+    "NotMet": "lab.client.errors", "Refused": "lab.client.errors",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """When it is asked for: pytest imports `plugin` in every run, also where no test wants a cluster (PEP 562)."""
+    import importlib
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found

@@ -41,8 +41,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.when == "call" and report.failed:
         clusters: list[Cluster] = item.stash.get(_OPEN, [])
         for number, one in enumerate(clusters, 1):
-            report.sections.append((f"cluster {number}", one.story()))
+            report.sections.append((f"cluster {number}", _story(one)))
     return report
+
+
+def _story(one: Cluster) -> str:
+    """Of one that the test has closed itself, too: a report that fails would end the whole run of pytest."""
+    from lab.client.errors import Refused
+
+    try:
+        return one.story()
+    except (Refused, TimeoutError) as error:
+        return str(error)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ from lab.waiting import Wanted
 
 HURRY = 20.0
 START_S, ANSWER_S, LOOK_S = 60.0, 30.0, 0.005
+
+
+def _answer(coming: Future[Any], patience_s: float) -> Any:
+    """What the world's thread says. Raises Refused, also when the cluster has been closed."""
+    try:
+        return coming.result(patience_s)
+    except Refusal as error:
+        refuse(error)
 
 
 class PortCluster(Cluster):
@@ -56,7 +65,7 @@ class PortCluster(Cluster):
 
     def _ask(self, what: Any, *arguments: Any) -> Any:
         """On the world's thread, between two events."""
-        return self._lab.main.ask(what, *arguments).result(ANSWER_S)
+        return _answer(self._lab.main.ask(what, *arguments), ANSWER_S)
 
     # -- where, when ------------------------------------------------------------------------
     @property
@@ -78,12 +87,12 @@ class PortCluster(Cluster):
 
     def run(self, seconds: float) -> None:
         end_s = self.now_s + seconds
-        while (left := end_s - self.now_s) > 0:
+        while (left := end_s - self._ask(lambda: self.now_s)) > 0:  # one that is closed says so: its clock stands
             time.sleep(min(0.1, left / self.speed))
 
     # -- commands and conditions ------------------------------------------------------------
     def command(self, command: dict[str, Any]) -> dict[str, Any]:
-        result = self._lab.submit(command).result(ANSWER_S)
+        result = _answer(self._lab.submit(command), ANSWER_S)
         if not result.get("ok"):
             refuse(CommandError(result["problem"], result.get("place", "")), result.get("code"))
         return {key: value for key, value in result.items() if key != "ok"}
@@ -94,10 +103,7 @@ class PortCluster(Cluster):
     def _wait_for(self, wanted: Condition, within_us: int, before: Any) -> Any:
         patience_s = within_us / 1e6 / self.speed + ANSWER_S
         asked = Wanted(wanted, within_us, patience_s, before)
-        try:
-            found = self._lab.main.wait(asked).result(patience_s + ANSWER_S)
-        except Refusal as error:
-            refuse(error)
+        found = _answer(self._lab.main.wait(asked), patience_s + ANSWER_S)
         if not found["met"]:
             raise NotMet(str(wanted), found["gave_up"], found["value"], found["waited_us"])
         return found["value"]

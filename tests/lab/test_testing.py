@@ -204,6 +204,10 @@ def test_two(brokerlab):
 def test_that_fails(simulated_cluster):
     simulated_cluster.kill(leader_of="orders-0")
     assert simulated_cluster.value(isr_of="orders-0") == 99
+
+def test_that_fails_with_a_cluster_closed_by_itself(brokerlab):
+    with brokerlab(brokers=1):
+        raise KeyError("of the test")
 '''
 
 
@@ -212,9 +216,30 @@ def test_fixtures_of_the_plugin_serve_tests_elsewhere(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "pytest", "-q", "--strict-markers", "-p", "lab.testing.plugin", "-p", "no:cacheprovider", "."]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
                           capture_output=True, text=True, timeout=240)
-    assert "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "2 failed, 3 passed" in done.stdout, done.stdout
     assert "cluster 1" in done.stdout
     assert "process ends: crash" in done.stdout
+    assert "has ended" in done.stdout
+
+
+def test_a_run_of_pytest_that_needs_no_cluster_imports_none() -> None:
+    code = "import sys, lab.testing.plugin; print([name for name in sys.modules if name.startswith('broker_core')])"
+    done = subprocess.run([sys.executable, "-P", "-c", code], env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+                          capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_a_closed_cluster_says_so() -> None:
+    with cluster(brokers=1) as kafka:
+        pass
+    asked: list[Callable[[], Any]] = [
+        lambda: kafka.run(1), lambda: kafka.value(controller="any"), kafka.events, lambda: kafka.kill(1),
+        lambda: kafka.wait(controller="any"),
+    ]
+    for ask in asked:
+        with pytest.raises(Refused) as caught:
+            ask()
+        assert caught.value.code == "run_ended"
 
 
 def test_a_cluster_is_what_the_package_says() -> None:
