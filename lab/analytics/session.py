@@ -27,7 +27,7 @@ import socket
 import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -184,7 +184,8 @@ def _adopt(archive: Path) -> None:
     for left in sorted(archive.parent.glob(f"{archive.name}.*")):
         owner = left.name.rpartition(".")[2]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            left.replace(archive)
+            with suppress(FileNotFoundError):  # another session that starts now has taken it
+                left.replace(archive)
 
 
 def _spark_version() -> str:

@@ -17,6 +17,7 @@ import pytest
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.inputs import Command
+from broker_core.kernel.node import STOPPED
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.inspect import inspect
@@ -94,6 +95,15 @@ def at_moment(name: str, tmp_path: Path) -> tuple[World, RunSpec]:
     return world, spec
 
 
+def start_brokers(world: World) -> None:
+    """Where nobody is left to be asked, they have to be started first."""
+    brokers = [name for name, node in world.nodes.items() if name.startswith("broker-")]
+    if all(world.nodes[name].state == STOPPED for name in brokers):
+        for name in brokers:
+            world.inject(Command({"do": "restart", "broker": int(name.removeprefix("broker-"))}))
+        world.run_until(world.now_us + 20_000_000)
+
+
 def dialog(node: str, state: dict[str, Any], rows: list[dict[str, str]]) -> dict[str, Any]:
     """What the page's module makes of rows."""
     given = json.dumps({"state": state, "rows": rows})
@@ -119,6 +129,7 @@ def test_the_setting_of_a_lesson_can_be_chosen_at_its_moment(
         return
     node = require_program("node")
     world, spec = at_moment(name, tmp_path)
+    start_brokers(world)
     state = json.loads(json.dumps(observe(world, spec)))
     for row in rows:
         offered = dialog(node, state, [row])

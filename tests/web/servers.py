@@ -73,6 +73,6 @@ def postgres_server(initdb: str, postgres: str) -> Iterator[str]:
             yield f"postgresql://lab@127.0.0.1:{port}/postgres"
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(120)  # its last checkpoint, on a disk that others use
     finally:
         shutil.rmtree(directory, ignore_errors=True)
