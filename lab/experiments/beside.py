@@ -152,8 +152,9 @@ def _told(path: Path) -> dict[str, Any]:
 def _partition_of(document: dict[str, Any]) -> str:
     """The partition that is looked at: that of the lesson's moment, else the first one of the first topic."""
     where = (document.get("moment") or {}).get("where") or {}
-    first = (document.get("topics") or [{}])[0].get("name", "")
-    return f"{where.get('topic') or first}-{where.get('partition') or 0}"
+    first: Any = (document.get("topics") or [""])[0]
+    name = first.get("name", "") if isinstance(first, dict) else first
+    return f"{where.get('topic') or name}-{where.get('partition') or 0}"
 
 
 def _look_on(world: World, path: Path, began_us: int, length_us: int, partition: str) -> Looks:
