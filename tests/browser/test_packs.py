@@ -57,9 +57,9 @@ def test_a_pack_that_was_touched_is_refused_by_name(packed: Path, elsewhere: Ope
     content[len(content) // 2] ^= 0xFF
     touched = tmp_path / "touched.tar.gz"
     touched.write_bytes(content)
-    before = seen.value("lab.app.desk.runs.open.length")
     seen.page.click("[data-panel=runs]")
     seen.wait("document.querySelector('[data-file=pack]')")
+    before = seen.value("lab.app.desk.runs.open.length")
     seen.page.set_input_files("[data-file=pack]", touched)
     seen.told(touched.name)
     assert [text for text in seen.complaints if "422" in text]
