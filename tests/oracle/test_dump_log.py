@@ -153,6 +153,7 @@ def kafka_directory(
         for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
             text = "".join(f"k{number}:{codec} value {number}\n" for number in range(50))
             options = ["-P", "-b", f"127.0.0.1:{port + 1}", "-t", "orders", "-K", ":", "-z", codec, "-H", "a=b"]
+            options += ["-X", "linger.ms=1000"]  # one batch: a record alone does not get smaller, and stays as it is
             subprocess.run([kcat, *options], input=text, text=True, check=True, capture_output=True, timeout=60)
         deadline = time.monotonic() + 60
         while len(snapshots_of(directory / "k" / "broker-1" / "data")) < 2:
