@@ -20,7 +20,7 @@ the controller would refuse, by what this broker knows, is not asked for: who wa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.metadata.assignment import check_counts
 from broker_core.metadata.errors import RequestError
@@ -38,6 +38,44 @@ if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
 TIMEOUT_MS = 30_000
+
+
+class Shape(NamedTuple):
+    """What a topic is created with: settings of the broker by name; configs that are `fixed`, and those that a setting
+    says."""
+
+    partitions: str
+    factor: str
+    fixed: dict[str, str]
+    of_broker: dict[str, str]
+
+
+OTHER = Shape("num.partitions", "default.replication.factor", {}, {})
+INTERNAL = {
+    GROUP_METADATA_TOPIC: Shape(
+        "offsets.topic.num.partitions", "offsets.topic.replication.factor",
+        {"cleanup.policy": "compact", "compression.type": "producer"},
+        {"segment.bytes": "offsets.topic.segment.bytes"},
+    ),
+    TRANSACTION_STATE_TOPIC: Shape(
+        "transaction.state.log.num.partitions", "transaction.state.log.replication.factor",
+        {
+            "unclean.leader.election.enable": "false", "compression.type": "uncompressed", "cleanup.policy": "compact",
+        },
+        {
+            "min.insync.replicas": "transaction.state.log.min.isr",
+            "segment.bytes": "transaction.state.log.segment.bytes",
+        },
+    ),
+    SHARE_GROUP_STATE_TOPIC: Shape(
+        "share.coordinator.state.topic.num.partitions", "share.coordinator.state.topic.replication.factor",
+        {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+        {
+            "segment.bytes": "share.coordinator.state.topic.segment.bytes",
+            "min.insync.replicas": "share.coordinator.state.topic.min.isr",
+        },
+    ),
+}  # fmt: skip
 
 
 class TopicCreation:
@@ -69,40 +107,11 @@ class TopicCreation:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if kraft else ErrorCode.LEADER_NOT_AVAILABLE
 
     def _described(self, topic: str) -> Any:
-        config = self.broker.config
-        partitions, factor = config["num.partitions"], config["default.replication.factor"]
-        configs: dict[str, str] = {}
-        if topic == GROUP_METADATA_TOPIC:
-            partitions = config["offsets.topic.num.partitions"]
-            factor = config["offsets.topic.replication.factor"]
-            configs = {
-                "cleanup.policy": "compact",
-                "compression.type": "producer",
-                "segment.bytes": str(config["offsets.topic.segment.bytes"]),
-            }
-        elif topic == TRANSACTION_STATE_TOPIC:
-            partitions = config["transaction.state.log.num.partitions"]
-            factor = config["transaction.state.log.replication.factor"]
-            configs = {
-                "unclean.leader.election.enable": "false",
-                "compression.type": "uncompressed",
-                "cleanup.policy": "compact",
-                "min.insync.replicas": str(config["transaction.state.log.min.isr"]),
-                "segment.bytes": str(config["transaction.state.log.segment.bytes"]),
-            }
-        elif topic == SHARE_GROUP_STATE_TOPIC:
-            partitions = config["share.coordinator.state.topic.num.partitions"]
-            factor = config["share.coordinator.state.topic.replication.factor"]
-            configs = {
-                "cleanup.policy": "delete",
-                "compression.type": "producer",
-                "segment.bytes": str(config["share.coordinator.state.topic.segment.bytes"]),
-                "min.insync.replicas": str(config["share.coordinator.state.topic.min.isr"]),
-                "retention.ms": "-1",
-            }
+        config, shape = self.broker.config, INTERNAL.get(topic, OTHER)
+        configs = {**shape.fixed, **{name: str(config[setting]) for name, setting in shape.of_broker.items()}}
         created = m.CreateTopicsRequest.CreatableTopicConfig
         return m.CreateTopicsRequest.CreatableTopic(
-            name=topic, num_partitions=partitions, replication_factor=factor,
+            name=topic, num_partitions=config[shape.partitions], replication_factor=config[shape.factor],
             configs=[created(name=name, value=value) for name, value in configs.items()],
         )  # fmt: skip
 
