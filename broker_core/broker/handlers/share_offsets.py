@@ -23,6 +23,7 @@ from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
+    from broker_core.groups.share.offsets import ShareOffsets
 
 Place = tuple[uuid.UUID, int]
 NO_LAG = -1
@@ -39,17 +40,23 @@ def describe(broker: Broker, context: RequestContext) -> None:
 
 
 def alter(broker: Broker, context: RequestContext) -> None:
-    if broker.share_version() < 1 or broker.groups.share_offsets is None:
-        context.respond(m.AlterShareGroupOffsetsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
-    else:
-        broker.groups.share_offsets.alter(context.body, Reply(respond, context))
+    offsets = _offsets(broker, context, m.AlterShareGroupOffsetsResponse)
+    if offsets is not None:
+        offsets.alter(context.body, Reply(respond, context))
 
 
 def delete(broker: Broker, context: RequestContext) -> None:
-    if broker.share_version() < 1 or broker.groups.share_offsets is None:
-        context.respond(m.DeleteShareGroupOffsetsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
-    else:
-        broker.groups.share_offsets.delete(context.body, Reply(respond, context))
+    offsets = _offsets(broker, context, m.DeleteShareGroupOffsetsResponse)
+    if offsets is not None:
+        offsets.delete(context.body, Reply(respond, context))
+
+
+def _offsets(broker: Broker, context: RequestContext, form: Any) -> ShareOffsets | None:
+    """None where the cluster has no share groups, which is answered with."""
+    if broker.share_version() >= 1 and broker.groups.share_offsets is not None:
+        return broker.groups.share_offsets
+    context.respond(form(error_code=ErrorCode.UNSUPPORTED_VERSION))
+    return None
 
 
 class _Description:
