@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.groups.consumer.describing import CONSUMER
 from broker_core.groups.group import Group
 from broker_core.groups.member import Member
-from broker_core.groups.registry import GroupRegistry
-from broker_core.groups.share.describing import SHARE
+from broker_core.groups.registry import CLASSIC, CONSUMER, SHARE, GroupRegistry
 from broker_core.groups.states import GroupState
 from broker_core.groups.sync import readable_assignment
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-CLASSIC = "classic"
 GROUP_OPERATIONS = sum(1 << bit for bit in (3, 6, 8))
 """READ, DELETE, DESCRIBE: without an authorizer everybody may do all that a group knows (KIP-430)."""
 NOT_FOUND_VERSION = 6
@@ -33,29 +30,16 @@ class InspectionHandler:
             return m.ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, groups=[])
         states = [state.lower() for state in request.states_filter or ()]
         types = [kind.lower() for kind in request.types_filter or ()]
+        registry = self.registry
+        rows = [(one.group_id, one.protocol_type or "", one.state.value, CLASSIC) for one in registry.groups.values()]
+        rows += [(one.group_id, CONSUMER, one.state, CONSUMER) for one in registry.consumer_groups.values()]
+        rows += [(one.group_id, SHARE, one.state, SHARE) for one in registry.share_groups.values()]
         groups = [
             m.ListGroupsResponse.ListedGroup(
-                group_id=group.group_id,
-                protocol_type=group.protocol_type or "",
-                group_state=group.state.value,
-                group_type=CLASSIC,
+                group_id=group_id, protocol_type=protocol, group_state=state, group_type=kind
             )
-            for group in self.registry.groups.values()
-            if (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
-        ]
-        groups += [
-            m.ListGroupsResponse.ListedGroup(
-                group_id=modern.group_id, protocol_type=CONSUMER, group_state=modern.state, group_type=CONSUMER
-            )
-            for modern in self.registry.consumer_groups.values()
-            if (not states or modern.state.lower() in states) and (not types or CONSUMER in types)
-        ]
-        groups += [
-            m.ListGroupsResponse.ListedGroup(
-                group_id=shared.group_id, protocol_type=SHARE, group_state=shared.state, group_type=SHARE
-            )
-            for shared in self.registry.share_groups.values()
-            if (not states or shared.state.lower() in states) and (not types or SHARE in types)
+            for group_id, protocol, state, kind in rows
+            if (not states or state.lower() in states) and (not types or kind in types)
         ]
         loading = bool(self.registry.runtime.loading)
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE
@@ -80,8 +64,7 @@ class InspectionHandler:
             absent = m.DescribeGroupsResponse.DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
             if api_version >= NOT_FOUND_VERSION:
                 absent.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                modern = self.registry.other_kind(group_id, self.registry.groups)
-                absent.error_message = f"Group {group_id} {'is not a classic group' if modern else 'not found'}."
+                absent.error_message = self.registry.absent(group_id, CLASSIC)
             return absent
         stable = group.state is GroupState.STABLE
         return m.DescribeGroupsResponse.DescribedGroup(

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from broker_core.groups.group_offsets import GroupOffsets
     from broker_core.groups.share.group import ShareGroup
 
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
+"""Kinds of groups, as ListGroups names them."""
+
 
 class GroupRegistry:
     """The groups in memory: classic ones in `groups`, those of the next generation in `consumer_groups`, share groups
@@ -55,10 +58,18 @@ class GroupRegistry:
             return ErrorCode.INVALID_GROUP_ID
         return self.runtime.status(group_id)
 
-    def other_kind(self, group_id: str, own: Mapping[str, Any]) -> bool:
-        """Whether there is such a group, but not among one's `own` ones."""
-        kinds: tuple[Mapping[str, Any], ...] = (self.groups, self.consumer_groups, self.share_groups)
-        return any(group_id in one for one in kinds if one is not own)
+    def kinds(self) -> dict[str, Mapping[str, Any]]:
+        """The groups of each kind."""
+        return {CLASSIC: self.groups, CONSUMER: self.consumer_groups, SHARE: self.share_groups}
+
+    def other_kind(self, group_id: str, kind: str) -> bool:
+        """Whether there is such a group, but not of this kind."""
+        return any(group_id in groups for other, groups in self.kinds().items() if other != kind)
+
+    def absent(self, group_id: str, kind: str, nobody: str = "Group") -> str:
+        """Kafka's words where no group of this kind has the id."""
+        other = self.other_kind(group_id, kind)
+        return f"Group {group_id} is not a {kind} group." if other else f"{nobody} {group_id} not found."
 
     def setting(self, group_id: str, name: str) -> int:
         """A setting of a group ("share.session.timeout.ms") within the broker's limits, or the broker's for all."""

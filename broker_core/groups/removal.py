@@ -24,7 +24,8 @@ from collections.abc import Container
 
 from broker_core.coordinators.runtime import KeyValue
 from broker_core.groups import schema
-from broker_core.groups.consumer.group import EMPTY, ConsumerGroup
+from broker_core.groups.assigned import EMPTY
+from broker_core.groups.consumer.group import ConsumerGroup
 from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.consumer.records import encoded, group_tombstones
 from broker_core.groups.group import CONSUMER_PROTOCOL_TYPE, Group

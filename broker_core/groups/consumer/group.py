@@ -14,8 +14,8 @@ The state is not stored: it follows from the epochs and the members.
 | Stable      | all have |
 | Dead        | deleted, or another broker coordinates it |
 
-`replay` alone changes a group, when it is read from the log and when a decision's records are in it. Compaction keeps
-the last record of each key only, in the order of those: a member's assignment may come before the member.
+Compaction keeps the last record of each key only, in the order of those: a member's assignment may come before the
+member.
 Source: ConsumerGroup, GroupMetadataManager.replay.
 """
 
@@ -26,15 +26,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from broker_core.coordinators.stored import MalformedRecord
+from broker_core.groups.assigned import DEAD, EMPTY, STABLE, AssignedGroup
 from broker_core.groups.consumer import records
-from broker_core.groups.consumer.member import ConsumerMember, Partition, Target, flattened
+from broker_core.groups.consumer.member import ConsumerMember, Partition
 from broker_core.groups.consumer.records import Record
 from broker_core.groups.group_offsets import GroupOffsets
 
-EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = "Empty", "Assigning", "Reconciling", "Stable", "Dead"
-FIRST_EPOCH = 1
-"""Of a group of which no epoch is written yet; 0 is what a member says to join."""
-NO_PARTITIONS: Target = frozenset()
+ASSIGNING, RECONCILING = "Assigning", "Reconciling"
 
 
 class Resolved(NamedTuple):
@@ -45,7 +43,7 @@ class Resolved(NamedTuple):
     at_ms: int
 
 
-class ConsumerGroup:
+class ConsumerGroup(AssignedGroup[ConsumerMember]):
     """A group as its coordinator sees it.
 
     - 1 <= member.epoch <= assignment_epoch <= epoch, but for members that are about to come back.
@@ -54,18 +52,10 @@ class ConsumerGroup:
     """
 
     def __init__(self, group_id: str, offsets: GroupOffsets | None = None) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = FIRST_EPOCH
-        self.assigned_at_ms = 0
-        self.members: dict[str, ConsumerMember] = {}
+        AssignedGroup.__init__(self, group_id)
         self.static_members: dict[str, str] = {}
-        self.targets: dict[str, Target] = {}
         self.patterns: dict[str, Resolved] = {}
         self.offsets = offsets or GroupOffsets()
-        self.gone = False
-        self.told = EMPTY
 
     @property
     def state(self) -> str:
@@ -77,9 +67,6 @@ class ConsumerGroup:
             return ASSIGNING
         reached = all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values())
         return STABLE if reached else RECONCILING
-
-    def target(self, member_id: str) -> Target:
-        return self.targets.get(member_id, NO_PARTITIONS)
 
     def holders(self) -> dict[Partition, str]:
         """Who holds what; the values are member ids."""
@@ -111,19 +98,6 @@ class ConsumerGroup:
     def replay(self, record: Record) -> None:
         """What a record of this group says. Raises MalformedRecord."""
         REPLAYS[record.kind](self, record.subject, record.value)
-
-    def _group(self, subject: str, value: Any) -> None:
-        self.epoch = FIRST_EPOCH if value is None else value.epoch
-        self.metadata_hash = 0 if value is None else value.metadata_hash
-
-    def _target_epoch(self, subject: str, value: Any) -> None:
-        self.assignment_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
-        self.assigned_at_ms = 0 if value is None else value.assignment_timestamp
-
-    def _target(self, member_id: str, value: Any) -> None:
-        self.targets.pop(member_id, None)
-        if value is not None:
-            self.targets[member_id] = frozenset(flattened(value.topic_partitions))
 
     def _member(self, member_id: str, value: Any) -> None:
         if value is None:

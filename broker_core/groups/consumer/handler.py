@@ -21,14 +21,15 @@ from broker_core.coordinators.runtime import KeyValue
 from broker_core.groups.consumer import records as r
 from broker_core.groups.consumer.checks import HeartbeatRefused, check_request
 from broker_core.groups.consumer.decisions import Decision, Decisions
-from broker_core.groups.consumer.group import ASSIGNING, DEAD, EMPTY, STABLE, ConsumerGroup
+from broker_core.groups.assigned import DEAD, EMPTY, STABLE
+from broker_core.groups.consumer.group import ASSIGNING, ConsumerGroup
 from broker_core.groups.consumer.member import JOIN_EPOCH, ConsumerMember, MemberState, named
 from broker_core.groups.consumer.records import Record, encoded
 from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.consumer.watches import Key, Watches
 from broker_core.groups.group import Group
 from broker_core.groups.member import ClientIdentity, Reply
-from broker_core.groups.registry import GroupRegistry, group_write_error
+from broker_core.groups.registry import CONSUMER, GroupRegistry, group_write_error
 from broker_core.groups.schema import encode_group_key
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
@@ -140,16 +141,12 @@ class ConsumerGroups:
         found = self.registry.consumer_groups.get(group_id)
         if found is not None:
             return found
-        if group_id in self.registry.share_groups:
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         classic = self.registry.groups.get(group_id)
-        if epoch == JOIN_EPOCH and (classic is None or _is_empty(classic)):
+        free = _is_empty(classic) if classic is not None else not self.registry.other_kind(group_id, CONSUMER)
+        if epoch == JOIN_EPOCH and free:
             return ConsumerGroup(group_id, None if classic is None else classic.offsets)
-        if epoch < JOIN_EPOCH and classic is None:
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        if classic is None:
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-        raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        words = self.registry.absent(group_id, CONSUMER, "Group" if epoch < JOIN_EPOCH else "Consumer group")
+        raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, words)
 
     def make_classic(self, group: ConsumerGroup) -> None:
         """An empty group becomes an empty classic one: somebody joins it by the classic protocol."""

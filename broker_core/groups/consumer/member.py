@@ -22,6 +22,7 @@ Partition = tuple[uuid.UUID, int]
 Owned = dict[Partition, int]
 """Partitions with the epoch since which they are owned."""
 Target = frozenset[Partition]
+NO_PARTITIONS: Target = frozenset()
 
 JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH = 0, -1, -2
 """Epochs of requests: takes part; is gone; a static member is gone and will be back."""

@@ -2,8 +2,7 @@
 
     Empty --join--> Stable --nobody left--> Empty --deleted--> Dead
 
-Nobody waits for anybody, so there is nothing between Empty and Stable. `replay` alone changes a group, when it is read
-from the log and when a decision's records are in it.
+Nobody waits for anybody, so there is nothing between Empty and Stable.
 Source: ShareGroup, GroupMetadataManager.replay.
 """
 
@@ -14,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from broker_core.groups.consumer.group import DEAD, EMPTY, FIRST_EPOCH, NO_PARTITIONS, STABLE
-from broker_core.groups.consumer.member import Partition, Target, flattened
+from broker_core.groups.assigned import AssignedGroup
+from broker_core.groups.consumer.member import NO_PARTITIONS, Partition, Target, flattened
 from broker_core.groups.consumer.records import Record
 from broker_core.groups.share import records
 
@@ -45,7 +44,7 @@ class Known(NamedTuple):
 Topics = dict[uuid.UUID, Known]
 
 
-class ShareGroup:
+class ShareGroup(AssignedGroup[ShareMember]):
     """A group as its coordinator sees it.
 
     - member.epoch <= assignment_epoch <= epoch.
@@ -53,25 +52,10 @@ class ShareGroup:
     """
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = FIRST_EPOCH
-        self.assigned_at_ms = 0
-        self.members: dict[str, ShareMember] = {}
-        self.targets: dict[str, Target] = {}
+        AssignedGroup.__init__(self, group_id)
         self.initializing: Topics = {}
         self.initialized: Topics = {}
         self.deleting: dict[uuid.UUID, str] = {}
-        self.gone = False
-        self.told = EMPTY
-
-    @property
-    def state(self) -> str:
-        return DEAD if self.gone else STABLE if self.members else EMPTY
-
-    def target(self, member_id: str) -> Target:
-        return self.targets.get(member_id, NO_PARTITIONS)
 
     def subscribed(self) -> set[str]:
         """The topics that somebody reads."""
@@ -89,19 +73,6 @@ class ShareGroup:
             self._known(record.value, now_ms)
         else:
             REPLAYS[record.kind](self, record.subject, record.value)
-
-    def _group(self, subject: str, value: Any) -> None:
-        self.epoch = FIRST_EPOCH if value is None else value.epoch
-        self.metadata_hash = 0 if value is None else value.metadata_hash
-
-    def _target_epoch(self, subject: str, value: Any) -> None:
-        self.assignment_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
-        self.assigned_at_ms = 0 if value is None else value.assignment_timestamp
-
-    def _target(self, member_id: str, value: Any) -> None:
-        self.targets.pop(member_id, None)
-        if value is not None:
-            self.targets[member_id] = frozenset(flattened(value.topic_partitions))
 
     def _member(self, member_id: str, value: Any) -> None:
         if value is None:

@@ -23,7 +23,7 @@ from broker_core.groups.consumer.records import Record
 from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.consumer.watches import Key, Watches
 from broker_core.groups.member import ClientIdentity, Reply
-from broker_core.groups.registry import GroupRegistry, group_write_error
+from broker_core.groups.registry import SHARE, GroupRegistry, group_write_error
 from broker_core.groups.share import records as r
 from broker_core.groups.share.decisions import Decisions
 from broker_core.groups.share.group import ShareGroup
@@ -128,12 +128,10 @@ class ShareGroups:
         found = self.groups.get(group_id)
         if found is not None:
             return found
-        if self.registry.other_kind(group_id, self.groups):
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-        if epoch != JOIN_EPOCH:
-            words = "Group" if epoch == LEAVE_EPOCH else "Share group"
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, f"{words} {group_id} not found.")
-        return ShareGroup(group_id)
+        if epoch == JOIN_EPOCH and not self.registry.other_kind(group_id, SHARE):
+            return ShareGroup(group_id)
+        words = self.registry.absent(group_id, SHARE, "Group" if epoch == LEAVE_EPOCH else "Share group")
+        raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, words)
 
     def delete(self, group_id: str, done: Callable[[ErrorCode], None]) -> None:
         """Deletes a group without members, and what the share coordinator knows of it; later `done(error)`."""

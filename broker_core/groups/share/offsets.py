@@ -13,9 +13,9 @@ from __future__ import annotations
 import uuid
 from typing import Any, NamedTuple
 
-from broker_core.groups.consumer.checks import HeartbeatRefused
-from broker_core.groups.consumer.member import JOIN_EPOCH, Partition
+from broker_core.groups.consumer.member import Partition
 from broker_core.groups.member import Reply
+from broker_core.groups.registry import SHARE
 from broker_core.groups.share import records as r
 from broker_core.groups.share.group import Known, ShareGroup, Topics, joined
 from broker_core.groups.share.handler import Outcome, ShareGroups
@@ -48,10 +48,8 @@ class ShareOffsets:
 
     def _alter(self, request: m.AlterShareGroupOffsetsRequest, reply: Reply) -> Outcome | None:
         kind = m.AlterShareGroupOffsetsResponse
-        try:
-            group = self._empty_group(request.group_id, JOIN_EPOCH)
-        except HeartbeatRefused as refusal:
-            reply.send(kind(error_code=refusal.error, error_message=refusal.message))
+        group = self._empty_group(request.group_id, True, kind, reply)
+        if group is None:
             return None
         starts: dict[Partition, int] = {}
         new: Topics = {}
@@ -114,10 +112,8 @@ class ShareOffsets:
 
     def _delete(self, request: m.DeleteShareGroupOffsetsRequest, reply: Reply) -> Outcome | None:
         kind = m.DeleteShareGroupOffsetsResponse
-        try:
-            group = self._empty_group(request.group_id, None)
-        except HeartbeatRefused as refusal:
-            reply.send(kind(error_code=refusal.error, error_message=refusal.message))
+        group = self._empty_group(request.group_id, False, kind, reply)
+        if group is None:
             return None
         responses: list[Any] = []
         gone: list[Partition] = []
@@ -173,16 +169,17 @@ class ShareOffsets:
 
         return Outcome(group, [r.known_record(group.group_id, group.initializing, group.initialized, rest)], then=then)
 
-    def _empty_group(self, group_id: str, epoch: int | None) -> ShareGroup:
-        """The group, which must have no members; `epoch` 0: it may come into being. Raises HeartbeatRefused."""
-        error = self.groups.registry.status(group_id)
+    def _empty_group(self, group_id: str, new: bool, kind: Any, reply: Reply) -> ShareGroup | None:
+        """The group, which must have no members; `new`: it may come into being. None: `kind` has said why not."""
+        registry = self.groups.registry
+        error = registry.status(group_id)
+        words = error.message
+        group = self.groups.groups.get(group_id)
+        if error is ErrorCode.NONE and group is None and (not new or registry.other_kind(group_id, SHARE)):
+            error, words = ErrorCode.GROUP_ID_NOT_FOUND, registry.absent(group_id, SHARE)
+        elif error is ErrorCode.NONE and group is not None and group.members:
+            error, words = ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message
         if error is not ErrorCode.NONE:
-            raise HeartbeatRefused(error, error.message)
-        if epoch is None and group_id not in self.groups.groups:
-            other = self.groups.registry.other_kind(group_id, self.groups.groups)
-            words = f"Group {group_id} is not a share group." if other else f"Group {group_id} not found."
-            raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, words)
-        group = self.groups.group(group_id, JOIN_EPOCH)
-        if group.members:
-            raise HeartbeatRefused(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message)
-        return group
+            reply.send(kind(error_code=error, error_message=words))
+            return None
+        return group or ShareGroup(group_id)
