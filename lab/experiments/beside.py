@@ -196,6 +196,7 @@ def _figures(rows: list[Row], looks: Looks, in_full: bool) -> dict[str, Any]:
 
     loaded = next((row for row in rows if row[3] == events.CONTROLLER_LOADED.name), None)
     elected = [row[1] for row in rows if row[3] == events.CONTROLLER_ELECTED.name]
+    before = [at for at in elected if loaded is not None and at <= loaded[1]]  # it may be older than the clients
     appended = [row[5] for row in rows if row[3] == events.METADATA_APPENDED.name and row[5]["role"] == "leader"]
     return {
         "controller_us": _absent_us(looks.controller), "leader_us": _absent_us(looks.leader),
@@ -204,7 +205,7 @@ def _figures(rows: list[Row], looks: Looks, in_full: bool) -> dict[str, Any]:
         "tree_writes": count(events.ZNODE_CREATED, events.ZNODE_CHANGED, events.ZNODE_DELETED),
         "watches": count(events.WATCH_FIRED), "votes": count(events.QUORUM_VOTE),
         "metadata_records": sum(one["last_offset"] - one["base_offset"] + 1 for one in appended) if in_full else None,
-        "read_us": None if loaded is None or not elected else loaded[1] - max(at for at in elected if at <= loaded[1]),
+        "read_us": None if loaded is None or not before else loaded[1] - max(before),
         "read_partitions": None if loaded is None else loaded[5]["partitions"],
     }  # fmt: skip
 

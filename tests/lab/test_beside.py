@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lab.experiments.beside import NotBeside, beside
+from broker_core.kernel import events
+from lab.experiments.beside import Looks, NotBeside, _figures, beside
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 
@@ -68,3 +69,14 @@ def test_two_of_one_generation_or_of_two_lessons_are_refused(tmp_path: Path) -> 
     with pytest.raises(NotBeside) as other:
         beside(one, ran("acks-1", "zookeeper", tmp_path / "two"))
     assert other.value.problem["code"] == "other_scenario"
+
+
+def test_a_controller_that_was_elected_before_the_clients_began_has_no_time_of_reading() -> None:
+    def row(at_us: int, code: events.EventCode, **params: Any) -> list[Any]:
+        return [at_us, at_us, "broker-1", code.name, None, params]
+
+    loaded, again = row(10, events.CONTROLLER_LOADED, partitions=3), row(20, events.CONTROLLER_ELECTED)
+    found = _figures([loaded, again], Looks(), True)
+    assert (found["read_us"], found["read_partitions"], found["controller_elections"]) == (None, 3, 1)
+    found = _figures([row(4, events.CONTROLLER_ELECTED), loaded, again], Looks(), True)
+    assert found["read_us"] == 6
