@@ -25,7 +25,7 @@ from web.api.asking import answer, flushed, kept_receipt, raw, run_directory, ru
 from web.api.journal_file import whole_lines
 from web.api.models import DONE, ENDED, FAILED, Job
 from web.api.problems import Problem
-from web.api.work import WorkFailed, in_process, jobs
+from web.api.work import WorkFailed, jobs
 from web.language import language_of
 from web.live.hub import hub
 
@@ -87,7 +87,7 @@ async def run(request: HttpRequest, run: str) -> HttpResponse:
 
 @router.get(
     "/runs/{run}/receipt",
-    response={200: answers_runs.Receipt, **dict.fromkeys((404, 409, 501, 503, 504), Problems)},
+    response={200: answers_runs.Receipt, **dict.fromkeys((404, 409, 429, 501, 503, 504), Problems)},
     summary="What was acknowledged, read, lost, is unread, at risk, duplicated, reordered",
 )
 async def receipt(request: HttpRequest, run: str) -> HttpResponse:
@@ -107,7 +107,7 @@ async def receipt(request: HttpRequest, run: str) -> HttpResponse:
         found = await kept_receipt(run)
     if found is None or "unread" not in found:  # of a run that goes on, or of one that an older version has judged
         try:
-            now: dict[str, Any] = await asyncio.wait_for(in_process({"do": "receipt", "path": str(path)}), RECEIPT_S)
+            now: dict[str, Any] = await jobs.result({"do": "receipt", "path": str(path)}, RECEIPT_S)
             found = now
         except WorkFailed as error:
             raise Problem(409, error.problem) from None
@@ -172,7 +172,7 @@ async def comparison(request: HttpRequest, run: str, other: str) -> HttpResponse
 
 @router.get(
     "/runs/{run}/beside",
-    response={200: answers_beside.Beside, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    response={200: answers_beside.Beside, **dict.fromkeys((404, 409, 422, 429, 501, 503, 504), Problems)},
     summary="One scenario in both generations of Kafka, on one clock",
 )
 async def beside(request: HttpRequest, run: str, other: str) -> HttpResponse:
@@ -183,7 +183,7 @@ async def beside(request: HttpRequest, run: str, other: str) -> HttpResponse:
     events that one generation alone has."""
     paths = {"path": str(run_directory(run)), "other": str(run_directory(other))}
     try:
-        found: dict[str, Any] = await asyncio.wait_for(in_process({"do": "beside", **paths}), BESIDE_S)
+        found: dict[str, Any] = await jobs.result({"do": "beside", **paths}, BESIDE_S)
     except WorkFailed as error:
         raise Problem(409, error.problem) from None
     return answer(found)

@@ -98,6 +98,7 @@ class Jobs:
         self._places: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stored: dict[str, float] = {}
+        self._asking = 0
 
     # -- asking -----------------------------------------------------------------------------
     async def get(self, number: str) -> Job | None:
@@ -144,6 +145,24 @@ class Jobs:
         self._tasks[job.id] = asyncio.create_task(self._work(job, request))
         self._forget()
         return job
+
+    async def result(self, request: dict[str, Any], seconds: float) -> Any:
+        """What a process says to somebody who waits for it: it takes a place among those of jobs.
+
+        429 when too many wait; TimeoutError when place and answer took longer. Raises WorkFailed."""
+        await self._take_over()
+        if self._asking >= WAITING:
+            raise Problem(429, problem("jobs_wait", n=WAITING))
+        self._asking += 1
+        try:
+            return await asyncio.wait_for(self._in_place(request), seconds)
+        finally:
+            self._asking -= 1
+
+    async def _in_place(self, request: dict[str, Any]) -> Any:
+        assert self._places is not None
+        async with self._places:
+            return await in_process(request)
 
     async def follow(self, work: Coroutine[Any, Any, dict[str, Any]], way: Way, **facts: Any) -> Job:
         """A job for what is under way in this process already; cancelling the job cancels it."""
@@ -223,7 +242,7 @@ class Jobs:
             return
         self._loop = loop
         self._jobs, self._tasks, self._changed = {}, {}, {}
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places, self._asking = asyncio.Semaphore(AT_ONCE), 0
         if settings.HOSTS_LAB:
             unfinished = Job.objects.filter(lab__in=[settings.LAB_NAME, *labs.known], state__in=(QUEUED, RUNNING))
             await unfinished.aupdate(state=INTERRUPTED)

@@ -1,0 +1,37 @@
+"""Processes that answer somebody who waits share the places of jobs: never more than those at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from web.api import work
+from web.api.problems import Problem
+
+
+def test_never_more_processes_than_places_and_whoever_is_one_too_many_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    under_way, most = 0, 0
+
+    async def slow(request: dict[str, Any]) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        under_way -= 1
+        return "done"
+
+    async def many() -> list[Any]:
+        found = work.Jobs()
+        asking = (found.result({"do": "receipt"}, 60.0) for _ in range(work.WAITING + 3))
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    monkeypatch.setattr(work, "in_process", slow)
+    monkeypatch.setattr(work.settings, "HOSTS_LAB", False)
+    said = asyncio.run(many())
+    assert most == work.AT_ONCE and said.count("done") == work.WAITING
+    assert [one.status for one in said if isinstance(one, Problem)] == [429] * 3
