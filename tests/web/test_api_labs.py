@@ -67,7 +67,7 @@ def test_two_labs_have_ports_topics_and_runs_of_their_own_until_they_are_ended(
     assert rest.get("labs").json["room"] == 1
 
 
-def test_a_lab_of_before_rests_until_it_is_asked_for_and_has_what_was_written(
+def test_a_lab_of_before_rests_until_it_is_started_and_has_what_was_written(
     rest: Rest, room: int, tmp_path: Path
 ) -> None:
     assert rest.post("labs", {"name": "kept", "cluster": SMALL}).status == 201
@@ -79,6 +79,12 @@ def test_a_lab_of_before_rests_until_it_is_asked_for_and_has_what_was_written(
     starting.start()
     starting.join(PATIENCE_S)
     assert rest.get("labs").json["resting"] == ["kept"] and not listening(room)
+    for path in ("labs/kept", "labs/kept/snapshot"):
+        refused(rest.get(path), 409, "lab", "kept rests")
+    assert rest.get("labs").json["resting"] == ["kept"] and not listening(room)
+    started = rest.post("labs/kept/start", {})
+    assert started.status == 200 and started.json["bootstrap"] == f"127.0.0.1:{room}", started
+    refused(rest.post("labs/nobody/start", {}), 404, "lab", "no lab nobody")
     assert "orders" in rest.get("labs/kept/snapshot").json["state"]["topics"]
     found = rest.get("labs").json
     assert (found["resting"], [one["id"] for one in found["items"]]) == ([], ["lab", "kept"])
@@ -109,6 +115,14 @@ def test_a_start_with_less_room_keeps_the_labs_of_before_and_begins_none(tmp_pat
         found.described("e", {}, 1)
 
 
+def test_no_resting_lab_starts_beyond_the_room_of_this_start(tmp_path: Path) -> None:
+    found = Labs()
+    found.open(0, tmp_path, "127.0.0.1", 0, [Described("kept", 1, SMALL, 1)])
+    with pytest.raises(NoRoom):
+        asyncio.run(found.start("kept"))
+    assert found.resting() == ["kept"] and not found.running
+
+
 def test_a_resting_lab_that_is_ended_while_somebody_waits_for_it_is_not_begun(tmp_path: Path) -> None:
     async def ended_meanwhile() -> None:
         found = Labs()
@@ -116,7 +130,7 @@ def test_a_resting_lab_that_is_ended_while_somebody_waits_for_it_is_not_begun(tm
         async with found._turn:  # another lab is being begun
             ending = asyncio.create_task(found.remove("kept"))
             await asyncio.sleep(0)
-            asking = asyncio.create_task(found.find("kept"))
+            asking = asyncio.create_task(found.start("kept"))
             await asyncio.sleep(0)
         await ending
         try:

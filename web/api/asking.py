@@ -47,9 +47,11 @@ def raw(text: str | bytes, media_type: str = "application/json") -> HttpResponse
 
 
 async def lab_named(name: str) -> Lab:
-    """The lab of this name, which this request is about from now on; 404 when this process knows none. One that rests
-    is started for that."""
-    found = hub if name == settings.LAB_NAME else await labs.find(name)
+    """The lab of this name, which this request is about from now on; 404 when this process knows none, 409 when it
+    rests: to ask for a lab does not start it."""
+    found = hub if name == settings.LAB_NAME else labs.running.get(name)
+    if found is None and name in labs.known:
+        raise Problem(409, problem("lab_rests", name=name), "lab")
     if found is None:
         raise Problem(404, problem("no_such_lab", name=name, known=", ".join([settings.LAB_NAME, *labs.known])), "lab")
     choose(found)

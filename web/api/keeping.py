@@ -37,13 +37,13 @@ class NewLab(BaseModel):
 @router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
 async def known(request: HttpRequest) -> HttpResponse:
     """Its own comes first; its id is `lab` unless BROKERLAB_LAB says otherwise. `resting`: labs of an earlier life of
-    the server, which start when they are asked for. `room`: how many more can be begun."""
+    the server, which `POST labs/NAME/start` starts. `room`: how many more can be begun."""
     rows = [hub, *labs.running.values()]
     items = [view_of(one.name, one.lab) for one in rows]
     return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": labs.room})
 
 
-@router.get("/labs/{lab}", response={200: schemas.LabView, 404: Problems, 503: Problems}, summary="A lab in short")
+@router.get("/labs/{lab}", response={200: schemas.LabView, **dict.fromkeys((404, 409, 503), Problems)}, summary="A lab in short")
 async def lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Run, clock, seed, and where its brokers listen."""
     return answer(view_of(lab, await lab_named(lab)))
@@ -88,6 +88,22 @@ async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
         await LabRecord.objects.filter(name=given.name).adelete()
         raise
     return answer(view_of(found.name, found.lab), 201)
+
+
+@router.post(
+    "/labs/{lab}/start",
+    response={200: schemas.LabView, **dict.fromkeys((403, 404, 409, 503, 504), Problems)},
+    summary="Start a lab that rests",
+)
+async def start(request: HttpRequest, lab: str) -> HttpResponse:
+    """It answers when its brokers listen, with what they had written; of a lab that runs, at once. Not more labs run
+    than `./brokerlab up --labs` has said."""
+    if lab in labs.known:
+        try:
+            await labs.start(lab)
+        except NoRoom as error:
+            raise Problem(409, error.problem) from None
+    return answer(view_of(lab, await lab_named(lab)))
 
 
 async def _record(described: Described) -> None:

@@ -10,7 +10,7 @@
 (With KRaft controllers listen 100 behind their brokers: `ClusterSpec.controller_ports`.)
 
 Which labs there are stands in the database (`web.api.models.LabRecord`), so a server that starts anew knows them; such
-a lab rests, with its disks in `labs/NAME`, until somebody asks for it. A server begins one lab at a time: several that
+a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look at it does not. A server begins one lab at a time: several that
 start at once would only take each other's processor.
 
 These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. The page
@@ -77,7 +77,7 @@ class Labs:
         return max(0, self.most - len(self.known))
 
     def resting(self) -> list[str]:
-        """Names of labs that start when they are asked for."""
+        """Names of labs that `start` begins."""
         return [name for name in self.known if name not in self.running]
 
     def described(self, name: str, cluster: dict[str, Any], seed: int) -> Described:
@@ -116,14 +116,15 @@ class Labs:
         made.serve(lab)
         return made
 
-    async def find(self, name: str) -> LabHub | None:
-        """The lab of this name, started when it rests; None when there is none, or none any more."""
-        running = self.running.get(name)
-        if running is not None or name not in self.known:
-            return running
+    async def start(self, name: str) -> LabHub | None:
+        """The lab of this name, running; None when there is none, or none any more. Raises NoRoom, and as `begin`."""
         async with self._turn:
             described = self.known.get(name)
-            return None if described is None else await self._begun(described)
+            if described is None:
+                return None
+            if name not in self.running and len(self.running) >= self.most:
+                raise NoRoom(problem("labs_no_room", most=self.most))
+            return await self._begun(described)
 
     async def remove(self, name: str) -> None:
         """End a lab, and delete what it has written."""

@@ -280,6 +280,7 @@ found_in("web.api")(
     no_such_lab="name known",
     lab_exists="name",
     lab_own="name",
+    lab_rests="name",
     only_viewers="",
     job_ended="job state",
     job_elsewhere="job",
