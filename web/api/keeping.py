@@ -43,7 +43,11 @@ async def known(request: HttpRequest) -> HttpResponse:
     return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": labs.room})
 
 
-@router.get("/labs/{lab}", response={200: schemas.LabView, **dict.fromkeys((404, 409, 503), Problems)}, summary="A lab in short")
+@router.get(
+    "/labs/{lab}",
+    response={200: schemas.LabView, **dict.fromkeys((404, 409, 503), Problems)},
+    summary="A lab in short",
+)
 async def lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Run, clock, seed, and where its brokers listen."""
     return answer(view_of(lab, await lab_named(lab)))

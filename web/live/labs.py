@@ -10,8 +10,8 @@
 (With KRaft controllers listen 100 behind their brokers: `ClusterSpec.controller_ports`.)
 
 Which labs there are stands in the database (`web.api.models.LabRecord`), so a server that starts anew knows them; such
-a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look at it does not. A server begins one lab at a time: several that
-start at once would only take each other's processor.
+a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look
+at it does not. A server begins one lab at a time: several that start at once would only take each other's processor.
 
 These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. The page
 and its socket show the server's own lab; the others are looked at over REST.
