@@ -1,4 +1,4 @@
-"""Processes that answer somebody who waits share the places of jobs: never more than those at once."""
+"""Processes that answer somebody who waits: as many at once as jobs have places, in places of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ import pytest
 
 from web.api import work
 from web.api.problems import Problem
+
+
+def test_whoever_waits_for_an_answer_does_not_wait_for_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def quick(request: dict[str, Any]) -> str:
+        return "done"
+
+    async def behind_jobs() -> Any:
+        found = work.Jobs()
+        await found.result({"do": "receipt"}, 60.0)
+        assert found._places is not None
+        for _ in range(work.AT_ONCE):
+            await found._places.acquire()
+        return await found.result({"do": "receipt"}, 5.0)
+
+    monkeypatch.setattr(work, "in_process", quick)
+    monkeypatch.setattr(work.settings, "HOSTS_LAB", False)
+    assert asyncio.run(behind_jobs()) == "done"
 
 
 def test_never_more_processes_than_places_and_whoever_is_one_too_many_is_refused(

@@ -96,6 +96,7 @@ class Jobs:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._changed: dict[str, asyncio.Event] = {}
         self._places: asyncio.Semaphore | None = None
+        self._desk: asyncio.Semaphore | None = None  # for answers that somebody waits for
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stored: dict[str, float] = {}
         self._asking = 0
@@ -147,7 +148,7 @@ class Jobs:
         return job
 
     async def result(self, request: dict[str, Any], seconds: float) -> Any:
-        """What a process says to somebody who waits for it: it takes a place among those of jobs.
+        """What a process says to somebody who waits for it: places of its own, so no long job is in the way.
 
         429 when too many wait; TimeoutError when place and answer took longer. Raises WorkFailed."""
         await self._take_over()
@@ -160,8 +161,8 @@ class Jobs:
             self._asking -= 1
 
     async def _in_place(self, request: dict[str, Any]) -> Any:
-        assert self._places is not None
-        async with self._places:
+        assert self._desk is not None
+        async with self._desk:
             return await in_process(request)
 
     async def follow(self, work: Coroutine[Any, Any, dict[str, Any]], way: Way, **facts: Any) -> Job:
@@ -242,7 +243,7 @@ class Jobs:
             return
         self._loop = loop
         self._jobs, self._tasks, self._changed = {}, {}, {}
-        self._places, self._asking = asyncio.Semaphore(AT_ONCE), 0
+        self._places, self._desk, self._asking = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE), 0
         if settings.HOSTS_LAB:
             unfinished = Job.objects.filter(lab__in=[settings.LAB_NAME, *labs.known], state__in=(QUEUED, RUNNING))
             await unfinished.aupdate(state=INTERRUPTED)
