@@ -74,7 +74,7 @@ MUTANTS: list[Mutant] = [
            "pass", REST, 5),
     Mutant("ephemerals-stay", "broker_core.zookeeper.proposals:decide_close",
            "paths = outlook.ephemerals_of(session)",
-           "paths = []", RECEIPT, 5),
+           "paths: list[str] = []", "EphemeralsHaveSessions", 5),
     Mutant("sessions-do-not-expire", "broker_core.zookeeper.sessions:ExpiryQueue.expire",
            "if deadline <= now_ms",
            "if False", FAULT, 5),
@@ -153,7 +153,4 @@ MUTANTS: list[Mutant] = [
     Mutant("tails-of-the-tree-are-kept", "broker_core.zookeeper.leading:Leading._synchronise",
            "cut != learner.last_zxid",
            "False", "CommittedTreeKept", 30, ENSEMBLE),
-    Mutant("znodes-outlive-sessions", "broker_core.zookeeper.proposals:decide_close",
-           "paths = outlook.ephemerals_of(session)",
-           "paths: list[str] = []", "EphemeralsHaveSessions", 5),
 ]  # fmt: skip
