@@ -69,7 +69,9 @@ def test_a_record_without_a_value_has_headers_and_stands_in_the_dump(seen: LabPa
     seen.page.click("#produce-send")
     seen.wait("document.getElementById('produce-result').innerText.startsWith('✓')")
     assert last_command(seen, "produce")["headers"] == {"source": "screen", "empty": None}
-    partition = seen.value("Object.keys(lab.app.topic.partitions).find((one) => lab.app.topic.partitions[one].logs[1]?.leo === 1)")
+    holding = "Object.keys(lab.app.topic.partitions).find((one) => lab.app.topic.partitions[one].logs[1]?.leo === 1)"
+    seen.wait(holding)  # a follower has it later than the leader who acknowledges it
+    partition = seen.value(holding)
     seen.page.evaluate("(number) => { lab.app.choose('orders', number); lab.app.showTab('files'); }", partition)
     seen.page.click("[data-dump-file$='.log']")
     seen.wait(r"/valueSize: -1 sequence: \S+ headerKeys: \[source,empty\] key: k/.test(document.querySelector('[data-dump]')?.textContent)")
