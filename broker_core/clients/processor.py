@@ -24,6 +24,7 @@ from typing import Any
 from broker_core.clients import history
 from broker_core.clients.accumulator import Batch
 from broker_core.clients.consumer import ConsumerLoad, ConsumerMachine
+from broker_core.clients.fates import FateCounts
 from broker_core.clients.metadata import TopicPartition
 from broker_core.clients.positions import COMMITTED
 from broker_core.clients.producer import Producer
@@ -47,7 +48,7 @@ class ProcessorLoad(ConsumerLoad):
     abort_share: float = 0.0
 
 
-class ProcessorMachine(ConsumerMachine):
+class ProcessorMachine(FateCounts, ConsumerMachine):
     """A process with a consumer, a producer, and an application thread between the two."""
 
     kind = "processor"
@@ -59,10 +60,6 @@ class ProcessorMachine(ConsumerMachine):
         self.work = load
         self.producer = Producer(node, parse(ProducerSettings, writes), bootstrap, self)
         self.label = history.label(node)
-        self.sent = 0
-        self.acked = 0
-        self.failed = 0
-        self.unknown = 0
         self._todo: deque[Record] = deque()
         self._busy: Timer | None = None
         self._blocked: Timer | None = None
@@ -168,17 +165,9 @@ class ProcessorMachine(ConsumerMachine):
     # -- what the producer reports ----------------------------------------------------------
     def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
         """A batch has its fate."""
-        if kind == "ok":
-            self.acked += len(batch.records)
-        elif kind == "fail":
-            self.failed += batch.count
-        else:
-            self.unknown += batch.count
+        self.count_batch(batch, kind)
         self._wrong = self._wrong or kind != "ok"
         self._maybe_written()
-
-    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
-        """Records are counted when their parts settle."""
 
     # -- the process ------------------------------------------------------------------------
     def receive(self, source: str, message: Any) -> None:

@@ -33,12 +33,9 @@ from broker_core.clients.accumulator import Batch
 from broker_core.clients.metadata import TopicPartition
 from broker_core.clients.processor import ProcessorLoad, ProcessorMachine
 from broker_core.clients.transaction_requests import GroupOffsets
-from broker_core.clients.transactional_sender import KINDS, TransactionalSender
-from broker_core.clients.transactional_workload import COMMIT_INTERVAL_MS
-from broker_core.clients.transactions import (
-    ABORTABLE, COMMITTED, FATAL, IN_TRANSACTION, READY, UNKNOWN, Transactions,
-)  # fmt: skip
-from broker_core.kernel.node import Node, Timer
+from broker_core.clients.transaction_rounds import TransactionRounds
+from broker_core.clients.transactional_sender import KINDS
+from broker_core.kernel.node import Node
 from broker_core.records.record import Record
 
 Then = Callable[[], None]
@@ -49,65 +46,41 @@ class TransactionalProcessorMachine(ProcessorMachine):
 
     def __init__(self, node: Node, load: ProcessorLoad, given: dict[str, Any], bootstrap: list[str]) -> None:
         super().__init__(node, load, given, bootstrap)
-        assert self.producer.transactional is not None
-        self.sender: TransactionalSender = self.producer.transactional
-        self.committed = 0
-        self.aborted = 0
-        self._first = 0  # number of the first record in the transaction
-        self._due: Timer | None = None
-        self._is_due = False
-        self._ending = True
+        self.rounds = TransactionRounds(self, load, self.producer.transactional)
         self._then: Then | None = None
         self._offsets: list[list[Any]] = []  # that the transaction commits
 
-    @property
-    def transactions(self) -> Transactions:
-        return self.sender.transactions
-
     def start(self) -> None:
         self._then = super().start
-        self.transactions.initialize(self._over)
+        self.rounds.start()
 
     # -- the application's thread -----------------------------------------------------------
     def _write(self, record: Record) -> bool:
-        if self.transactions.state == READY:
-            self.sender.begin()
-            self._first = self.sent
-            if self._limit_ms:
-                self._due = self.node.after(self._limit_ms * 1000, self._transaction_due)
-        return self.transactions.state == IN_TRANSACTION and super()._write(record)
-
-    @property
-    def _limit_ms(self) -> int:
-        return self.work.transaction_ms or (0 if self.work.transaction_records else COMMIT_INTERVAL_MS)
+        return self.rounds.begin() and super()._write(record)
 
     def unblocked(self) -> None:
-        if not self._ending:
+        if not self.rounds.ending:
             super().unblocked()
 
     def _all_sent(self) -> None:
         """Every record of the poll was handed over: what is on its way is waited for when the transaction ends."""
-        many = self.work.transaction_records
-        if self._wrong or self._is_due or (many and self.sent - self._first >= many):
+        if self._wrong or self.rounds.is_due:
             self._end(self._poll)
         else:
             self._poll()
 
-    def _transaction_due(self) -> None:
-        self._due = None
-        self._is_due = True
-        if self.in_poll and self.transactions.state == IN_TRANSACTION:
+    def transaction_due(self) -> None:
+        """Between two polls; else it ends with this one."""
+        if self.in_poll:
             self._end(self._poll)
 
     # -- the ends of transactions -----------------------------------------------------------
     def _end(self, then: Then) -> None:
         """Commit or abort, then go on; nothing is polled until that is done."""
         self._stop(then)
-        share = self.work.abort_share
         lost = self.member is None or self.member.generation < 0
-        if self._wrong or lost or (share and self.node.random("transactions").random() < share):
-            self._wrong = True
-            self.sender.abort(self._over)
+        if self._wrong or lost or self.rounds.draws_abort():
+            self.rounds.abort()
         else:
             assert self.member is not None
             what = GroupOffsets(
@@ -116,60 +89,43 @@ class TransactionalProcessorMachine(ProcessorMachine):
             )  # fmt: skip
             self._offsets = [[topic, number, offset] for (topic, number), offset in what.offsets.items()]
             self._tell_offsets("invoke")
-            self.transactions.send_offsets(what, self._offsets_sent)
+            self.rounds.transactions.send_offsets(what, self._offsets_sent)
 
     def _offsets_sent(self, error: str) -> None:
         if error:
-            self._over(error)
+            self.rounds.recover(error)
         else:
-            self.sender.commit(self._over)
+            self.rounds.commit()
 
     def _stop(self, then: Then) -> None:
-        self._ending = True
+        self.rounds.stop()
         self._then = then
-        self.in_poll = self._is_due = False
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+        self.in_poll = False
 
-    def _over(self, error: str) -> None:
-        """The producer has its id, or a transaction was ended, or it failed."""
-        if self.transactions.state == ABORTABLE:
-            self._wrong = True
-            self.sender.abort(self._over)
-        elif self.transactions.state == FATAL:
-            self.node.soon(self.node.exit)
-        elif self.transactions.state == READY and self._ending:
-            self._ending = False
-            if self._wrong:
-                self._wrong = False
-                self._rewind()
-            then, self._then = self._then, None
-            (then or self._poll)()
+    def go_on(self, aborted: bool) -> None:
+        """What an aborted transaction had read is read again."""
+        if aborted or self._wrong:
+            self._wrong = False
+            self._rewind()
+        then, self._then = self._then, None
+        (then or self._poll)()
 
     def transaction_failed(self) -> None:
-        """Noticed at once, as the next call of the application would be told."""
-        if not self._ending or self.transactions.state == FATAL:
+        if self.rounds.failed():
             self._give_up_poll()
             self._stop(self._then or self._poll)
-            self.node.soon(self._over, self.transactions.error)
 
     def transaction_ended(self, outcome: str, acked: int, dropped: int) -> None:
         """Records count when the transaction is over, and so do the offsets in it."""
-        self.acked += acked
-        if outcome == UNKNOWN:
-            self.unknown += dropped
-        else:
-            self.failed += dropped
-        self.committed += outcome == COMMITTED
-        self.aborted += outcome != COMMITTED
+        self.count_transaction(outcome, acked, dropped)
+        self.rounds.ended(outcome)
         if self._offsets:
             self._tell_offsets(KINDS.get(outcome, "info"))
             self._offsets = []
 
     def _tell_offsets(self, kind: str) -> None:
         """For the history, as any other commit."""
-        name, group = self.sender.transaction, self.settings.group_id
+        name, group = self.rounds.sender.transaction, self.settings.group_id
         self.node.operation(kind, "commit", id=name, group=group, offsets=self._offsets, transaction=name)
 
     def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
@@ -184,7 +140,7 @@ class TransactionalProcessorMachine(ProcessorMachine):
         self._before_going(partial(super().let_go, partitions, done))
 
     def _before_going(self, then: Then) -> None:
-        if self.transactions.state == IN_TRANSACTION and not self._ending:
+        if self.rounds.is_open and not self.rounds.ending:
             self._revoking = True  # nothing is collected in this poll
             self._end(partial(self._gone, then))
         else:
@@ -199,16 +155,15 @@ class TransactionalProcessorMachine(ProcessorMachine):
     # -- the process ------------------------------------------------------------------------
     def _close(self) -> None:
         """An application that is asked to end commits what it has open first."""
-        if self._closed or self._ending:
+        if self._closed or self.rounds.ending:
             return  # whoever waits for the end of a transaction polls then, and closes
-        if self.transactions.state == IN_TRANSACTION:
+        if self.rounds.is_open:
             self._end(super()._close)
         else:
             super()._close()
 
     def view(self) -> dict[str, Any]:
-        shown = {"state": self.transactions.state, "committed": self.committed, "aborted": self.aborted}
-        return {**super().view(), "transactions": shown}
+        return {**super().view(), "transactions": self.rounds.view()}
 
 
 def processor_factory(load: ProcessorLoad, given: dict[str, Any], bootstrap: list[str]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from broker_core.clients import history
 from broker_core.clients.accumulator import Batch
+from broker_core.clients.fates import FateCounts
 from broker_core.clients.producer import Producer
 from broker_core.clients.settings import ProducerSettings, parse
 from broker_core.kernel.node import Node, Timer
@@ -39,7 +40,7 @@ class ProducerLoad:
     abort_share: float = 0.0
 
 
-class ProducerMachine:
+class ProducerMachine(FateCounts):
     """A process with one producer and an application thread that feeds it."""
 
     kind = "producer"
@@ -50,10 +51,6 @@ class ProducerMachine:
         self.given = given
         self.producer = Producer(node, parse(ProducerSettings, given), bootstrap, self)
         self.label = history.label(node)
-        self.sent = 0
-        self.acked = 0
-        self.failed = 0
-        self.unknown = 0
         self.closing = False
         self._base_us = 0
         self._base_sent = 0
@@ -139,17 +136,9 @@ class ProducerMachine:
 
     # -- what the producer reports ----------------------------------------------------------
     def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
-        if kind == "ok":
-            self.acked += len(batch.records)
-        elif kind == "fail":
-            self.failed += batch.count
-        else:
-            self.unknown += batch.count
+        self.count_batch(batch, kind)
         if self.closing and self.producer.idle:
             self.node.exit()
-
-    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
-        """Records are counted when their parts settle."""
 
     # -- the process ------------------------------------------------------------------------
     def receive(self, source: str, message: Any) -> None:

@@ -127,7 +127,7 @@ def test_what_the_application_aborts_is_read_again_and_counts_once() -> None:
     lab.process(settings=EXACTLY_ONCE, transaction_records=20, abort_share=0.4)
     lab.run(12)
     machine: Any = lab.machine()
-    assert machine.aborted >= 2 and machine.read > COUNT
+    assert machine.rounds.aborted >= 2 and machine.read > COUNT
     assert lab.read_all() == wanted() and lab.work()["twice"] == 0
 
 
@@ -156,8 +156,19 @@ def test_a_zombie_whose_partitions_went_to_somebody_else_commits_nothing() -> No
     lab.run(20)
     commits = [row["kind"] for row in lab.world.operations.rows if row["op"] == "commit" and row["process"] == "processor"]
     machine: Any = lab.machine()
-    assert "ok" not in commits and machine.aborted >= 1
+    assert "ok" not in commits and machine.rounds.aborted >= 1
     assert lab.read_all() == wanted() and lab.work() == {"processed": COUNT, "twice": 0, "missed": 0}
+
+
+def test_a_second_processor_with_the_same_transactional_id_ends_the_process_of_the_first() -> None:
+    lab = Lab("kraft")
+    lab.process(process_ms=10, transaction_ms=60_000, settings=EXACTLY_ONCE)
+    lab.run(1)
+    lab.process("processor-2", settings=EXACTLY_ONCE)
+    lab.run(12)
+    over = [row["kind"] for row in lab.world.operations.rows if row["op"] == "transaction" and row["process"] == "processor"]
+    assert lab.world.nodes["processor"].state == "stopped" and over == ["invoke", "fail"]
+    assert lab.machine("processor-2").view()["transactions"]["committed"] >= 1 and set(lab.read_all()) == set(wanted())
 
 
 @BOTH

@@ -97,8 +97,8 @@ def test_what_is_committed_is_promised_and_read_and_what_is_aborted_is_neither(c
     lab.read("everything")
     lab.run(3)
     machine = lab.machine()
-    assert machine.committed >= 3 <= machine.aborted and machine.committed + machine.aborted == 20
-    assert machine.acked == len(lab.values("ok")) == 20 * machine.committed and machine.unknown == 0
+    assert machine.rounds.committed >= 3 <= machine.rounds.aborted and machine.rounds.committed + machine.rounds.aborted == 20
+    assert machine.acked == len(lab.values("ok")) == 20 * machine.rounds.committed and machine.unknown == 0
     assert machine.acked + machine.failed == 400
     assert set(lab.got("committed")) == lab.values("ok") and set(lab.got("committed").values()) == {1}
     dirty = set(lab.got("everything")) - lab.values("ok")
@@ -131,11 +131,11 @@ def test_the_version_follows_the_feature_of_the_cluster() -> None:
         lab = Lab(controller, "messages")
         lab.produce(count=40, transaction_records=10, keys=0, settings={"linger.ms": "30"})
         lab.run(1)
-        assert lab.machine().committed == 4
+        assert lab.machine().rounds.committed == 4
         sent = [row[5] for row in lab.world.journal.tail if row[3] == "request_sent" and row[2] == "producer"]
         versions = {row["api"]: row["version"] for row in sent}
         asked = {api: versions.get(api) for api in ("Produce", "EndTxn", "AddPartitionsToTxn")}
-        seen[controller] = (asked, lab.machine().sender.sequences.epoch)
+        seen[controller] = (asked, lab.machine().rounds.sender.sequences.epoch)
     assert seen["zookeeper"] == ({"Produce": 11, "EndTxn": 4, "AddPartitionsToTxn": 3}, 0)
     assert seen["kraft"] == ({"Produce": 12, "EndTxn": 5, "AddPartitionsToTxn": None}, 4)
 
@@ -149,7 +149,7 @@ def test_a_leader_asks_again_while_the_last_transactions_markers_are_on_their_wa
     lab.run(2)
     errors = [row[5]["error"] for row in lab.world.journal.tail if row[3] == "client_error" and row[5]["api"] == "Produce"]
     assert ("NOT_ENOUGH_REPLICAS" in errors) == bool(errors) == (longest == "0")
-    assert lab.machine().committed == 3
+    assert lab.machine().rounds.committed == 3
 
 
 @BOTH
@@ -207,7 +207,7 @@ def test_a_second_producer_with_the_same_id_fences_the_first(controller: str) ->
     lab.run(1)
     lab.produce("producer-2")
     lab.run(2)
-    assert lab.machine("producer-2").committed >= 5
+    assert lab.machine("producer-2").rounds.committed >= 5
     lab.do(do="resume", node="producer-1")
     lab.run(5)
     assert lab.world.nodes["producer-1"].state == "stopped", "a fenced producer is over"
@@ -222,13 +222,13 @@ def test_a_record_that_fails_ends_its_transaction_and_the_next_one_goes_on() -> 
     lab = Lab()
     lab.produce(size=300, settings={"linger.ms": "5"})
     lab.run(2)
-    before = lab.machine().committed
+    before = lab.machine().rounds.committed
     lab.do(do="alter_config", topic="orders", set={"max.message.bytes": "200"})
     lab.run(2)
-    assert lab.machine().aborted >= 1 and "MESSAGE_TOO_LARGE" in {row.get("error") for row in lab.rows("send")}
+    assert lab.machine().rounds.aborted >= 1 and "MESSAGE_TOO_LARGE" in {row.get("error") for row in lab.rows("send")}
     lab.do(do="alter_config", topic="orders", set={"max.message.bytes": "100000"})
     lab.run(2)
-    assert lab.machine().committed > before + 5
+    assert lab.machine().rounds.committed > before + 5
     lab.do(do="stop_client", name="producer")
     lab.run(1)
     lab.read("reader", **COMMITTED)
@@ -251,7 +251,7 @@ def test_the_same_seed_gives_the_same_journal() -> None:
         lab = Lab("kraft", "messages")
         lab.produce(count=40, transaction_records=5, abort_share=0.5)
         lab.run(1)
-        assert lab.machine().aborted
+        assert lab.machine().rounds.aborted
         return list(lab.world.journal.tail)
 
     assert journal() == journal()
