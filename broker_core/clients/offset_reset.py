@@ -13,23 +13,20 @@
 | time | milliseconds since 1970 | at the first record that is as new, else at the high watermark |
 | shift | records | so many after (below 0: before) the committed offset |
 
-Beyond the log's borders is none of them: the nearest border counts, as the tool has it. What may pass starts it all
-again from the first question. Only OffsetCommit changes anything: once it went out without an answer the outcome is
-`info`, before that a failure is a `fail`.
+Beyond the log's borders is none of them: the nearest border counts, as the tool has it. Only OffsetCommit changes
+anything (see `admin_questions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+from broker_core.clients.admin_questions import Admin, AdminQuestions
 from broker_core.clients.admin_requests import MOVE_ON_MS, AdminCall
-from broker_core.clients.connections import Connections, error_of
-from broker_core.clients.metadata import Metadata
+from broker_core.clients.connections import error_of
 from broker_core.clients.positions import EARLIEST, LATEST
 from broker_core.kernel.names import broker_node
-from broker_core.kernel.node import Node
-from broker_core.kernel.problems import Problem, problem
+from broker_core.kernel.problems import problem
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -39,30 +36,14 @@ INACTIVE = ("Empty", "Dead")
 Question = tuple[str, int, list[int]]  # of a leader: at which timestamp, of which partitions
 
 
-class Admin(Protocol):
-    """What the admin client lends to it."""
-
-    node: Node
-    connections: Connections
-    metadata: Metadata
-
-    def any_broker(self) -> str | None: ...
-    def is_nowhere(self, call: AdminCall) -> bool: ...
-    def unheard(self, dest: str) -> None: ...
-    def later(self, then: Callable[[], None]) -> None: ...
-    def end(self, call: AdminCall, kind: str, error: str, message: str, own: Problem | None = None) -> None: ...
-
-
-class OffsetReset:
+class OffsetReset(AdminQuestions):
     """One such command under way; `partition` None: all partitions of the topic."""
 
     def __init__(
         self, admin: Admin, call: AdminCall, group: str, topic: str, partition: int | None, where: str, amount: int
     ) -> None:  # fmt: skip
-        self.admin = admin
-        self.call = call
+        super().__init__(admin, call, topic)
         self.group = group
-        self.topic = topic
         self.partition = partition
         self.where = where
         self.amount = amount
@@ -73,13 +54,8 @@ class OffsetReset:
         self.found: dict[tuple[int, int], int] = {}  # (partition, timestamp) -> offset
         self.offsets: dict[int, int] = {}
 
-    def start(self) -> None:
-        """From the first question on."""
+    def _begin(self) -> None:
         admin, call = self.admin, self.call
-        if admin.node.now_us() >= call.deadline_us:
-            admin.end(call, "info" if call.unanswered else "fail", "TIMEOUT", "")
-            return
-        admin.metadata.add_topic(self.topic)
         count, dest = admin.metadata.partition_count(self.topic), admin.any_broker()
         if admin.is_nowhere(call):
             self._refuse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -103,7 +79,7 @@ class OffsetReset:
 
     def _described(self, response: Any) -> None:
         group = response.groups[0]
-        if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code, None):
+        if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code):
             return
         if group.group_state not in INACTIVE:
             why = problem("group_has_members", group=self.group, state=group.group_state)
@@ -119,10 +95,10 @@ class OffsetReset:
 
     def _fetched(self, response: Any) -> None:
         group = response.groups[0]
-        if self._failed(group.error_code, None):
+        if self._failed(group.error_code):
             return
         for answer in (one for topic in group.topics for one in topic.partitions):
-            if self._failed(answer.error_code, None):
+            if self._failed(answer.error_code):
                 return
             if answer.committed_offset < 0:
                 place = f"{self.topic}-{answer.partition_index}"
@@ -166,7 +142,7 @@ class OffsetReset:
     def _listed(self, response: Any) -> None:
         _, timestamp, _ = self.questions.pop(0)
         for answer in (one for topic in response.topics for one in topic.partitions):
-            if self._failed(answer.error_code, None):
+            if self._failed(answer.error_code):
                 return
             self.found[answer.partition_index, timestamp] = answer.offset
         self._ask_leader()
@@ -205,40 +181,7 @@ class OffsetReset:
             if error_of(answer.error_code) == ErrorCode.UNKNOWN_MEMBER_ID:  # somebody has joined in between
                 self._refuse(ErrorCode.NON_EMPTY_GROUP, own=problem("group_joined", group=self.group))
                 return
-            if self._failed(answer.error_code, None):
+            if self._failed(answer.error_code):
                 return
         self.call.what["offsets"] = [[self.topic, number, offset] for number, offset in self.offsets.items()]
         self.admin.end(self.call, "ok", "", "")
-
-    # -- questions and what may come of them ------------------------------------------------
-    def _ask(
-        self, dest: str, api: int, body: Any, then: Callable[[Any], None], patience_ms: int | None = None
-    ) -> None:
-        self.admin.connections.call(dest, api, body, self._answered, (dest, then), patience_ms)
-
-    def _answered(self, context: tuple[str, Callable[[Any], None]], response: Any) -> None:
-        dest, then = context
-        if response is None:
-            self.admin.unheard(dest)
-            self._again()
-        else:
-            then(response)
-
-    def _failed(self, code: int, message: str | None) -> bool:
-        """Whether the answer is an error: one that may pass, or the end."""
-        error = error_of(code)
-        if error == ErrorCode.NONE:
-            return False
-        if error.retriable:
-            self._again()
-        else:
-            self._refuse(error, message or "")
-        return True
-
-    def _refuse(self, error: ErrorCode, message: str = "", own: Problem | None = None) -> None:
-        self.admin.end(self.call, "info" if self.call.unanswered else "fail", error.name, message, own)
-
-    def _again(self) -> None:
-        """From the beginning: who leads and who coordinates may have changed."""
-        self.admin.metadata.request_update()
-        self.admin.later(self.start)
