@@ -12,7 +12,7 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | reordered | values read behind a later one of the same producer in the same partition |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | failed_read | values of failed writes that an ok read holds (G1a); a place for each offset and reader |
-| aborted, aborted_read | values of aborted transactions, and those of them that were read (read_uncommitted: G1a) |
+| aborted, aborted_read | values of aborted transactions, and those that a recorded read got, the read-back among them |
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
