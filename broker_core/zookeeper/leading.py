@@ -29,7 +29,7 @@ from broker_core.zookeeper.errors import Code, ZkError
 from broker_core.zookeeper.peer_link import BrokenLink, PeerLink
 from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi
 from broker_core.zookeeper.protocol import Multi, WriteOp
-from broker_core.zookeeper.sessions import ExpiryQueue
+from broker_core.zookeeper.sessions import ExpiryClock, ExpiryQueue
 from broker_core.zookeeper.tree import CreateSessionTxn, ErrorTxn, Txn
 from broker_core.zookeeper.txnlog import tree_to_json
 
@@ -82,7 +82,7 @@ class Leading:
         self._zxid = 0
         self._tick_us = server.config.limits.tick_ms * 1000
         self._timers: list[Timer] = []
-        self._expiry_timer: Timer | None = None
+        self.clock = ExpiryClock(self.node, self.expiry, self._expire)
 
     @property
     def serving(self) -> bool:
@@ -93,9 +93,9 @@ class Leading:
         self._timers = [self.node.after(limit_us, self.server.look, "no majority")]
 
     def stop(self) -> None:
-        for timer in [*self._timers, self._expiry_timer]:
-            if timer is not None:
-                timer.cancel()
+        for timer in self._timers:
+            timer.cancel()
+        self.clock.stop()
         for learner in self.learners.values():
             learner.link.refuse()
 
@@ -220,7 +220,7 @@ class Leading:
         self.outlook = Outlook(self.server.tree)
         for session in self.server.tree.sessions.values():
             self.expiry.touch(session.id, self._now_ms(), session.timeout_ms)
-        self._arm_expiry()
+        self.clock.arm()
         self.server.begin_to_lead(self.epoch, [each.server for each in self.learners.values() if each.synced])
         for learner in self.learners.values():
             if learner.synced:
@@ -255,7 +255,7 @@ class Leading:
                 txn = op
                 self.expiry.touch(op.session, self._now_ms(), op.timeout_ms)
                 self.owners[op.session] = origin
-                self._arm_expiry()
+                self.clock.arm()
             case zab.EndSession():
                 if op.session not in self.expiry:
                     return
@@ -318,7 +318,7 @@ class Leading:
         known = self.server.tree.sessions.get(session)
         if known is not None and session in self.expiry:
             self.expiry.touch(session, self._now_ms(), known.timeout_ms)
-            self._arm_expiry()
+            self.clock.arm()
 
     def revalidate(self, origin: int, question: zab.Revalidate) -> int:
         """The timeout of a session that goes on at `origin`, 0 when it has expired."""
@@ -334,16 +334,8 @@ class Leading:
         self.owners.pop(session, None)
         return decide_close(self.outlook, session, expired)
 
-    def _arm_expiry(self) -> None:
-        deadline_ms = self.expiry.next_deadline()
-        if deadline_ms is not None and (self._expiry_timer is None or not self._expiry_timer.active):
-            self._expiry_timer = self.node.after(max(0, deadline_ms * 1000 - self.node.now_us()), self._expire)
-
-    def _expire(self) -> None:
-        self._expiry_timer = None
-        for session in self.expiry.expire(self._now_ms()):
-            self.propose(self._end(session, expired=True), self.own, 0)
-        self._arm_expiry()
+    def _expire(self, session: int) -> None:
+        self.propose(self._end(session, expired=True), self.own, 0)
 
     def _now_ms(self) -> int:
         return self.node.now_us() // 1000

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.node import Node
 from broker_core.zookeeper import protocol as p
 from broker_core.zookeeper.errors import ZkError
 from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi
 from broker_core.zookeeper.serving import Connection, Pending, TreeServer, ZooKeeperConfig
-from broker_core.zookeeper.sessions import ExpiryQueue
+from broker_core.zookeeper.sessions import ExpiryClock, ExpiryQueue
 from broker_core.zookeeper.tree import Txn
 from broker_core.zookeeper.txnlog import encode_line
 
@@ -36,7 +36,7 @@ class ZooKeeperServer(TreeServer):
         self._proposed_zxid = self.tree.last_zxid
         self._line: deque[Pending] = deque()
         self._syncing = False
-        self._expiry_timer: Timer | None = None
+        self.clock = ExpiryClock(node, self.expiry, self._expire)
 
     def start(self) -> None:
         """Sessions of the log get a whole timeout to come back in."""
@@ -44,7 +44,7 @@ class ZooKeeperServer(TreeServer):
             return
         for session in self.tree.sessions.values():
             self.expiry.touch(session.id, self._now_ms(), session.timeout_ms)
-        self._arm_expiry()
+        self.clock.arm()
 
     def receive(self, source: str, message: Any) -> None:
         self._hear(source, message)
@@ -122,15 +122,7 @@ class ZooKeeperServer(TreeServer):
         known = self.tree.sessions.get(session)
         if known is not None:
             self.expiry.touch(session, self._now_ms(), known.timeout_ms)
-            self._arm_expiry()
+            self.clock.arm()
 
-    def _arm_expiry(self) -> None:
-        deadline_ms = self.expiry.next_deadline()
-        if deadline_ms is not None and (self._expiry_timer is None or not self._expiry_timer.active):
-            self._expiry_timer = self.node.after(max(0, deadline_ms * 1000 - self.node.now_us()), self._expire)
-
-    def _expire(self) -> None:
-        self._expiry_timer = None
-        for session in self.expiry.expire(self._now_ms()):
-            self._close_session(session, expired=True)
-        self._arm_expiry()
+    def _expire(self, session: int) -> None:
+        self._close_session(session, expired=True)

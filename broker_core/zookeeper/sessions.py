@@ -15,7 +15,10 @@ up to one ping interval before its death. The timeout asked for is moved into 2 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from broker_core.kernel.node import Node, Timer
 
 
 @dataclass(slots=True)
@@ -76,3 +79,29 @@ class ExpiryQueue:
         for session in due:
             self.remove(session)
         return due
+
+
+class ExpiryClock:
+    """Wakes the server when the first bucket of its queue is due: `end(session)` for each session in it."""
+
+    def __init__(self, node: Node, queue: ExpiryQueue, end: Callable[[int], None]) -> None:
+        self.node = node
+        self.queue = queue
+        self._end = end
+        self._timer: Timer | None = None
+
+    def arm(self) -> None:
+        """There may be a first bucket now. A timer that runs stays: a later deadline is looked at when it rings."""
+        deadline_ms = self.queue.next_deadline()
+        if deadline_ms is not None and (self._timer is None or not self._timer.active):
+            self._timer = self.node.after(max(0, deadline_ms * 1000 - self.node.now_us()), self._ring)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _ring(self) -> None:
+        self._timer = None
+        for session in self.queue.expire(self.node.now_us() // 1000):
+            self._end(session)
+        self.arm()
