@@ -25,10 +25,9 @@ from broker_core.wire.errors import ErrorCode
 from lab.checkers.invariants import INVARIANTS, InvariantMonitor, described
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
+from tests.lab.ensemble_stories import ENSEMBLE_BROKEN
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
 from tests.lab.quorum_stories import KRAFT_BROKEN
-from tests.lab.test_mutants import BY_NAME as OF_THE_SWARM
-from tests.lab.test_mutants import SEEN_AT
 from tests.replication.harness import EPOCH_MS
 from lab.truth import truth_of
 
@@ -332,7 +331,7 @@ def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_re
 
 def test_every_invariant_has_a_mutant_that_it_kills():
     killed = {name for one in MUTANTS for name in one[4]} | {name for _, names in [*BROKEN, *KRAFT_BROKEN] for name in names}
-    killed |= {OF_THE_SWARM[name].by for name in SEEN_AT}
+    killed |= {name for one in ENSEMBLE_BROKEN for name in one[2]}
     assert killed == {kind.__name__ for kind in INVARIANTS}
 
 
