@@ -48,14 +48,15 @@ class Found(NamedTuple):
 class DelayedShareFetch(DelayedOperation):
     """One ShareFetch. `parts`: what it has found so far, errors included, by share-partition."""
 
-    __slots__ = ("fetching", "group_id", "member", "keys_asked", "request", "done", "parts")
+    __slots__ = ("fetching", "group_id", "member", "client", "keys_asked", "request", "done", "parts")
 
     def __init__(
-        self, fetching: ShareFetching, member: str, keys: list[ShareKey], request: Any, done: Any
+        self, fetching: ShareFetching, member: str, client: str, keys: list[ShareKey], request: Any, done: Any
     ) -> None:
         DelayedOperation.__init__(self)
         self.fetching = fetching
         self.member = member
+        self.client = client
         self.keys_asked = keys
         self.request = request
         self.done = done
@@ -79,9 +80,9 @@ class ShareFetching:
     def _changed(self, key: ShareKey) -> None:
         self.broker.replicas.fetch_purgatory.check_soon(key)
 
-    def fetch(self, member: str, keys: list[ShareKey], request: Any, done: Any) -> None:
+    def fetch(self, member: str, keys: list[ShareKey], request: Any, done: Any, client: str = "") -> None:
         """Later, once: `done(parts of the answer by share-partition)`."""
-        operation = DelayedShareFetch(self, member, keys, request, done)
+        operation = DelayedShareFetch(self, member, client, keys, request, done)
         if operation.try_complete():
             return
         watched: list[Any] = [*keys]
@@ -192,7 +193,7 @@ class ShareFetching:
                 for one in given
             ],
         )  # fmt: skip
-        self._tell(entry, operation.member, given)
+        self._tell(entry, operation, given, limits.lock_us // 1000)
         return part, sum(one.last - one.first + 1 for one in given), sum(map(len, sent))
 
     def _without_aborted(
@@ -220,11 +221,12 @@ class ShareFetching:
                 kept.append(Acquired(begin, one.last, one.delivery))
         return kept
 
-    def _tell(self, entry: Shared, member: str, given: list[Acquired]) -> None:
+    def _tell(self, entry: Shared, operation: DelayedShareFetch, given: list[Acquired], lock_ms: int) -> None:
         for one in given:
             self.node.emit(
                 events.SHARE_ACQUIRED, group=entry.key.group_id, topic=entry.topic, partition=entry.key.partition,
-                member=member, first=one.first, last=one.last, count=one.delivery,
+                member=operation.member, client=operation.client, first=one.first, last=one.last, count=one.delivery,
+                lock_ms=lock_ms,
             )  # fmt: skip
 
 

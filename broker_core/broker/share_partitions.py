@@ -161,6 +161,7 @@ class SharePartitions:
         self.node.emit(
             events.SHARE_PARTITION_BEGINS, group=entry.key.group_id, topic=entry.topic, partition=entry.key.partition,
             start=entry.share.start, leader_epoch=entry.leader_epoch, in_flight=len(entry.share.records),
+            state_epoch=part.state_epoch,
         )  # fmt: skip
 
     def _chosen_start(self, entry: Shared) -> int:
@@ -198,6 +199,11 @@ class SharePartitions:
         except AcknowledgementRefused as refusal:
             told(refusal.error, refusal.message)
             return
+        for one in state_batches(renewed):
+            self.node.emit(
+                events.SHARE_RENEWED, group=key.group_id, topic=entry.topic, partition=key.partition, member=member,
+                first=one.first, last=one.last, lock_ms=limits.lock_us // 1000,
+            )  # fmt: skip
         if renewed:
             self.watch_locks(entry)
         if going:
@@ -257,6 +263,7 @@ class SharePartitions:
             self.node.emit(
                 events.SHARE_SETTLED, group=entry.key.group_id, topic=entry.topic, partition=entry.key.partition,
                 first=one.first, last=one.last, state=NAMES[one.state], count=one.deliveries,
+                records=one.last - one.first + 1,
             )  # fmt: skip
 
     # --- locks ----------------------------------------------------------------------------------
@@ -278,10 +285,10 @@ class SharePartitions:
         if entry.share is None or self.entries.get(entry.key) is not entry or not entry.led:
             return
         late = entry.share.expire(self.limits(entry.key.group_id), self.node.now_us())
-        if late:
+        for one in state_batches(late):
             self.node.emit(
                 events.SHARE_LOCKS_EXPIRED, group=entry.key.group_id, topic=entry.topic, partition=entry.key.partition,
-                records=len(late), first=min(one.offset for one in late), last=max(one.offset for one in late),
+                records=one.last - one.first + 1, first=one.first, last=one.last, state=NAMES[one.state],
             )  # fmt: skip
         self.write_alone(entry, late)
         self.watch_locks(entry)

@@ -111,12 +111,13 @@ class AdminMachine:
         body = requests.add_partitions(topic, partitions, self._timeout_ms)
         return self._begin(ApiKey.CREATE_PARTITIONS, body, CONTROLLER, {"do": "add_partitions", "topic": topic})
 
-    def alter_config(self, topic: str | None, broker: int | None, changes: dict[str, str | None]) -> int:
-        """Dynamic settings of a topic or a broker; None takes one back."""
-        body = requests.alter_config(topic, broker, changes)
+    def alter_config(
+        self, topic: str | None, broker: int | None, changes: dict[str, str | None], group: str | None = None
+    ) -> int:
+        """Dynamic settings of a topic, a broker or a group; None takes one back."""
+        body = requests.alter_config(topic, broker, changes, group)
         target = ANY if broker is None else broker
-        what = {"do": "alter_config"} | ({"broker": str(broker)} if topic is None else {"topic": topic})
-        return self._begin(ApiKey.INCREMENTAL_ALTER_CONFIGS, body, target, what)
+        return self._begin(ApiKey.INCREMENTAL_ALTER_CONFIGS, body, target, requests.altered(topic, broker, group))
 
     def elect_leaders(self, where: tuple[str, int] | None, unclean: bool) -> int:
         """The preferred leader, or with `unclean` any replica that is alive; of one partition or of all (None)."""

@@ -18,7 +18,7 @@ from broker_core.metadata.configs_types import UpdateMode
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-TOPIC, BROKER = 2, 4  # ConfigResource.Type
+TOPIC, BROKER, GROUP = 2, 4, 32  # ConfigResource.Type
 SET, DELETE = 0, 1  # AlterConfigOp
 PREFERRED, UNCLEAN = 0, 1  # ElectionType
 HIGH_WATERMARK = -1  # DeleteRecords: all that is committed
@@ -79,18 +79,24 @@ def add_partitions(topic: str, partitions: int, timeout_ms: int) -> Any:
     return m.CreatePartitionsRequest(topics=[asked], timeout=timeout_ms)
 
 
-def alter_config(topic: str | None, broker: int | None, changes: dict[str, str | None]) -> Any:
-    """IncrementalAlterConfigs of a topic or a broker; None takes a setting back."""
+def alter_config(
+    topic: str | None, broker: int | None, changes: dict[str, str | None], group: str | None = None
+) -> Any:
+    """IncrementalAlterConfigs of a topic, a broker or a group; None takes a setting back."""
     kind = m.IncrementalAlterConfigsRequest
     configs = [
         kind.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
         for key, value in changes.items()
     ]
-    name = topic if topic is not None else str(broker)
-    resource = kind.AlterConfigsResource(
-        resource_type=TOPIC if topic is not None else BROKER, resource_name=name, configs=configs
-    )
+    what, name = (GROUP, group) if group is not None else (TOPIC, topic) if topic is not None else (BROKER, str(broker))
+    resource = kind.AlterConfigsResource(resource_type=what, resource_name=name, configs=configs)
     return kind(resources=[resource])
+
+
+def altered(topic: str | None, broker: int | None, group: str | None) -> dict[str, str]:
+    """The command, as its result names it."""
+    named = {"group": group, "topic": topic, "broker": None if broker is None else str(broker)}
+    return {"do": "alter_config"} | {name: one for name, one in named.items() if one is not None}
 
 
 def elect_leaders(where: tuple[str, int] | None, unclean: bool, timeout_ms: int) -> Any:

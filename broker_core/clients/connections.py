@@ -33,6 +33,7 @@ NEWEST: dict[int, int] = {
     ApiKey.CREATE_TOPICS: 7, ApiKey.DELETE_TOPICS: 6, ApiKey.INIT_PRODUCER_ID: 4,
     ApiKey.ADD_PARTITIONS_TO_TXN: 3, ApiKey.ADD_OFFSETS_TO_TXN: 4, ApiKey.END_TXN: 5, ApiKey.TXN_OFFSET_COMMIT: 5,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: 4, ApiKey.INCREMENTAL_ALTER_CONFIGS: 1, ApiKey.CREATE_PARTITIONS: 3,
+    ApiKey.SHARE_GROUP_HEARTBEAT: 1, ApiKey.SHARE_FETCH: 2, ApiKey.SHARE_ACKNOWLEDGE: 2,
 }  # fmt: skip
 NEWEST_FORWARDED: dict[int, int] = {ApiKey.ELECT_LEADERS: 2}
 """Of KRaft brokers, which are those that can describe a quorum: they forward the request's own bytes (KIP-590), and

@@ -205,7 +205,7 @@ class Fetcher:
         position.end = data.last_stable_offset if self._committed else data.high_watermark
         if data.preferred_read_replica >= 0:
             self.read_replicas.prefer(tp, position, data.preferred_read_replica)
-        records = _joined(data.records)
+        records = joined(data.records)
         if records:
             aborted = _aborted(data.aborted_transactions) if self._committed else None
             self.buffered.append(Fetched(tp, records, self.settings.check_crcs, aborted))
@@ -287,7 +287,7 @@ def _aborted(transactions: Any) -> list[Aborted]:
     return [(one.first_offset, one.producer_id) for one in transactions or ()]
 
 
-def _joined(records: Any) -> bytes:
+def joined(records: Any) -> bytes:
     """The records of an answer as one buffer: they may be a view, or parts in memory and in files."""
     if records is None:
         return b""

@@ -36,6 +36,7 @@ ERAS: dict[str, dict[str, dict[str, str]]] = {
 IDEMPOTENCE, IN_FLIGHT = "enable.idempotence", "max.in.flight.requests.per.connection"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BY_DURATION = "by_duration:"
+ACKNOWLEDGEMENT_MODE, EXPLICIT = "share.acknowledgement.mode", "explicit"
 
 
 class SettingsError(Refusal, ValueError):
@@ -154,6 +155,34 @@ class ConsumerSettings(ClientSettings):
         """With `auto.offset.reset=by_duration:PT1H` (KIP-1106): so many milliseconds before now."""
         name, given, duration = self.auto_offset_reset.partition(BY_DURATION)
         return duration_ms(duration) if given and not name else None
+
+
+@dataclass(slots=True)
+class ShareConsumerSettings(ClientSettings):
+    """`ShareConsumerConfig` (KIP-932): where a group begins and how long a lock lasts is the group's own setting."""
+
+    group_id: str = ""
+    share_acknowledgement_mode: str = "implicit"
+    share_acquire_mode: str = "batch_optimized"
+    max_poll_interval_ms: int = 300_000
+    max_poll_records: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 52_428_800
+    check_crcs: bool = True
+    default_api_timeout_ms: int = 60_000
+    allow_auto_create_topics: bool = True
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Words that have only two values each, and a group."""
+        for name, known in (
+            (ACKNOWLEDGEMENT_MODE, ("implicit", EXPLICIT)), ("share.acquire.mode", ("batch_optimized", "record_limit")),
+        ):  # fmt: skip
+            value = getattr(self, name.replace(".", "_"))
+            if value not in known:
+                raise _not_among(name, value, *known)
+        if not self.group_id:
+            raise SettingsError(problem("worker_needs_group_id"), "group.id")
 
 
 @dataclass(slots=True)

@@ -324,14 +324,19 @@ SHARE_RECORD_REFUSED = _event(TRANSITION, "share_record_refused",
     offset="offset of the record", reason="what is wrong with it")
 SHARE_PARTITION_BEGINS = _event(TRANSITION, "share_partition_begins",
     "share group {group}: {topic}-{partition} begins at {start}, {in_flight} records in flight, leader epoch {leader_epoch}", group="group id", **_TP,
-    start="share-partition start offset", in_flight="records whose state was found", leader_epoch="leader epoch")
-SHARE_ACQUIRED = _event(MESSAGE, "share_acquired", "share group {group}: {member} acquires {topic}-{partition} {first}..{last}, delivery {count}",
-    group="group id", **_TP, member="member id", first="first offset", last="last offset", count="number of the delivery")
-SHARE_SETTLED = _event(MESSAGE, "share_settled", "share group {group}: {topic}-{partition} {first}..{last} {state}, delivered {count} times",
-    group="group id", **_TP, first="first offset", last="last offset", state="available | acknowledged | archived", count="deliveries so far")
+    start="share-partition start offset", in_flight="records whose state was found", leader_epoch="leader epoch",
+    state_epoch="grows when an operator sets offsets")
+SHARE_ACQUIRED = _event(TRANSITION, "share_acquired", "share group {group}: {client} acquires {topic}-{partition} {first}..{last}, delivery {count}",
+    group="group id", **_TP, member="member id", client="client id", first="first offset", last="last offset", count="number of the delivery",
+    lock_ms="how long nobody else gets them")
+SHARE_RENEWED = _event(TRANSITION, "share_renewed", "share group {group}: locks on {topic}-{partition} {first}..{last} begin anew",
+    group="group id", **_TP, member="member id", first="first offset", last="last offset", lock_ms="how long from now on")
+SHARE_SETTLED = _event(TRANSITION, "share_settled", "share group {group}: {topic}-{partition} {first}..{last} {state}, delivered {count} times",
+    group="group id", **_TP, first="first offset", last="last offset", state="available | acknowledged | archived", count="deliveries so far",
+    records="how many")
 SHARE_LOCKS_EXPIRED = _event(TRANSITION, "share_locks_expired",
     "share group {group}: locks of {records} records of {topic}-{partition} run out, {first}..{last}", group="group id", **_TP,
-    records="count", first="first offset", last="last offset")
+    records="count", first="first offset", last="last offset", state="available | archived, as often delivered as allowed")
 PRODUCER_ID = _event(TRANSITION, "producer_id", "producer id {producer_id}, epoch {epoch} for {client_id}",
     producer_id="id", epoch="producer epoch", client_id="client.id")
 DUPLICATE_BATCH = _event(MESSAGE, "duplicate_batch", "{topic}-{partition}: a batch that was sent again is there already, at {base_offset}..{last_offset}",

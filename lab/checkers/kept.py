@@ -226,7 +226,7 @@ class Kept:
         positions, inside, log = self._positions.setdefault(process, {}), False, self._log(partition)
         self.odd.log(partition)
         for first, label, number, count in row["runs"]:
-            before = positions.get(partition)
+            before = None if "delivery" in row else positions.get(partition)
             if before is not None and first != before + 1:
                 self.steps.append(Step(row.get("t", 0), process, partition, before, first, inside))
             positions[partition], inside = first + count - 1, True

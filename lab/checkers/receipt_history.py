@@ -215,7 +215,7 @@ class History:
         self._polls.append((process, partition, row["runs"]))
         inside = False
         for first, label, number, count in row["runs"]:
-            before = positions.get(partition)
+            before = None if "delivery" in row else positions.get(partition)  # a queue has no order of readers
             if before is not None and first != before + 1:
                 self.steps.append(Step(row.get("t", 0), process, partition, before, first, inside))
             positions[partition], inside = first + count - 1, True

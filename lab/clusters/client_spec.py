@@ -4,6 +4,7 @@
 |---|---|---|---|
 | producer | | `topic` | an application that sends running numbers; in transactions with a `transactional.id` |
 | consumer | yes | | the poll loop, with or without a group |
+| worker | yes, in a share group | | takes records from a queue and says what became of each (KIP-932) |
 | processor | yes, in a group | `into` | consume, transform, produce: with a `transactional.id` exactly once |
 
 A processor has a consumer and a producer: a setting that only one of them has is for that one, others are for both.
@@ -17,13 +18,15 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from broker_core.clients.settings import (
-    ERAS, ClientSettings, ConsumerSettings, ProducerSettings, SettingsError, halves, parse,
+    ACKNOWLEDGEMENT_MODE, ERAS, EXPLICIT, ClientSettings, ConsumerSettings, ProducerSettings, SettingsError,
+    ShareConsumerSettings, halves, parse,
 )  # fmt: skip
+from broker_core.clients.share_consumer import CRASH, ON_FAILURE
 from broker_core.kernel.problems import problem
 from lab.clusters import presets
 from lab.clusters.checks import Place, SpecError, choice, integer, limits, mapping, number, settings_of, text, truth
 
-KINDS = ("producer", "consumer", "processor")
+KINDS = ("producer", "consumer", "processor", "worker")
 
 
 @dataclass(slots=True)
@@ -46,10 +49,15 @@ class ClientSpec:
     transaction_records: int = 0
     transaction_ms: int = 0
     abort_share: float = 0.0
+    fails: str = ""
+    fail_share: float = 0.0
+    on_failure: str = ""
+    renews: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain; what only processors and transactional producers have is there where it is given."""
-        return {name: value for name, value in asdict(self).items() if value or name not in (*TRANSACTIONAL, "into")}
+        """Plain; what only processors, workers and transactional producers have is there where it is given."""
+        of_some = (*TRANSACTIONAL, *FAILURES, "into")
+        return {name: value for name, value in asdict(self).items() if value or name not in of_some}
 
     def halves(self) -> dict[str, Mapping[str, Any]]:
         """Settings of its producer and its consumer, as far as it has them. Raises SettingsError."""
@@ -60,9 +68,16 @@ class ClientSpec:
 
 
 CLIENT_KEYS = tuple(one.name for one in fields(ClientSpec))
-HALVES = {"consumer": presets.CONSUMER, "producer": presets.PRODUCER}
+SETTINGS_OF: dict[str, type[ClientSettings]] = {
+    "consumer": ConsumerSettings, "producer": ProducerSettings, "worker": ShareConsumerSettings,
+}  # fmt: skip
+HALVES = {"consumer": presets.CONSUMER, "producer": presets.PRODUCER, "worker": presets.WORKER}
 LOAD: dict[str, Callable[[Any], float]] = {"rate": float, "size": int, "keys": int}
 """What a built-in producer does, beside Kafka's settings; it changes while the client runs."""
+FAILURES = ("fails", "fail_share", "on_failure", "renews")
+"""Of workers: what they fail at, and what then."""
+USUAL_COMMITS = ("auto", "after", "before", "none")
+COMMITS = {"worker": ("poll", "sync")}
 TRANSACTIONAL = ("transaction_records", "transaction_ms", "abort_share")
 MOST = {
     "rate": 1_000_000, "size": 10_000_000, "keys": 10_000_000, "count": 1_000_000_000,
@@ -85,7 +100,7 @@ def client_from_dict(value: Any, place: Place, preset: str = "default", usual: s
     era = choice(data.get("era", usual), (*place, "era"), ERAS)
     own = settings_of(data.get("settings"), (*place, "settings"))
     for half, given in HALVES.items():
-        if client.kind in (half, "processor"):
+        if client.kind == half or (client.kind == "processor" and half != "worker"):
             client.settings |= {**given[preset], **ERAS[era].get(half, {})}
     client.settings |= own
     check_client_settings(client, (*place, "settings"), own)
@@ -99,6 +114,8 @@ def _check_name(client: ClientSpec, place: Place) -> None:
         raise SpecError(place, problem("name_of_producer", name=client.name))
     if client.kind == "processor" and not client.name.startswith("processor"):
         raise SpecError(place, problem("name_of_processor", name=client.name))
+    if client.kind == "worker" and not client.name.startswith("worker"):
+        raise SpecError(place, problem("name_of_worker", name=client.name))
 
 
 def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
@@ -117,12 +134,34 @@ def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
             raise SpecError((*place, name), problem("needs_transactional_id", name=name))
     if data.get("partition") is not None:
         client.partition = integer(data["partition"], (*place, "partition"), 0)
+    _read_failures(client, data, place)
     if "process_ms" in data:
         client.process_ms = number(data["process_ms"], (*place, "process_ms"), 0)
     if "commit" in data:
-        client.commit = choice(data["commit"], (*place, "commit"), ("auto", "after", "before", "none"))
+        client.commit = choice(data["commit"], (*place, "commit"), COMMITS.get(client.kind, USUAL_COMMITS))
         if client.kind == "processor" and client.settings.get("transactional.id") and client.commit != "none":
             raise SpecError((*place, "commit"), problem("offsets_in_transactions"))
+
+
+def _read_failures(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
+    """What a worker fails at; who says so of single records acknowledges them explicitly."""
+    if client.kind == "worker":
+        client.commit, client.on_failure = "poll", "release"
+    for name in FAILURES:
+        if name not in data:
+            continue
+        if client.kind != "worker":
+            raise SpecError((*place, name), problem("failures_of_workers", name=name))
+        if client.settings.get(ACKNOWLEDGEMENT_MODE) != EXPLICIT and data.get("on_failure") != CRASH:
+            raise SpecError((*place, name), problem("needs_explicit", name=name))
+    if "fails" in data:
+        client.fails = text(data["fails"], (*place, "fails"))
+    if "fail_share" in data:
+        client.fail_share = number(data["fail_share"], (*place, "fail_share"), 0, 1)
+    if "on_failure" in data:
+        client.on_failure = choice(data["on_failure"], (*place, "on_failure"), tuple(ON_FAILURE))
+    if "renews" in data:
+        client.renews = truth(data["renews"], (*place, "renews"))
 
 
 def _read_into(client: ClientSpec, data: dict[str, Any], place: Place) -> None:
@@ -163,10 +202,9 @@ def _load(name: str, value: str, place: Place) -> float:
 
 def check_client_settings(client: ClientSpec, place: Place, given: Mapping[str, Any]) -> None:
     """Raise SpecError for a client setting that is unknown or wrong; its place is one of those that were `given`."""
-    kinds: dict[str, type[ClientSettings]] = {"consumer": ConsumerSettings, "producer": ProducerSettings}
     try:
         for kind, settings in client.halves().items():
-            parse(kinds[kind], settings)
+            parse(SETTINGS_OF[kind], settings)
         if client.kind == "processor" and not client.settings.get("group.id"):
             raise SettingsError(problem("needs_group_id"), "group.id")
     except SettingsError as error:

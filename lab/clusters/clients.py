@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_core.clients.consumer import ConsumerLoad, consumer_factory
 from broker_core.clients.processor import ProcessorLoad
+from broker_core.clients.share_consumer import WorkerLoad, worker_factory
 from broker_core.clients.transactional_processor import processor_factory
 from broker_core.clients.transactional_workload import producer_factory
 from broker_core.clients.workload import ProducerLoad
@@ -36,6 +37,12 @@ def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
             client.transaction_records, client.transaction_ms, client.abort_share,
         )  # fmt: skip
         factory = processor_factory(works, client.settings, bootstrap(spec))
+    elif client.kind == "worker":
+        takes = WorkerLoad(
+            _topics(client), int(client.process_ms * 1000), client.commit, client.fails, client.fail_share,
+            client.on_failure, client.renews,
+        )  # fmt: skip
+        factory = worker_factory(takes, client.settings, bootstrap(spec))
     else:
         reads = ConsumerLoad(_topics(client), int(client.process_ms * 1000), client.commit)
         factory = consumer_factory(reads, client.settings, bootstrap(spec))

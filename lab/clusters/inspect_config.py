@@ -11,14 +11,14 @@ from typing import Any
 
 import orjson
 
-from broker_core.clients.settings import ClientSettings, ConsumerSettings, ProducerSettings, names, parse
+from broker_core.clients.settings import names, parse
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
 from lab.clusters.observe import brokers
-from lab.clusters.client_spec import ClientSpec
+from lab.clusters.client_spec import SETTINGS_OF, ClientSpec
 from lab.truth import truth_of
 
 
@@ -64,11 +64,10 @@ def client_as_of(world: World, name: str, seq: int) -> ClientSpec:
 
 def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
     """Kafka's settings of a client, and what the lab's own producer does: how often, how large, with how many keys."""
-    kinds: dict[str, type[ClientSettings]] = {"consumer": ConsumerSettings, "producer": ProducerSettings}
     found: dict[str, tuple[str, Any, Any]] = {}
     for half, given in client.halves().items():
-        used, plain = parse(kinds[half], given), kinds[half]()
-        for name, field in names(kinds[half]).items():
+        used, plain = parse(SETTINGS_OF[half], given), SETTINGS_OF[half]()
+        for name, field in names(SETTINGS_OF[half]).items():
             found[name] = (name, getattr(used, field), getattr(plain, field))
     rows = list(found.values())
     if client.kind == "producer":

@@ -214,7 +214,7 @@ def _clients(world: World) -> dict[str, Any]:
         if machine is not None:
             found[name] = {**machine.view(), "state": node.state}
         else:
-            kind = next((kind for kind in ("producer", "processor") if name.startswith(kind)), "consumer")
+            kind = next((kind for kind in ("producer", "processor", "worker") if name.startswith(kind)), "consumer")
             found[name] = {"kind": kind, "state": node.state, "settings": {}, "acked": 0, "failed": 0, "read": 0}
     return found
 

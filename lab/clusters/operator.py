@@ -171,7 +171,8 @@ class LabOperator(FaultCommands):
         return {"id": self._admin(world).abort_transaction(command["topic"], command["partition"])}
 
     def _do_alter_config(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
-        return {"id": self._admin(world).alter_config(command.get("topic"), command.get("broker"), command["set"])}
+        topic, broker, group = (command.get(name) for name in ("topic", "broker", "group"))
+        return {"id": self._admin(world).alter_config(topic, broker, command["set"], group)}
 
     def _do_set_protection(self, world: World, command: dict[str, Any]) -> None:
         """All brokers have it from now on, or do without it."""

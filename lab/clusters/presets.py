@@ -25,7 +25,10 @@ BROKER: dict[str, dict[str, str]] = {
 
 KRAFT: dict[str, dict[str, str]] = {
     "default": {},
-    "teaching": {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"},
+    "teaching": {
+        "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
+        "share.coordinator.state.topic.num.partitions": "5",
+    },
     "fast": {},
 }
 """What stands there for the session with the coordination tree."""
@@ -43,6 +46,8 @@ CONSUMER: dict[str, dict[str, str]] = {
     "teaching": {"request.timeout.ms": "5000", "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"},
     "fast": {},
 }
+
+WORKER: dict[str, dict[str, str]] = {"default": {}, "teaching": {"request.timeout.ms": "5000"}, "fast": {}}
 
 NAMES = tuple(BROKER)
 REPLICATED = (

@@ -8,8 +8,9 @@ from broker_core.kernel.world import World
 from lab.clusters.inspect_node import pipeline
 from lab.clusters.observe import brokers
 
-CLIENT_KINDS = ("producer", "consumer", "processor")
-FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions", "transactions")
+CLIENT_KINDS = ("producer", "consumer", "processor", "worker")
+FIGURES = ("acked", "failed", "unknown", "sent", "waiting", "read", "rate", "positions", "transactions",
+           "acknowledged", "again", "in_hand")
 
 
 def observe_progress(world: World) -> dict[str, Any]:

@@ -12,7 +12,7 @@
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | abort_transaction | topic, partition | the oldest open transaction, past its coordinator: `kafka-transactions abort` |
-| alter_config | topic or broker, set | settings that change while it runs |
+| alter_config | topic, broker or group, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | set_stage_costs | set {network_us, io_us} | what a request costs a thread of each stage, on all brokers |
 | produce | topic, value, key, headers, partition, acks | one record by hand; value: null is a tombstone |
@@ -37,7 +37,7 @@
 | clock_skew | broker, ms | its clock is wrong by so much |
 | expire_session | broker | the coordination tree gives its session up |
 | stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
-| start_client, stop_client, set_client | name, ... | built-in producers, consumers and processors |
+| start_client, stop_client, set_client | name, ... | built-in producers, consumers, processors and workers |
 
 `broker: 2`, `node: zookeeper-1`, `leader_of: orders-0`, `follower_of: orders-0` (the first of the assignment that
 does not lead) and `controller: any` name a process. In `between`, `leader_of:orders-0`
@@ -210,7 +210,8 @@ TARGETS = tuple(_TARGET)
 _LINK: dict[str, Check] = {"between": _pair, "one_way": checks.truth}
 _CLIENT: dict[str, Check] = dict.fromkeys(
     ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",
-     "into", "transaction_records", "transaction_ms", "abort_share"), _value
+     "into", "transaction_records", "transaction_ms", "abort_share", "fails", "fail_share", "on_failure",
+     "renews"), _value
 )
 
 
@@ -253,7 +254,8 @@ KINDS: dict[str, CommandKind] = {
         {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),
     "abort_transaction": CommandKind(_PARTITION, ("topic", "partition")),
     "alter_config": CommandKind(
-        {"topic": checks.text, "broker": _whole(0), "set": _settings}, ("set",), ("topic", "broker")),
+        {"topic": checks.text, "broker": _whole(0), "group": checks.text, "set": _settings}, ("set",),
+        ("topic", "broker", "group")),
     "set_protection": CommandKind({"set": _switches}, ("set",)),
     "set_stage_costs": CommandKind({"set": _stage_costs}, ("set",)),
     "produce": CommandKind(

@@ -38,7 +38,7 @@ export function laneNames(state, events, bands = []) {
   const servers = new Set();
   for (const event of events) {
     const kind = kindIn(state, event.node);
-    if (kind === "producer" || kind === "consumer" || kind === "processor" || event.node === "operator") names.add(event.node);
+    if (["producer", "consumer", "processor", "worker"].includes(kind) || event.node === "operator") names.add(event.node);
     if (kind === "server") servers.add(event.node);
     if (/^\d+$/.test(String(event.params.source ?? event.params.to ?? ""))) outside = true;
   }

@@ -38,7 +38,7 @@ function node(value, words) {
   if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
   const controller = /^controller-(\d+)$/.exec(name);
   if (controller) return `${words["noun.controller"]} ${controller[1]}`;
-  const client = /^(producer|consumer|processor)-(.+)$/.exec(name);
+  const client = /^(producer|consumer|processor|worker)-(.+)$/.exec(name);
   if (client) return `${words[`noun.${client[1]}`]} ${client[2]}`;
   if (name === "operator") return words["noun.operator"];
   return name === "world" ? words["noun.world"] : name;

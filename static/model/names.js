@@ -6,9 +6,9 @@ export function brokerOf(node) {
   return found ? found[1] : null;
 }
 
-/** What kind of thing a node is: broker | server | producer | consumer | processor | other. */
+/** What kind of thing a node is: broker | server | producer | consumer | processor | worker | other. */
 export function kindOf(node) {
-  const found = /^(broker|zookeeper|controller(?=-\d+$)|producer|consumer|processor)(?:-|$)/.exec(node ?? "");
+  const found = /^(broker|zookeeper|controller(?=-\d+$)|producer|consumer|processor|worker)(?:-|$)/.exec(node ?? "");
   if (!found) return "other";
   return found[1] === "zookeeper" || found[1] === "controller" ? "server" : found[1];
 }
@@ -22,8 +22,10 @@ export const leadsEnsemble = (state, name) => name === `zookeeper-${state.ensemb
 /** The same of a node that may be a client with any name. */
 export const kindIn = (state, node) => state.clients[node]?.kind ?? kindOf(node);
 
-/** Whether a built-in client reads topics: a processor does, and writes what it makes of them. */
-export const isReader = (client) => client?.kind === "consumer" || client?.kind === "processor";
+const READERS = ["consumer", "processor", "worker"];
+
+/** Whether a built-in client reads topics: a processor does, and writes what it makes of them; a worker does as one of many. */
+export const isReader = (client) => READERS.includes(client?.kind);
 
 export const isInternal = (topic) => topic.startsWith("__");
 

@@ -10,7 +10,7 @@ function process(draft, node) {
   if (node === "operator") return {};
   if (kindOf(node) === "server") return draft.make("servers", node);
   const wanted = draft.root.wanted?.[node] ?? {};
-  const kind = wanted.kind ?? (["producer", "processor"].includes(kindOf(node)) ? kindOf(node) : "consumer");
+  const kind = wanted.kind ?? (["producer", "processor", "worker"].includes(kindOf(node)) ? kindOf(node) : "consumer");
   return Object.assign(draft.make("clients", node), { kind, settings: wanted.settings ?? {}, acked: 0, failed: 0, read: 0 });
 }
 

@@ -43,7 +43,7 @@ function sideText(item, view) {
   if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
   const { client } = item;
-  const own = item.name.replace(/^(producer|consumer|processor)-/, "");
+  const own = item.name.replace(/^(producer|consumer|processor|worker)-/, "");
   const alone = Object.values(state.clients).filter(({ kind }) => kind === item.kind).length < 2;
   const named = FILTERS.node(item.name, words.words);
   const first = alone ? words.t(`stage.${item.kind}`) : cut(named, item.w - 8) === named ? named : own;

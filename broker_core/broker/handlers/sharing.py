@@ -59,7 +59,7 @@ def fetch(broker: Broker, context: RequestContext) -> None:
     _acknowledge_each(broker, request, said, renewal, context.api_version, state.acknowledged)
     keys = [ShareKey(request.group_id, *place) for place in places]
     if keys:
-        broker.share_fetching.fetch(request.member_id, keys, request, state.fetched)
+        broker.share_fetching.fetch(request.member_id, keys, request, state.fetched, context.client_id or "")
     else:
         state.fetched({})
 

@@ -16,6 +16,7 @@ found_in("broker_core.clients")(
     idempotence_in_flight="",
     delivery_timeout="",
     heartbeat_interval="",
+    worker_needs_group_id="",
     kafka_says="error words",
     kafka_error="error",
     group_has_members="group state",

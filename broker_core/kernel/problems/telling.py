@@ -25,7 +25,7 @@ from broker_core.kernel.problems.particles import particle
 
 LANGUAGES = ("en", "ko")
 HOLE = re.compile(r"\{([^{}]+)\}")
-KINDS = ("broker", "zookeeper", "producer", "consumer", "processor")
+KINDS = ("broker", "zookeeper", "producer", "consumer", "processor", "worker")
 ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
