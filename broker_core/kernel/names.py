@@ -6,6 +6,7 @@
 | controller-101 | the controller with id 101, of a KRaft cluster with dedicated ones |
 | zookeeper-1 | the first server of the coordination ensemble |
 | operator | whoever sits at the screen |
+| checker | the consumer that reads a scenario's run back at its end, aborted transactions among it |
 
 Every other name is a client's.
 """
@@ -13,6 +14,7 @@ Every other name is a client's.
 from __future__ import annotations
 
 OPERATOR = "operator"
+CHECKER = "checker"
 _BROKER, _CONTROLLER, _ZOOKEEPER = "broker-", "controller-", "zookeeper-"
 
 

@@ -13,7 +13,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 | duplicated | places of a value beyond its first: where it was read, or only acked |
 | reordered | read in a partition behind a later number of the same label |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
-| aborted, aborted_read | values of aborted transactions, and those of them that were read |
+| aborted, aborted_read | values of aborted transactions, and those of them that a reader got; the read-back is none |
 | failed_reads | places and readers of values whose write failed (G1a) |
 | steps | from each value that a consumer read to its next one, by index; none over a rebalance |
 | falls | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
@@ -29,6 +29,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from broker_core.kernel.names import CHECKER
 from lab.analytics.fates import fates
 from lab.analytics.outside import Outside
 from lab.analytics.standing import Standing
@@ -260,9 +261,10 @@ class History:
         fates = {kind: self.sends.where(f"kind = '{kind}'").select(*_VALUE).distinct()
                  for kind in ("fail", "abort", "info")}
         known = self.values_read.select(*_VALUE)
+        got = self.tables.polls.where(f"process <> '{CHECKER}'").select(*_VALUE).distinct()
         parts = [
             (self.inconsistent, "inconsistent"), (fates["fail"].join(known, _VALUE, "left_semi"), "failed_read"),
-            (fates["abort"], "aborted"), (fates["abort"].join(known, _VALUE, "left_semi"), "aborted_read"),
+            (fates["abort"], "aborted"), (fates["abort"].join(got, _VALUE, "left_semi"), "aborted_read"),
             (fates["info"], "unknown"), (fates["info"].join(known, _VALUE, "left_semi"), "unknown_read"),
             *((self.stale.where(f"test = '{name.replace('_', '-')}'"), name) for name in STEPS),
             (self.falls, "nonmonotonic_send"),

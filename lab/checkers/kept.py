@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import CHECKER
 from broker_core.kernel.world import World
 from lab.checkers.kept_log import BITS, EMPTY, FIRST, FOREIGN, LABELS, ODD, PENDING, KeptLog, TooMuch
 from lab.checkers.lineage import Lineage
@@ -235,9 +236,20 @@ class Kept:
                 self._read_text(log, partition, first, number, seq)
                 continue
             index = self._index(label)
+            self._note_reader(process, index, number, count)
             if not self._read_plainly(log, partition, first, index, number, count, seq):
                 for step in range(count):
                     self._read_slowly(log, partition, first + step, index, number + step, seq)
+
+    def _note_reader(self, process: str, index: int, number: int, count: int) -> None:
+        """Who reads values that are, or may yet be, aborted with their transaction: of others nobody asks."""
+        odd, label = self.odd, self.names[index]
+        if not (odd.undecided or odd.aborted if process == CHECKER else odd.only_checked):
+            return
+        for each in range(number, number + count):
+            value = label, each
+            if process != CHECKER or value in odd.undecided or value in odd.aborted:
+                odd.note_reader(process, value, index << BITS | each in self.pending or value in odd.places)
 
     def _read_plainly(
         self, log: KeptLog, partition: Partition, first: int, index: int, number: int, count: int, seq: int

@@ -12,7 +12,7 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | reordered | values read behind a later one of the same producer in the same partition |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | failed_read | values of failed writes that an ok read holds (G1a); a place for each offset and reader |
-| aborted, aborted_read | values of aborted transactions, and those that a recorded read got, the read-back among them |
+| aborted, aborted_read | values of aborted transactions, and those of them that a reader got; the read-back is none |
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
@@ -178,7 +178,8 @@ def count_acked(receipt: Receipt, history: History) -> None:
     for value in filter(history.own, history.places):
         receipt.of(owner(value)).read += 1
     receipt.aborted = len(history.aborted)
-    receipt.aborted_read = sum(value in history.places for value in history.aborted)
+    got = history.aborted.keys() - history.only_checked.keys()
+    receipt.aborted_read = sum(value in history.places for value in got)
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from broker_core.clients.history import ABORTED
+from broker_core.kernel.names import CHECKER
 
 ABORT = "abort"
 TEXT = 200  # polls tell so many characters of a text
@@ -110,6 +111,7 @@ class History:
         self.unknown: dict[Value, None] = {}
         self.undecided: dict[Value, None] = {}  # sent in a transaction of which nobody heard how it ended
         self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
+        self.only_checked: dict[Value, None] = {}  # read by the final read-back alone
         self.steps: list[Step] = []  # those that do not go to the next offset
         self.falls: list[Fall] = []
         self._texts: list[tuple[str, Any, Ack]] = []
@@ -221,7 +223,20 @@ class History:
             positions[partition], inside = first + count - 1, True
             for step in range(count):
                 value = (label, number + step) if label is not None else _text(number)
+                self.note_reader(process, value, value in self.places)
                 self.note_read(log, partition, first + step, value, row.get("seq", 0))
+
+    def note_reader(self, process: str, value: Value, known: bool) -> None:
+        """Who reads a value; `known`: somebody has read it before. The read-back gets what no reader may ever get.
+
+        Of values with a label: what is written by hand is in no transaction, so nobody asks.
+        """
+        if not value[0]:
+            return
+        if process != CHECKER:
+            self.only_checked.pop(value, None)
+        elif not known:
+            self.only_checked[value] = None
 
     def note_read(self, log: Log, partition: Partition, offset: int, value: Value, seq: int) -> None:
         """A value was read at an offset."""

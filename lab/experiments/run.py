@@ -22,7 +22,7 @@ from typing import Any
 from broker_core.clients.consumer import ConsumerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.names import OPERATOR
+from broker_core.kernel.names import CHECKER, OPERATOR
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem, told
 from lab.checkers.invariants import InvariantMonitor
@@ -41,7 +41,6 @@ from lab.scenarios.grammar import Scenario, Step
 from lab.scenarios.stops import stops_of
 from lab.truth import truth_of
 
-CHECKER = "checker"
 SCENARIO = "scenario"
 UNDER_WAY = ("deliver_next", "drop_next")
 """They act on the message that is first on its way. In another execution there may be none, which is only noted."""

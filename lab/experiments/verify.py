@@ -28,6 +28,7 @@ import orjson
 from broker_core.clients.consumer import ConsumerMachine
 from broker_core.drivers.recording import execute_recording
 from broker_core.kernel.errors import KernelError, what_of
+from broker_core.kernel.names import CHECKER
 from broker_core.kernel.problems import Problem, problem, told
 from broker_core.kernel.world import World
 from lab.checkers.copies import copies_of
@@ -55,7 +56,7 @@ from lab.experiments.directory import (
     write_disks,
 )
 from lab.experiments.driven import RunError
-from lab.experiments.run import CHECKER, SCENARIO, Execution
+from lab.experiments.run import SCENARIO, Execution
 from lab.scenarios import grammar
 
 MOST = 1000

@@ -18,13 +18,14 @@ import yaml
 from broker_core.drivers.recording import read_recording
 from broker_core.kernel.events import COMMAND, COMMAND_REFUSED
 from broker_core.kernel.inputs import Command
+from broker_core.kernel.names import CHECKER
 from lab.clusters.spec import RunSpec
 from lab.experiments.directory import INPUTS, JOURNAL, read_facts
 from lab.scenarios.grammar import KEYS
 from lab.scenarios.times import written
 
 AT_ONCE_US = 250_000
-OWN_CLIENTS = ("checker",)
+OWN_CLIENTS = (CHECKER,)
 CLIENT_KEYS = ("kind", "topic", "settings", "era", "rate", "size", "keys", "count", "partition", "process_ms", "commit",
                "into", "transaction_records", "transaction_ms", "abort_share")
 Commands = Iterable[tuple[int, dict[str, Any]]]

@@ -16,7 +16,7 @@ from broker_core.records.control import control_type
 from broker_core.records.header import iterate_batches
 from lab.checkers.kept import Kept
 from lab.checkers.kept_receipt import kept_receipt
-from lab.checkers.receipt import make_receipt
+from lab.checkers.receipt import Receipt, make_receipt
 from lab.checkers.receipt_fates import Evidence
 from lab.clusters.build import build_world
 from lab.clusters.spec import SpecError, run_from_dict
@@ -103,13 +103,32 @@ def test_what_is_committed_is_promised_and_read_and_what_is_aborted_is_neither(c
     assert set(lab.got("committed")) == lab.values("ok") and set(lab.got("committed").values()) == {1}
     dirty = set(lab.got("everything")) - lab.values("ok")
     assert dirty and dirty <= lab.values("fail")
-    receipt = make_receipt(lab.world.operations.rows, Evidence(lab.kept.lineage))
-    assert kept_receipt(lab.kept, None).to_dict() == receipt.to_dict(), "the receipt of a run that goes on says the same"
+    receipt = receipt_of(lab)
     assert sum(receipt.steps.values()) == 0, "a reader of committed records has jumped over nothing that counts"
     assert receipt.aborted == machine.failed >= receipt.aborted_read == len(dirty) and receipt.failed_read == 0
     assert (receipt.total.acked, receipt.total.lost, receipt.total.unread) == (machine.acked, 0, 0)
     errors = {row["error"] for row in lab.rows("send") if row["kind"] == "fail"}
     assert errors == {"ABORTED"} and set(lab.markers()) == {0, 1}
+
+
+def test_what_only_the_final_read_back_finds_of_what_was_aborted_no_reader_got() -> None:
+    lab = Lab()
+    lab.produce(count=400, abort_share=0.4)
+    lab.run(1)
+    lab.read("checker")
+    lab.read("committed", **{"isolation.level": "read_committed"})
+    lab.run(8)
+    assert receipt_of(lab).aborted == lab.machine().failed > 100 and receipt_of(lab).aborted_read == 0
+    lab.read("everything")
+    lab.run(3)
+    assert receipt_of(lab).aborted_read == len(set(lab.got("everything")) & lab.values("fail")) > 50
+
+
+def receipt_of(lab: Lab) -> Receipt:
+    """The judged one, which is the kept one."""
+    receipt = make_receipt(lab.world.operations.rows, Evidence(lab.kept.lineage))
+    assert kept_receipt(lab.kept, None).to_dict() == receipt.to_dict(), "the receipt of a run that goes on says the same"
+    return receipt
 
 
 def test_nothing_is_promised_before_the_transaction_is_committed() -> None:

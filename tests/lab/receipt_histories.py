@@ -121,14 +121,18 @@ _TOLD: dict[str, tuple[list[Row], dict[str, int]]] = {
         [polled(a(0, 0), a(1, 1), a(2, 0)), polled(a(0, 0), who="other"), sent("fail", 0, 1), sent("ok", 1, 1, 1)],
         {"acked": 1, "read": 2, "duplicated": 1, "failed_read": 1}),
     "what was aborted with its transaction was promised to nobody, whoever has read it": (
-        [polled(a(0, 0)), {**sent("fail", 0, 2), "transaction": "t/1", "error": "ABORTED"},
+        [polled(a(0, 0), who="c"), {**sent("fail", 0, 2), "transaction": "t/1", "error": "ABORTED"},
          {**sent("ok", 2, 2, 3), "transaction": "t/2"}, {**sent("fail", 4, 1), "transaction": "t/3", "error": "TIMEOUT"}],
         {"acked": 2, "read": 1, "unread": 2, "aborted": 2, "aborted_read": 1}),
     "who reads only what was committed jumps over what was aborted, and that is no step": (
-        [polled(a(0, 0), a(1, 1), a(2, 2), a(4, 3)), polled(a(0, 0), a(4, 3), who="committed"),
+        [polled(a(0, 0), a(1, 1), a(2, 2), a(4, 3), who="c"), polled(a(0, 0), a(4, 3), who="committed"),
          polled(a(4, 3), a(6, 5), who="other"), sent("ok", 0, 1, 0), sent("ok", 3, 1, 4), sent("ok", 4, 2, 5),
          {**sent("fail", 1, 2), "transaction": "t/1", "error": "ABORTED"}],
         {"acked": 4, "read": 5, "lost": 1, "aborted": 2, "aborted_read": 2, "stale": 1, "int_poll_skip": 1}),
+    "what the final read-back alone has found of what was aborted, no reader got": (
+        [{**sent("invoke", 0, 5), "transaction": "t/1"}, polled(a(0, 0), who="c"), polled(a(0, 0, 5)), polled(a(3, 3), who="late"),
+         {**sent("fail", 0, 5), "transaction": "t/1", "error": "ABORTED"}, polled(a(4, 4), who="last"), polled(a(4, 4))],
+        {"aborted": 5, "aborted_read": 3, "read": 5}),
     "who reads only what was committed jumps over what nobody told the end of, and that is no step": (
         [sent("ok", 0, 1, 0), {**sent("invoke", 1, 2), "transaction": "t/1"}, {**sent("invoke", 3, 1), "transaction": "t/2"},
          polled(a(0, 0), a(1, 1), a(2, 2), a(4, 3)), polled(a(0, 0), a(4, 3), who="committed"),
