@@ -19,6 +19,7 @@ BENCHMARKS = {
     "memory": ("weight", "resident memory, idle and after load"),
     "idle": ("weight", "CPU without clients"),
     "simulation": ("simulation", "virtual seconds per second"),
+    "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),
     "fork": ("forks", "a fork at any moment of an hour-old lab at 500 records a second"),
     "receipt": ("receipts", "the receipt of a live lab by its age, kept as it goes and from its files"),
     "decode": ("spark_decode", "record batches into Spark's rows, beside Parquet and Spark's own Kafka source"),

@@ -10,7 +10,8 @@
    Segments that have become small are copied into one, up to `segment.bytes`.
 3. Put the copies in the place of the old segments (`swapping`). The first dirty offset is now the end of step 1.
 
-Steps 1 and 2 are done in slices of so many bytes: a log of gigabytes does not stop its broker. A copied batch gets a
+Steps 1 and 2 are done in slices: a log of gigabytes does not stop its broker. What a slice takes is counted in bytes
+that are read, with so many for a batch and for a record, since small ones cost more than their bytes. A copied batch gets a
 new checksum, which would hide a flipped bit, so each is proved before.
 
 | a record | stays while |
@@ -44,7 +45,7 @@ from broker_core.log.offset_map import OffsetMap
 from broker_core.log.scan import batches_from
 from broker_core.log.segment import CLEANED, LARGEST_RELATIVE_OFFSET, LogSegment
 from broker_core.log.swapping import replace_segments
-from broker_core.records.batch import decode_records
+from broker_core.records.batch import RECORD_WORK, decode_records
 from broker_core.records.filtering import delete_horizon, with_records, without_records
 from broker_core.records.header import Batch, BatchHeader, ensure_valid, read_header
 from broker_core.records.record import Record
@@ -52,6 +53,9 @@ from broker_core.records.record import Record
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
+BATCH_WORK = 256
+UNPACKED_BYTES = 16
+"""So many bytes that come out of a compressed batch take about as long as one that is read."""
 WRITE_BYTES = 1 << 20
 """Copied batches are written together in pieces of about this size."""
 
@@ -119,7 +123,7 @@ class Cleaning:
         self._read_transactions = CleanedTransactions()
         self._read_transactions.add(aborted_transactions(log, first_dirty, upper_bound))
         self.stats = CleaningStats()
-        self.slice_bytes = 0
+        self.slice_work = 0
         self._sizes = {one: one.size for one in log.segments if one.base_offset < upper_bound}
         dirty = sum(size for one, size in self._sizes.items() if one.base_offset >= first_dirty)
         self.total_bytes = dirty + sum(self._sizes.values())
@@ -132,14 +136,14 @@ class Cleaning:
     def done_bytes(self) -> int:
         return self.stats.read_bytes + self.stats.copied_bytes
 
-    def advance(self, most_bytes: int | None = None) -> bool:
-        """Go on until so many bytes were read (None: to the end). True when the log is clean.
+    def advance(self, most_work: int | None = None) -> bool:
+        """Go on until so much work was done (None: to the end). True when the log is clean.
 
         Raises RecordsError for a batch that cannot be read, CleaningAborted, StorageError; the log is then as before,
         but for groups of segments that were done.
         """
-        self.slice_bytes = 0
-        limit = most_bytes if most_bytes is not None else 1 << 62
+        self.slice_work = 0
+        limit = most_work if most_work is not None else 1 << 62
         try:
             self._check()
             while self._unread:
@@ -168,10 +172,10 @@ class Cleaning:
         if any(present.get(one) != size for one, size in self._sizes.items()):
             raise CleaningAborted(f"{self.log.name} has changed while it was cleaned")
 
-    def _spend(self, size: int, limit: int) -> bool:
-        """True when the slice has been used up."""
-        self.slice_bytes += size
-        return self.slice_bytes >= limit
+    def _spend(self, header: BatchHeader, limit: int) -> bool:
+        """A batch has been gone through. True when the slice has been used up."""
+        self.slice_work += header.size + BATCH_WORK
+        return self.slice_work >= limit
 
     def _fill(self, limit: int) -> bool:
         """Step 1, one segment; False when the slice ends in it."""
@@ -180,10 +184,10 @@ class Cleaning:
             ensure_valid(batch)
             self.stats.read_bytes += batch.header.size
             self._position = batch.position + batch.header.size
-            if not _fill_from(self.offsets, batch, self.first_dirty, self._read_transactions):
+            if not _fill_from(self, batch, self._read_transactions):
                 self._unread = []
                 return True
-            if self._spend(batch.header.size, limit):
+            if self._spend(batch.header, limit):
                 return False
         self._unread.pop()
         self._position = 0
@@ -242,7 +246,7 @@ class Cleaning:
                 size += len(filtered)
             work.position = batch.position + batch.header.size
             self.stats.copied_bytes += batch.header.size
-            is_over = self._spend(batch.header.size, limit)
+            is_over = self._spend(batch.header, limit)
             if is_over or size >= WRITE_BYTES:
                 _write(work.copy, written)
                 written, size = [], 0
@@ -281,13 +285,22 @@ def rewritten_to(log: PartitionLog) -> int:
     return next((base for base in bases if base >= log.cleaned_to), log.log_end_offset)
 
 
-def _fill_from(offsets: OffsetMap, batch: Batch, first_dirty: int, transactions: CleanedTransactions) -> bool:
+def _records(work: Cleaning, batch: Batch) -> list[Record]:
+    """The records of a batch, at the slice's expense."""
+    records = decode_records(batch)
+    work.slice_work += RECORD_WORK * len(records)
+    if batch.header.compression:
+        work.slice_work += sum(len(one.key or b"") + len(one.value or b"") for one in records) // UNPACKED_BYTES
+    return records
+
+
+def _fill_from(work: Cleaning, batch: Batch, transactions: CleanedTransactions) -> bool:
     """False when the map is full."""
-    header = batch.header
+    header, offsets, first_dirty = batch.header, work.offsets, work.first_dirty
     if header.is_control:
         transactions.is_needless(batch)
     elif not transactions.is_aborted(batch):
-        for record in decode_records(batch):
+        for record in _records(work, batch):
             if record.key is not None and record.offset >= first_dirty:
                 if offsets.is_full:
                     return False
@@ -330,7 +343,7 @@ def _filtered(work: Cleaning, batch: Batch, segment: LogSegment) -> Buffer | Non
     """What is written in place of a batch; None: nothing."""
     header, stats = batch.header, work.stats
     horizon = delete_horizon(header)
-    records = decode_records(batch)
+    records = _records(work, batch)
     if header.is_control:
         needless = work.transactions.is_needless(batch)
         gone = needless and horizon is not None and horizon <= work.now_ms

@@ -1,11 +1,11 @@
 """Opening the logs of a broker, a slice at a time, so that nobody else stands still meanwhile.
 
 After a crash everything behind the recovery points is read and checked (`recovery`): gigabytes, perhaps. A slice opens
-logs until it has had to check `most_bytes`; the broker then lets others have their turn and goes on a little later, in
+logs until it has done `most_work`; the broker then lets others have their turn and goes on a little later, in
 the middle of a log where need be. A batch is the smallest piece.
 
     logs    0    1    2    3    4          slice 1 ends 3M into log 1, slice 2 2M into log 3, slice 3 10M into it, ...
-    bytes   5M   9M   0    12M  1M         most_bytes 8M
+    bytes   5M   9M   0    12M  1M         most_work 8M: bytes, more for small batches (`recovery`)
 
 What all logs of a directory need is read when the first of them is opened; its clean-shutdown marker goes when the
 last one has been. A directory that fails on the way is offline, and the others go on.
@@ -63,15 +63,15 @@ class LogLoading:
         cleaned = checkpoints.read_offsets(manager.storage, f"{log_dir}/{checkpoints.CLEANER_OFFSETS}")
         return _Directory(log_dir, clean, points, starts, cleaned, manager.list_directory(log_dir, self.now_ms)[::-1])
 
-    def advance(self, most_bytes: int | None = None) -> bool:
-        """Open logs until so many bytes had to be checked (None: all). True when everything is open."""
-        checked = 0
+    def advance(self, most_work: int | None = None) -> bool:
+        """Open logs until so much work was done (None: all). True when everything is open."""
+        work = 0
         while self.directories:
             now = self.directories[0]
             try:
                 while now.left or now.opening is not None:
-                    checked += self._open(now, most_bytes - checked if most_bytes is not None else None)
-                    if most_bytes is not None and checked >= most_bytes:
+                    work += self._open(now, most_work - work if most_work is not None else None)
+                    if most_work is not None and work >= most_work:
                         return False
                 self.manager.storage.delete(f"{now.path}/{checkpoints.CLEAN_SHUTDOWN}")
             except (StorageError, RecordsError, checkpoints.CorruptCheckpoint) as error:
@@ -81,8 +81,8 @@ class LogLoading:
             self.directories.pop(0)
         return True
 
-    def _open(self, now: _Directory, most_bytes: int | None) -> int:
-        """The next log, or on with the one that is half open. Bytes that had to be checked."""
+    def _open(self, now: _Directory, most_work: int | None) -> int:
+        """The next log, or on with the one that is half open. What that took."""
         log = now.opening
         if log is None:
             name, key = now.left.pop()
@@ -90,11 +90,13 @@ class LogLoading:
                 f"{now.path}/{name}", key, self.now_ms, now.clean, now.recovery_points.get(key, 0),
                 now.log_starts.get(key, 0),
             )  # fmt: skip
-        checked = log.open(most_bytes)
-        self.checked += checked
+        opening = log.opening
+        assert opening is not None
+        work = log.open(most_work)
+        self.checked += opening.checked
         if log.opening is None:
             log.cleaned_to = now.cleaned.get((log.topic, log.partition), 0)
             self.manager.add_log(log)
             self.opened += 1
             now.opening = None
-        return checked
+        return work

@@ -98,19 +98,19 @@ class PartitionLog:
         if not in_slices:
             self.open()
 
-    def open(self, most_bytes: int | None = None) -> int:
-        """Open on until so many bytes were checked; how many they were. It is open once `opening` is None."""
+    def open(self, most_work: int | None = None) -> int:
+        """Open on until so much work was done (`recovery`); how much it was. It is open once `opening` is None."""
         assert self.opening is not None
-        done, checked = self.opening.advance(most_bytes), self.opening.checked
+        done, work = self.opening.advance(most_work), self.opening.work
         if not done:
-            return checked
+            return work
         self.opening = None
         if self.topic_id != checkpoints.NO_UUID:
             self.assign_topic_id(self.topic_id)
         else:
             path = f"{self.directory}/{checkpoints.PARTITION_METADATA}"
             self.topic_id = checkpoints.read_topic_id(self.storage, path)
-        return checked
+        return work
 
     # --- facts -------------------------------------------------------------------------------
 

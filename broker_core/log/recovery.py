@@ -15,7 +15,7 @@
 Below the recovery point nothing is read: a bit that flipped there is found by the first reader.
 
 All this goes in slices (`Opening`), so that a broker with a log of gigabytes does not stop the others; a slice ends
-between two batches.
+between two batches. What a batch takes is its bytes, and `BATCH_WORK` at least: small ones cost more than their bytes.
 
 With records 0..99 flushed (recovery point 100) and 100..140 only in the page cache, a crash loses
 nothing (the scan finds 100..140 whole); a power loss may leave any part of them, and the log ends
@@ -36,11 +36,13 @@ from broker_core.log.segment import DELETED, INDEX, LOG, TIME_INDEX, TRANSACTION
 from broker_core.log.swapping import finish_swaps
 from broker_core.records.batch import decode_records
 from broker_core.records.errors import RecordsError
-from broker_core.records.header import HEADER_SIZE, Batch
+from broker_core.records.header import Batch
 
 if TYPE_CHECKING:
     from broker_core.log.partition_log import PartitionLog
 
+BATCH_WORK = 1024
+"""A batch that is looked at by itself takes about as long as so many bytes whose checksum is proved."""
 _ENDLESS = 1 << 62
 
 
@@ -49,7 +51,7 @@ class Opening:
 
     The log's `high_watermark` is that of the checkpoint: what is cut below it had been acknowledged.
 
-    - `checked`: bytes that the last slice has scanned; a batch is the smallest piece
+    - `checked`: bytes that the last slice has scanned; `work`: what that took. A batch is the smallest piece
     - nobody may use the log before `advance` has said True
     - a crash between two slices leaves files that are opened from the beginning again
     """
@@ -58,7 +60,7 @@ class Opening:
         self.log = log
         self.now_ms = now_ms
         self.clean = clean
-        self.checked = 0
+        self.checked = self.work = 0
         self._limit = 0
         self._phase = 0
         self._place = 0
@@ -66,9 +68,9 @@ class Opening:
         self._scanned_from: int | None = None
         self._scan: _Scan | None = None
 
-    def advance(self, most_bytes: int | None = None) -> bool:
-        """Go on until so many bytes were scanned (None: to the end). True when the log is open."""
-        self.checked, self._limit = 0, most_bytes if most_bytes is not None else _ENDLESS
+    def advance(self, most_work: int | None = None) -> bool:
+        """Go on until so much work was done (None: to the end). True when the log is open."""
+        self.checked, self.work, self._limit = 0, 0, most_work if most_work is not None else _ENDLESS
         phases = (self._list, self._check_indexes, self._recover, self._settle, self._replay_producers)
         while self._phase < len(phases):
             if not phases[self._phase]():
@@ -140,9 +142,10 @@ class Opening:
         scan = self._scan
         if scan is None:
             scan = self._scan = _Scan(self.log, segment, _reached(self.log, left), wrong)
-        before = scan.good
-        done = scan.advance(self._limit - self.checked)
+        before, worked = scan.good, scan.work
+        done = scan.advance(self._limit - self.work)
         self.checked += scan.good - before
+        self.work += scan.work - worked
         if not done:
             return None
         self._scan = None
@@ -174,9 +177,9 @@ class Opening:
         for segment in log.segments[log.segment_of(self._place) :]:
             if self._place >= log.log_end_offset:
                 break
-            stopped = _replay(log.producers, segment, self._place, most_batches=self._limit // HEADER_SIZE)
+            stopped = _replay(log.producers, segment, self._place, most_batches=self._limit // BATCH_WORK)
             if stopped is not None:
-                self._place, self.checked = stopped, self._limit
+                self._place, self.work = stopped, self._limit
                 return False
         log.producers.map_end_offset = log.log_end_offset
         log.fact(events.LOG_LOADED, start=log.log_start_offset, end=log.log_end_offset, clean=self.clean)
@@ -281,7 +284,7 @@ def _recover_segment(log: PartitionLog, segment: LogSegment) -> tuple[int, str]:
 class _Scan:
     """One segment is proved and its indexes are made anew, a slice at a time.
 
-    `good`: bytes of whole batches so far; `cut`, `reason`: what was cut behind them; `reached`: an offset that was
+    `good`: bytes of whole batches so far; `work`: what they took; `cut`, `reason`: what was cut behind them; `reached`: an offset that was
     there before; `wrong`: what was wrong with an index.
     """
 
@@ -293,21 +296,22 @@ class _Scan:
         self.reached = reached
         self.wrong = wrong
         self.notes = _Notes(log)
-        self.good, self._least = 0, segment.base_offset
+        self.good, self.work, self._least = 0, 0, segment.base_offset
         self.cut, self.reason = 0, ""
         segment.begin_rebuild()
 
-    def advance(self, most_bytes: int) -> bool:
+    def advance(self, most_work: int) -> bool:
         """True when the segment has come to its end."""
-        segment, limit = self.segment, self.good + most_bytes
+        segment, limit = self.segment, self.work + most_work
         reason = "incomplete batch"
         try:
             for batch in batches_from(segment.log, self.good, segment.log.size):
-                if self.good >= limit:
+                if self.work >= limit:
                     return False
                 segment.rebuild_with(batch, self._least)
                 self.notes.visit(batch)
                 self.good = batch.position + batch.header.size
+                self.work += max(BATCH_WORK, batch.header.size)
                 self._least = batch.header.next_offset
         except (RecordsError, CorruptIndex) as error:
             reason = str(error)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from broker_core.kernel.problems import problem
-from broker_core.records.errors import CorruptRecordError, InvalidRecordError
+from broker_core.records.errors import CorruptRecordError, DecompressedTooLargeError, InvalidRecordError
 from broker_core.records.varint import SMALL, SMALL_LIMIT, encode_varint, read_varint, varint
 
 Headers: TypeAlias = "Sequence[tuple[str, bytes | None]]"
@@ -79,16 +79,18 @@ def encode_headers(headers: Headers) -> bytes:
 
 
 def decode_body(
-    data: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None
-) -> list[Record]:
+    data: bytes, count: int, base_offset: int, base_timestamp: int, append_time: int | None = None,
+    most_headers: int | None = None,
+) -> list[Record]:  # fmt: skip
     """Decode `count` records. `append_time` replaces every timestamp (LogAppendTime).
 
     Raises CorruptRecordError when lengths do not fit each other, InvalidRecordError when the
-    count is not what the bytes hold.
+    count is not what the bytes hold, DecompressedTooLargeError above `most_headers` in all.
     """
     records: list[Record] = []
     append, new, cls = records.append, tuple.__new__, Record
     position, end = 0, len(data)
+    left = most_headers if most_headers is not None else end
     try:
         for index in range(count):
             number, second = data[position], data[position + 1]
@@ -123,7 +125,8 @@ def decode_body(
             if position < stop and data[position] == 0:
                 position += 1
             else:
-                headers, position = _headers(data, position, stop, index)
+                headers, position = _headers(data, position, stop, index, left)
+                left -= len(headers)
             if position != stop:
                 raise CorruptRecordError(problem("bytes_too_many", size=stop - position), problem("at_record", n=index))
             timestamp = base_timestamp + delta if append_time is None else append_time
@@ -151,10 +154,12 @@ def _field(data: bytes, position: int, stop: int, index: int) -> tuple[bytes | N
     return data[position:end], end
 
 
-def _headers(data: bytes, position: int, stop: int, index: int) -> tuple[Headers, int]:
+def _headers(data: bytes, position: int, stop: int, index: int, most: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if count < 0 or count > stop - position:
         raise InvalidRecordError(problem("header_count", n=count), problem("at_record", n=index))
+    if count > most:
+        raise DecompressedTooLargeError(problem("packed_headers"), problem("at_record", n=index))
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
         name, position = _field(data, position, stop, index)

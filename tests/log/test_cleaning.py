@@ -99,6 +99,23 @@ def test_a_cleaning_in_slices_is_the_same_and_what_is_written_and_read_meanwhile
     assert [one.log.read(0, one.size) for one in log.segments] == [one.log.read(0, one.size) for one in whole.segments]
 
 
+@pytest.mark.parametrize(("rows", "size", "codec"), [(1, 1, 0), (400, 1, 0), (4, 50_000, 4)])
+def test_small_batches_small_records_and_what_is_unpacked_count_for_more_than_their_bytes(
+    rows: int, size: int, codec: int
+) -> None:
+    log, written = compacted(), 0
+    for number in range(100):
+        batch = encode_batch([(NOW, b"%d" % number, bytes(size), ())] * rows, compression=codec)
+        log.append_as_leader(batch, 0, NOW)
+        written += len(batch)
+    log.update_high_watermark(log.log_end_offset)
+    log.roll(NOW)
+    work, slices = begun(log), 1
+    while not work.advance(written // 10):
+        slices += 1
+    assert slices > 2 * 2 * 10
+
+
 def test_a_log_that_is_cut_while_it_is_cleaned_is_left_alone_and_nothing_half_copied_stays() -> None:
     log = grown([one % 3 for one in range(20)])
     work = begun(log)

@@ -10,6 +10,7 @@ from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.log import PartitionLog
 from broker_core.log.errors import OutOfOrderSequence
 from broker_core.log.producer_snapshot import encode_snapshot
+from broker_core.log.recovery import BATCH_WORK
 from broker_core.log.verify import verify_indexes
 from broker_core.records import iterate_batches
 from tests.log.logs import NOW, Journal, batch, contents, offsets, open_log
@@ -56,7 +57,7 @@ def in_slices(storage: MemoryStorage, most_bytes: int, journal: Journal, **more:
     log, slices = open_log(storage, emit=journal.emit, in_slices=True, **more), 0
     while log.opening is not None:
         checked = log.open(most_bytes)
-        assert checked <= most_bytes + 400  # one batch more at most
+        assert checked <= most_bytes + BATCH_WORK  # one batch more at most
         slices += 1
     return log, slices
 
@@ -77,6 +78,13 @@ def _without_indexes(storage: MemoryStorage) -> None:
     for name in storage.list(DIRECTORY):
         if name.endswith("index"):
             storage.delete(f"{DIRECTORY}/{name}")
+
+
+def test_a_slice_ends_after_so_many_batches_however_small_they_are() -> None:
+    storage = MemoryStorage()
+    written(storage, batches=60)
+    _, slices = in_slices(storage, 10 * BATCH_WORK, Journal(), recovery_point=0)
+    assert slices >= 6
 
 
 @pytest.mark.parametrize("harm", [lambda storage: None, _torn, _flipped, _without_indexes])

@@ -24,7 +24,7 @@ from broker_core.records.compression import compress
 from broker_core.records.header import crc_of
 from broker_core.records.record import decode_body, encode_records
 from broker_core.records.structure import SMALLEST_RECORD, check_structure
-from broker_core.records.validate import MOST_RECORDS
+from broker_core.records.validate import MOST_HEADERS, MOST_RECORDS
 from broker_core.records.varint import encode_varint
 
 NOW = 1_700_000_000_000
@@ -74,6 +74,20 @@ def test_a_compressed_batch_of_too_many_records_is_too_large() -> None:
     with pytest.raises(RecordsError, match="records in a compressed batch") as caught:
         validate_batches(lying(body, MOST_RECORDS + 1, 4), RULES, NOW)
     assert caught.value.kafka_error == "MESSAGE_TOO_LARGE"
+
+
+def headed(each: int, count: int) -> bytearray:
+    return encode_batch([(NOW, b"k", b"", (("", None),) * each)] * count, compression=4)
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("in_one", [1, 64])
+def test_a_compressed_batch_of_too_many_headers_is_too_large(in_one: int, compacted: bool) -> None:
+    rules = ValidationRules(compacted=compacted)
+    with pytest.raises(RecordsError, match="too many record headers") as caught:
+        validate_batches(headed(MOST_HEADERS // in_one + 1, in_one), rules, NOW)
+    assert caught.value.kafka_error == "MESSAGE_TOO_LARGE"
+    validate_batches(headed(MOST_HEADERS // in_one, in_one), rules, NOW)
 
 
 def test_null_is_any_negative_length_as_kafka_reads_it() -> None:

@@ -87,6 +87,7 @@ found_in("broker_core.records")(
     header_no_key="",
     records_no_room="size n",
     packed_records="n",
+    packed_headers="",
     varint_long="size",
     varint_cut="",
     unknown_codec="codec",
