@@ -21,6 +21,7 @@ BENCHMARKS = {
     "simulation": ("simulation", "virtual seconds per second"),
     "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),
     "fork": ("forks", "a fork at any moment of an hour-old lab at 500 records a second"),
+    "soak": ("soak", "two hours at 2,000 records a second, a broker killed each minute: what grows"),
     "receipt": ("receipts", "the receipt of a live lab by its age, kept as it goes and from its files"),
     "decode": ("spark_decode", "record batches into Spark's rows, beside Parquet and Spark's own Kafka source"),
     "replay": ("spark_replay", "a million records from their directory to answers, beside the same from Parquet"),

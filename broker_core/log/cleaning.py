@@ -11,8 +11,8 @@
 3. Put the copies in the place of the old segments (`swapping`). The first dirty offset is now the end of step 1.
 
 Steps 1 and 2 are done in slices: a log of gigabytes does not stop its broker. What a slice takes is counted in bytes
-that are read, with so many for a batch and for a record, since small ones cost more than their bytes. A copied batch gets a
-new checksum, which would hide a flipped bit, so each is proved before.
+that are read, with so many for a batch and for a record, since small ones cost more than their bytes. A copied batch
+gets a new checksum, which would hide a flipped bit, so each is proved before.
 
 | a record | stays while |
 |---|---|

@@ -284,8 +284,9 @@ def _recover_segment(log: PartitionLog, segment: LogSegment) -> tuple[int, str]:
 class _Scan:
     """One segment is proved and its indexes are made anew, a slice at a time.
 
-    `good`: bytes of whole batches so far; `work`: what they took; `cut`, `reason`: what was cut behind them; `reached`: an offset that was
-    there before; `wrong`: what was wrong with an index.
+    - `good`: bytes of whole batches so far; `work`: what they took
+    - `cut`, `reason`: what was cut behind them; `reached`: an offset that was there before
+    - `wrong`: what was wrong with an index
     """
 
     def __init__(

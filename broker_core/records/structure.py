@@ -9,8 +9,9 @@ the next one, its fields fill it exactly, its header count is not negative and i
 | `0c 00 00 00 01 01 05` | -3 headers |
 | `14 00 00 00 01 01 80 80 80 80 08` | 2^30 headers |
 
-A record is one step, and so are `HEADERS_A_STEP` headers. Runs of records of one shape, the common case, are checked column by column in C: 10,000 equal records cost what a
-hundred unequal ones do. A count that the bytes cannot hold is refused before anything is looked at.
+A record is one step, and so are `HEADERS_A_STEP` headers. Runs of records of one shape, the common case, are checked
+column by column in C: 10,000 equal records cost what a hundred unequal ones do. A count that the bytes cannot hold is
+refused before anything is looked at.
 """
 
 from __future__ import annotations
