@@ -20,6 +20,7 @@ variants: {safe: {title: {en: ..., ko: ...}, expect: {receipt.lost: 0}}}
 predict: ...   moment: ...   stops: ...   fork: ...   see: ...   why: ...         # `lesson`
 generations: [zookeeper, kraft]       # in which it holds: `generations`
 ```
+Those that come with the lab stand in `lessons/`, apart from the code, and are read as anybody's file is.
 `clusters: [...]` may stand for `cluster`. Errors name file, line and key, and say what was expected.
 
 | part | module |
@@ -58,7 +59,7 @@ from lab.scenarios.times import duration_us
 
 __all__ = ["RECEIPT", "Scenario", "ScenarioError", "Step", "find", "from_dict", "load", "names", "parse", "variant_of"]
 
-HOME = Path(__file__).parent
+HOME = Path(__file__).parent / "lessons"
 SPEC_KEYS = ("cluster", "seed", "record_level", "epoch_ms", "topics", "clients")
 KEYS = (
     "scenario", "title", "text", "teaches", "subject", "clusters", *SPEC_KEYS, "steps", "duration", "settle", "expect",

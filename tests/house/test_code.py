@@ -6,7 +6,8 @@ import ast
 import statistics
 from pathlib import Path
 
-from tests.house.sources import core, name, product, tree
+from lab.scenarios.grammar import HOME
+from tests.house.sources import core, files, name, product, tree
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
@@ -118,6 +119,15 @@ def test_no_module_is_left_over():
               and "templatetags" not in path.parts
               and dotted(path) not in mentioned]
     assert not lonely, "\n".join(lonely)
+
+
+def test_lessons_stand_apart_from_the_code_that_reads_them():
+    """`lab/scenarios` has code, `lab/scenarios/lessons` what it reads; whoever adds a lesson adds it there."""
+    mixed = [name(path) for path in files(".yaml", ".yml", ".json")
+             if any(name(other).rpartition("/")[0] == name(path).rpartition("/")[0] for other in product())]
+    assert [one for one in mixed if one.startswith("lab/scenarios/")] == []
+    assert not [name(path) for path in product() if path.is_relative_to(HOME)]
+    assert len(list(HOME.glob("*.yaml"))) > 60
 
 
 def dotted(path: Path) -> str:

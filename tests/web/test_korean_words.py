@@ -78,7 +78,7 @@ def told() -> dict[str, list[str]]:
 
 
 def test_there_are_texts_to_look_at(told: dict[str, list[str]]) -> None:
-    assert {"web/messages/story.ko.json", "lab/clusters/settings.ko.json", "lab/scenarios/acks-1.yaml", "lab/checkers/invariants_records.py"} <= told.keys()
+    assert {"web/messages/story.ko.json", "lab/clusters/settings.ko.json", "lab/scenarios/lessons/acks-1.yaml", "lab/checkers/invariants_records.py"} <= told.keys()
     assert sum(map(len, told.values())) > 1500
 
 
