@@ -29,6 +29,7 @@ BENCHMARKS = {
     "session": ("spark_session", "start of Spark, plain, cold and with the archive of classes"),
     "frame": ("screen", "main thread of a browser with 500 messages and 600 partitions"),
     "flood": ("screen", "20,000 events a second in a browser: rate, transitions dropped"),
+    "page": ("page", "first paint; main thread idle, with a producer, with an outside client; frames a second"),
     "watched": ("watched", "50 viewers of one lab and a browser: what each gets, what the lab's thread pays"),
     "deaf": ("deaf", "a viewer and a page that stop reading: memory, recovery"),
 }
