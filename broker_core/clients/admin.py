@@ -15,7 +15,9 @@ until `default.api.timeout.ms` is over.
 | reassign, cancel_reassignment | AlterPartitionReassignments | controller |
 | delete_records | DeleteRecords | leader |
 | reset_offsets | several (see `offset_reset`) | coordinator and leaders |
-| produce | Produce (a producer with the asked-for acks) | leader |
+| add_voter, remove_voter | several (see `voter_change`) | controller |
+| update_feature | UpdateFeatures | controller |
+| produce | Produce (`records_by_hand`) | leader |
 
 A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
 waits for `MOVE_ON_MS` only and goes to another one then, as `NetworkClient.leastLoadedNode` would choose it: a
@@ -43,23 +45,22 @@ from typing import Any
 
 from broker_core.clients import admin_requests as requests
 from broker_core.clients.admin_requests import ANY, CONTROLLER, MOVE_ON_MS, AdminCall, Target
-from broker_core.clients.accumulator import Batch
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata
 from broker_core.clients.offset_reset import OffsetReset
-from broker_core.clients.producer import Producer
-from broker_core.clients.settings import AdminSettings, ProducerSettings, parse
+from broker_core.clients.records_by_hand import RecordsByHand
+from broker_core.clients.settings import AdminSettings, parse
 from broker_core.clients.transaction_abort import TransactionAbort
+from broker_core.clients.voter_change import VoterChange
 from broker_core.kernel import events
 from broker_core.kernel.names import broker_node
-from broker_core.kernel.node import Node, Timer
+from broker_core.kernel.node import Node
 from broker_core.kernel.problems import Problem
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
 RESULTS = 1000
-NULL_TEXT = "null"  # how the history names a value that is none
 ON_ITS_WAY_US = 1_000_000
 """A topic that was just created is not known everywhere yet."""
 
@@ -82,10 +83,7 @@ class AdminMachine:
         self.metadata.allow_auto_creation = False
         self.waiting: list[AdminCall] = []
         self.doubted: dict[AdminCall, None] = {}  # under way to a controller that says nothing
-        self.producers: dict[str, Producer] = {}
-        self.blocked: list[tuple[Producer, dict[str, Any], int, int]] = []
-        self._patience: Timer | None = None  # until the first of them is dropped
-        self.by_hand: dict[Batch, list[tuple[int, int]]] = {}  # number of a command, place of its record in the batch
+        self.records = RecordsByHand(node, bootstrap, self._note)
         self.results: dict[int, dict[str, Any]] = {}
         self.silent: dict[str, int] = {}  # brokers that let a request wait -> when it was given up
         self._numbers = 0
@@ -154,6 +152,30 @@ class AdminMachine:
         call = self._new(ApiKey.WRITE_TXN_MARKERS, None, (topic, partition), what)
         TransactionAbort(self, call, topic, partition).start()
         return self._numbers
+
+    def produce(self, record: dict[str, Any]) -> int:
+        """{topic, partition?, key?, value, headers?, acks?}: see `records_by_hand`."""
+        self._numbers += 1
+        self.records.produce(self._numbers, record)
+        return self._numbers
+
+    def add_voter(self, controller: int, place: tuple[str, int]) -> int:
+        """A controller that listens at `place`, host and port, votes in the metadata quorum: see `voter_change`."""
+        return self._change_voters("add_controller", controller, place)
+
+    def remove_voter(self, controller: int) -> int:
+        return self._change_voters("remove_controller", controller, None)
+
+    def _change_voters(self, do: str, controller: int, place: tuple[str, int] | None) -> int:
+        call = self._new(ApiKey.DESCRIBE_QUORUM, None, ANY, {"do": do, "controller": controller})
+        VoterChange(self, call, controller, place).start()
+        return self._numbers
+
+    def update_feature(self, feature: str, level: int, downgrade: bool) -> int:
+        """Another level of a feature; a lower one only where nothing is lost by that."""
+        body = requests.update_feature(feature, level, downgrade, self._timeout_ms)
+        what = {"do": "update_feature", "feature": feature, "level": level}
+        return self._begin(ApiKey.UPDATE_FEATURES, body, CONTROLLER, what)
 
     @property
     def _timeout_ms(self) -> int:
@@ -308,59 +330,6 @@ class AdminMachine:
             else:
                 self.later(self._try, call)
 
-    # -- records by hand --------------------------------------------------------------------
-    def produce(self, record: dict[str, Any]) -> int:
-        """{topic, partition?, key?, value, headers?, acks?} by a producer for each kind of acks."""
-        self._numbers += 1
-        acks = str(record.get("acks", "all"))
-        producer = self.producers.get(acks)
-        if producer is None:
-            settings = parse(ProducerSettings, {"acks": acks})
-            producer = self.producers[acks] = Producer(self.node, settings, self.bootstrap, self)
-            producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{acks}"
-            producer.connections.connection = producer.connections.rpc.connection
-        deadline = self.node.now_us() + producer.settings.max_block_ms * 1000
-        self.blocked.append((producer, record, deadline, self._numbers))
-        self.unblocked()
-        return self._numbers
-
-    def unblocked(self) -> None:
-        """Send what can be sent now, in order; what waits for too long is dropped with a note."""
-        now = self.node.now_us()
-        waiting, self.blocked = self.blocked, []
-        for producer, record, deadline, number in waiting:
-            key, value = _encoded(record.get("key")), _encoded(record.get("value"))
-            headers = tuple((name, _encoded(one)) for name, one in record.get("headers", {}).items())
-            text = NULL_TEXT if value is None else value.decode()
-            batch = producer.send(record["topic"], key, value, text, record.get("partition"), headers)
-            if batch is not None:
-                self.by_hand.setdefault(batch, []).append((number, batch.count - 1))
-            elif now >= deadline:
-                fields = {"topic": record["topic"], "partition": -1, "values": [], "texts": [text]}
-                self.node.operation("fail", "send", id=f"blocked-{now}", error="TIMEOUT", **fields)
-                self._note(number, {"kind": "fail", "error": "TIMEOUT", "message": ""})
-            else:
-                self.blocked.append((producer, record, deadline, number))
-        if self._patience is not None:
-            self._patience.cancel()
-        first = min((deadline for _, _, deadline, _ in self.blocked), default=None)
-        self._patience = None if first is None else self.node.after(max(0, first - now), self.unblocked)
-
-    def batch_split(self, batch: Batch, parts: list[Batch]) -> None:
-        """MESSAGE_TOO_LARGE: each record is answered with the part that it travels on in."""
-        for number, place in self.by_hand.pop(batch, ()):
-            for part in parts:
-                if place < part.count:
-                    self.by_hand.setdefault(part, []).append((number, place))
-                    break
-                place -= part.count
-
-    def batch_settled(self, batch: Batch, kind: str, offset: int, error: str) -> None:
-        """The history has it already; what remains is to say where each record stands."""
-        for number, place in self.by_hand.pop(batch, ()):
-            where = {"partition": batch.queue.partition, "offset": offset + place if offset >= 0 else -1}
-            self._note(number, {"kind": kind, "error": error, "message": "", **where})
-
     # -- the process ------------------------------------------------------------------------
     def _connection_changed(self, peer: str, is_ready: bool) -> None:
         if is_ready:
@@ -370,14 +339,11 @@ class AdminMachine:
 
     def receive(self, source: str, message: Any) -> None:
         if isinstance(message, Response) and not self.connections.receive(source, message):
-            for producer in self.producers.values():
-                if producer.receive(source, message):
-                    break
+            self.records.receive(source, message)
 
     def peer_down(self, peer: str) -> None:
         self.connections.peer_down(peer)
-        for producer in self.producers.values():
-            producer.peer_down(peer)
+        self.records.peer_down(peer)
 
     def shut_down(self) -> None:
         self.node.exit()
@@ -394,7 +360,3 @@ def admin_factory(given: dict[str, Any], bootstrap: list[str]) -> Callable[[Node
 
 def _make(given: dict[str, Any], bootstrap: list[str], node: Node) -> AdminMachine:
     return AdminMachine(node, given, bootstrap)
-
-
-def _encoded(content: Any) -> bytes | None:
-    return None if content is None else str(content).encode()

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from broker_core.clients.admin_requests import AdminCall
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.metadata import Metadata
+from broker_core.clients.settings import AdminSettings
 from broker_core.kernel.node import Node
 from broker_core.kernel.problems import Problem
 from broker_core.wire.errors import ErrorCode
@@ -30,6 +31,7 @@ class Admin(Protocol):
     node: Node
     connections: Connections
     metadata: Metadata
+    settings: AdminSettings
 
     def any_broker(self) -> str | None: ...
     def is_nowhere(self, call: AdminCall) -> bool: ...
@@ -39,9 +41,9 @@ class Admin(Protocol):
 
 
 class AdminQuestions:
-    """One such command under way, about a topic."""
+    """One such command under way, mostly about a topic."""
 
-    def __init__(self, admin: Admin, call: AdminCall, topic: str) -> None:
+    def __init__(self, admin: Admin, call: AdminCall, topic: str = "") -> None:
         self.admin = admin
         self.call = call
         self.topic = topic
@@ -51,7 +53,8 @@ class AdminQuestions:
         if self.admin.node.now_us() >= self.call.deadline_us:
             self.admin.end(self.call, self._kind, "TIMEOUT", "")
             return
-        self.admin.metadata.add_topic(self.topic)
+        if self.topic:
+            self.admin.metadata.add_topic(self.topic)
         self._begin()
 
     def _begin(self) -> None:

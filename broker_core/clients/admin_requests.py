@@ -20,6 +20,7 @@ from broker_core.wire.errors import ErrorCode
 
 TOPIC, BROKER, GROUP = 2, 4, 32  # ConfigResource.Type
 SET, DELETE = 0, 1  # AlterConfigOp
+UPGRADE, SAFE_DOWNGRADE = 1, 2
 PREFERRED, UNCLEAN = 0, 1  # ElectionType
 HIGH_WATERMARK = -1  # DeleteRecords: all that is committed
 CONTROLLER, ANY = -1, -2
@@ -118,6 +119,16 @@ def delete_records(topic: str, partition: int, before: int, timeout_ms: int) -> 
     kind = m.DeleteRecordsRequest
     wanted = kind.DeleteRecordsPartition(partition_index=partition, offset=before)
     return kind(topics=[kind.DeleteRecordsTopic(name=topic, partitions=[wanted])], timeout=timeout_ms)
+
+
+def update_feature(feature: str, level: int, downgrade: bool, timeout_ms: int) -> Any:
+    """UpdateFeatures; a downgrade that would lose metadata is refused."""
+    kind = m.UpdateFeaturesRequest
+    update = kind.FeatureUpdateKey(
+        feature=feature, max_version_level=level, allow_downgrade=downgrade,
+        upgrade_type=SAFE_DOWNGRADE if downgrade else UPGRADE,
+    )  # fmt: skip
+    return kind(timeout=timeout_ms, feature_updates=[update], validate_only=False)
 
 
 def verdict(response: Any) -> tuple[ErrorCode, str]:

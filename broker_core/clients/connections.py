@@ -35,9 +35,11 @@ NEWEST: dict[int, int] = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: 4, ApiKey.INCREMENTAL_ALTER_CONFIGS: 1, ApiKey.CREATE_PARTITIONS: 3,
     ApiKey.SHARE_GROUP_HEARTBEAT: 1, ApiKey.SHARE_FETCH: 2, ApiKey.SHARE_ACKNOWLEDGE: 2,
 }  # fmt: skip
-NEWEST_FORWARDED: dict[int, int] = {ApiKey.ELECT_LEADERS: 2}
+NEWEST_FORWARDED: dict[int, int] = {
+    ApiKey.ELECT_LEADERS: 2, ApiKey.DESCRIBE_QUORUM: 2, ApiKey.UPDATE_FEATURES: 1, ApiKey.ADD_RAFT_VOTER: 1,
+}  # fmt: skip
 """Of KRaft brokers, which are those that can describe a quorum: they forward the request's own bytes (KIP-590), and
-version 0 of it has no room for "unclean"."""
+version 0 has no room for "unclean", for directory ids, for the kind of an upgrade."""
 
 _BY_CODE = {code.value: code for code in ErrorCode}
 

@@ -58,3 +58,8 @@ def is_keeper(node: str) -> bool:
 def broker_of(node: str) -> int:
     """The id of the broker whose process this is."""
     return int(node.removeprefix(_BROKER))
+
+
+def number_of(node: str) -> int:
+    """The id of the broker, or of the controller, whose process this is."""
+    return int(node.rpartition("-")[2])

@@ -5,6 +5,8 @@
 | zookeeper | | the broker that was first in the tree; an ensemble of 1 to 5 servers keeps the tree |
 | kraft | 0 | brokers 1, 2, 3 are voters, too ("combined"); of fewer than three brokers the first |
 | kraft | 3 | controller-101, -102, -103, each a process with a disk of its own |
+
+Controllers that join later (`added`) have the ids behind these. They vote once they have been added to the quorum.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass, field
 from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
 from lab.clusters import eras, presets
 
+CONTROLLER_LISTENER = "CONTROLLER"
 FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
 FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
 
@@ -35,6 +38,7 @@ class ClusterSpec:
     brokers: list[BrokerSpec] = field(default_factory=lambda: [BrokerSpec(1), BrokerSpec(2), BrokerSpec(3)])
     controller: str = "zookeeper"
     controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
+    added: list[int] = field(default_factory=list)  # dedicated ones that have joined since
     ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
     preset: str = "default"
     era: str = ""  # whose defaults; empty: those of today in its generation
@@ -79,31 +83,45 @@ class ClusterSpec:
         return self.controller == "kraft"
 
     def controller_ids(self) -> list[int]:
-        """Dedicated controllers: 101, 102, ..."""
+        """Dedicated controllers: 101, 102, ..., and those that have joined."""
+        return [*self._first_controllers(), *self.added]
+
+    def _first_controllers(self) -> list[int]:
         return [FIRST_CONTROLLER + number for number in range(self.controllers)]
 
+    def controller_nodes(self) -> dict[int, str]:
+        """Id -> node of all controllers, voters or not."""
+        return {**self.voters(), **{number: controller_node(number) for number in self.added}}
+
     def voters(self) -> dict[int, str]:
-        """Id -> node of the quorum's voters: the dedicated controllers, else three brokers (of one or two, one).
+        """Id -> node of the quorum's first voters: the dedicated controllers, else three brokers (of one or two, one).
 
         Brokers that join later do not vote.
         """
         if self.controllers:
-            return {number: controller_node(number) for number in self.controller_ids()}
+            return {number: controller_node(number) for number in self._first_controllers()}
         first = self.brokers[: COMBINED_VOTERS if len(self.brokers) >= COMBINED_VOTERS else 1]
         return {broker.id: broker_node(broker.id) for broker in first}
 
     def _quorum_settings(self, roles: str) -> dict[str, str]:
         voters = ",".join(f"{number}@{node}:{CONTROLLER_PORT}" for number, node in self.voters().items())
-        return {"process.roles": roles, "controller.quorum.voters": voters, "controller.listener.names": "CONTROLLER"}
+        listener = {"controller.listener.names": CONTROLLER_LISTENER}
+        return {"process.roles": roles, "controller.quorum.voters": voters, **listener}
 
     def controller_ports(self) -> dict[int, int]:
-        """Voter -> the port of its controller listener for tools outside: 100 behind the cluster's, and those behind
-        that one. None where the system is to choose."""
-        voters = self.voters() if self.is_kraft and 0 < self.port <= HIGHEST_PORT - FIRST_BEHIND - MOST_VOTERS else {}
-        return {number: self.port + FIRST_BEHIND + index for index, number in enumerate(voters)}
+        """Controller -> the port of its listener for tools outside: 100 behind the cluster's, and those behind that
+        one. None where the system is to choose."""
+        has_room = self.is_kraft and 0 < self.port <= HIGHEST_PORT - FIRST_BEHIND - MOST_VOTERS
+        nodes = self.controller_nodes() if has_room else {}
+        return {number: self.port + FIRST_BEHIND + index for index, number in enumerate(nodes)}
+
+    def controller_place(self, number: int) -> tuple[str, int]:
+        """Host and port of a controller's listener, as it tells them."""
+        port = self.controller_ports().get(number)
+        return (self.host, port) if port else (self.controller_nodes()[number], CONTROLLER_PORT)
 
     def _controller_address(self, number: int) -> str:
-        return f"CONTROLLER://{self.host}:{self.controller_ports()[number]}"
+        return f"{CONTROLLER_LISTENER}://{self.host}:{self.controller_ports()[number]}"
 
     def controller_settings(self, number: int) -> dict[str, str]:
         """All settings that a dedicated controller is started with."""
@@ -111,4 +129,8 @@ class ClusterSpec:
         given.setdefault("log.dirs", "data")
         if number in self.controller_ports():
             given["listeners"] = self._controller_address(number)
-        return {**given, "node.id": str(number), **self._quorum_settings("controller")}
+        quorum = self._quorum_settings("controller")
+        if number in self.added:
+            servers = ",".join(f"{node}:{CONTROLLER_PORT}" for node in self.voters().values())
+            quorum |= {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": servers}
+        return {**given, "node.id": str(number), **quorum}

@@ -38,7 +38,7 @@ def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:
         return None
     if found != cluster.controller:
         return problem("other_generation", path=str(directory), given=found)
-    dedicated = len(list(directory.glob("controller-*")))
+    dedicated = len(list(directory.glob("controller-*"))) - len(cluster.added)
     if cluster.is_kraft and dedicated != cluster.controllers:
         return problem("other_voters", path=str(directory), n=dedicated)
     servers = len(list(directory.glob("zookeeper-*")))

@@ -1,4 +1,4 @@
-"""A broker that joins a running cluster, and the list of those that have joined a lab.
+"""A broker or a controller that joins a running cluster, and the list of those that have joined a lab.
 
 As in Kafka a new broker only registers: the controller sees its znode and tells it and all others of it, but it has
 no replica until a reassignment, or a topic that is created from now on, gives it some.
@@ -8,6 +8,9 @@ no replica until a reassignment, or a topic that is created from now on, gives i
 | id | the one that was given, if no broker has it; else the one behind the highest |
 | port | the one behind the last broker's, as if the description had named it from the start |
 | disks | its own: empty, or what a broker of this id left behind in an earlier life of the lab |
+
+A controller that joins comes with a formatted disk, follows the metadata log as an observer, and has no vote until
+AddRaftVoter gives it one (KIP-853; `broker_core.clients.voter_change`).
 
 The description of a run stays as it was given: its commands say who has joined, and when. A lab that starts again on
 the same directory finds them in `joined.json`.
@@ -45,19 +48,20 @@ from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.brokers import BrokerSpec, ClusterSpec
-from lab.clusters.spec import MAX_BROKERS, broker_from_dict, check_broker
+from lab.clusters.spec import MAX_BROKERS, broker_from_dict, check_broker, new_controller
 
-JOINED = "joined.json"
+JOINED, CONTROLLER = "joined.json", "controller"
 HIGHEST_PORT = 65_535
 
 
 def new_broker(command: Mapping[str, Any], cluster: ClusterSpec, place: Place = ()) -> BrokerSpec:
     """The broker that `add_broker` asks for. Raises SpecError when the cluster cannot take it."""
     ids = [broker.id for broker in cluster.brokers]
+    taken = sorted({*ids, *cluster.controller_ids()})
     given = {key: command[key] for key in ("rack", "settings") if key in command}
     broker = broker_from_dict({"id": command.get("broker", max(ids) + 1), **given}, place)
-    if broker.id in ids:
-        raise SpecError((*place, "broker"), problem("id_taken", broker=broker.id, known=sorted(ids)))
+    if broker.id in taken:
+        raise SpecError((*place, "broker"), problem("id_taken", broker=broker.id, known=taken))
     if len(ids) >= MAX_BROKERS:
         raise SpecError(place, problem("most_brokers", n=MAX_BROKERS))
     grown = replace(cluster, brokers=[*cluster.brokers, broker])
@@ -131,6 +135,10 @@ def read_joined(directory: Path, cluster: ClusterSpec) -> None:
     except ValueError:
         raise SpecError((), problem("damaged", path=JOINED)) from None
     for index, one in enumerate(checks.items(found, (JOINED,))):
+        if isinstance(one, dict) and CONTROLLER in one:
+            if one[CONTROLLER] not in cluster.controller_ids():
+                cluster.added.append(new_controller(one[CONTROLLER], cluster, (JOINED, index)))
+            continue
         broker = broker_from_dict(one, (JOINED, index))
         if broker.id not in [known.id for known in cluster.brokers]:
             given = {"broker": broker.id, "rack": broker.rack, "settings": broker.settings}
@@ -139,9 +147,18 @@ def read_joined(directory: Path, cluster: ClusterSpec) -> None:
 
 def keep_joined(directory: Path, broker: BrokerSpec) -> None:
     """The next start finds this one, too. Raises OSError."""
+    _keep(directory, "id", asdict(broker))
+
+
+def keep_joined_controller(directory: Path, number: int) -> None:
+    """The same. Raises OSError."""
+    _keep(directory, CONTROLLER, {CONTROLLER: number})
+
+
+def _keep(directory: Path, key: str, joined: dict[str, Any]) -> None:
     path = directory / JOINED
     before = orjson.loads(path.read_bytes()) if path.exists() else []
-    others = [one for one in before if one["id"] != broker.id]
+    others = [one for one in before if one.get(key) != joined[key]]
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(orjson.dumps([*others, asdict(broker)], option=orjson.OPT_INDENT_2))
+    temporary.write_bytes(orjson.dumps([*others, joined], option=orjson.OPT_INDENT_2))
     temporary.replace(path)

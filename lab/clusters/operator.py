@@ -14,7 +14,7 @@ from broker_core.clients.admin import AdminMachine
 from broker_core.clients.workload import ProducerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.names import OPERATOR, broker_node, is_broker
+from broker_core.kernel.names import OPERATOR, broker_node, controller_node, is_broker
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
@@ -23,12 +23,12 @@ from broker_core.replication.protections import Protections
 from lab.clusters import checks, eras
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
-from lab.clusters.joining import add_broker_node, new_broker, tell_of
+from lab.clusters.joining import add_broker_node, add_controller_node, cluster_id, new_broker, tell_of
 from lab.clusters.observe import brokers, stage_costs
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
 from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dict
-from lab.clusters.spec import RunSpec
+from lab.clusters.spec import RunSpec, new_controller
 from lab.clusters.vocabulary import TARGETS, check_command
 from lab.faults.commands import FaultCommands
 
@@ -118,6 +118,37 @@ class LabOperator(FaultCommands):
         tell_of(world, cluster, broker)
         world.start_node(name)
         return {"node": name, "broker": broker.id}
+
+    def _do_add_controller(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """A new one is started first, on an empty disk; one that is there already only needs a vote."""
+        cluster = self.spec.cluster
+        number = command.get("controller")
+        if not cluster.is_kraft:
+            raise CommandError(problem("controllers_of_kraft"), "do")
+        if number not in cluster.controller_nodes():
+            number = new_controller(number, cluster, ("controller",))
+            cluster.added.append(number)
+            name = controller_node(number)
+            identity = cluster_id([node.storage for node in world.nodes.values()], world.seed)
+            add_controller_node(world, cluster, number, self.disks(name), identity)
+            world.start_node(name)
+        return {
+            "node": cluster.controller_nodes()[number], "controller": number,
+            "id": self._admin(world).add_voter(number, cluster.controller_place(number)),
+        }  # fmt: skip
+
+    def _do_remove_controller(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """It loses its vote; its process goes on as an observer, and can be stopped now."""
+        number, nodes = command["controller"], self.spec.cluster.controller_nodes()
+        if not self.spec.cluster.is_kraft:
+            raise CommandError(problem("controllers_of_kraft"), "do")
+        if number not in nodes:
+            raise CommandError(problem("no_node", node=controller_node(number), known=[*nodes.values()]), "controller")
+        return {"node": nodes[number], "id": self._admin(world).remove_voter(number)}
+
+    def _do_update_feature(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        down = command.get("downgrade", False)
+        return {"id": self._admin(world).update_feature(command["feature"], command["level"], down)}
 
     # -- topics -----------------------------------------------------------------------------
     def _admin(self, world: World) -> AdminMachine:

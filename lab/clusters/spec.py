@@ -25,7 +25,7 @@ from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigErr
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from broker_core.replication.protections import Protections
 from lab.clusters import eras, presets
-from lab.clusters.brokers import BrokerSpec, ClusterSpec
+from lab.clusters.brokers import CONTROLLER_LISTENER, FIRST_CONTROLLER, MOST_VOTERS, BrokerSpec, ClusterSpec
 from lab.clusters.checks import (
     Place,
     SpecError,
@@ -79,7 +79,7 @@ class RunSpec:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
-        for name, usual in (("stage_costs", {}), ("controllers", 0), ("ensemble", 1), ("era", "")):
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", "")):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
         return plain
@@ -103,9 +103,9 @@ class RunSpec:
 
     def controller_ports(self) -> dict[str, int]:
         """Place of a controller listener -> its port for tools outside."""
-        nodes = self.cluster.voters() if self.cluster.is_kraft else {}
+        nodes = self.cluster.controller_nodes() if self.cluster.is_kraft else {}
         ports = self.cluster.controller_ports()
-        return {place_of(nodes[number], "CONTROLLER"): port for number, port in ports.items()}
+        return {place_of(nodes[number], CONTROLLER_LISTENER): port for number, port in ports.items()}
 
     def addresses(self) -> dict[str, tuple[str, int]]:
         """Broker's node -> where its clients are told to find it."""
@@ -157,6 +157,8 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.controllers = integer(data["controllers"], (*place, "controllers"), 0, MOST_CONTROLLERS)
     if cluster.controllers and not cluster.is_kraft:
         raise SpecError((*place, "controllers"), problem("controllers_of_kraft"))
+    for index, given in enumerate(items(data.get("added"), (*place, "added"))):
+        cluster.added.append(new_controller(given, cluster, (*place, "added", index)))
     if "ensemble" in data:
         cluster.ensemble = integer(data["ensemble"], (*place, "ensemble"), 1, MOST_IN_ENSEMBLE)
     if cluster.ensemble > 1 and cluster.is_kraft:
@@ -180,6 +182,20 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         raise SpecError((*place, "brokers"), problem("id_taken", broker=taken[0], known=cluster.controller_ids()))
     _check_settings(cluster, place)
     return cluster
+
+
+def new_controller(given: Any, cluster: ClusterSpec, place: Place = ()) -> int:
+    """The id of a controller that joins; None: the one behind the highest. Raises SpecError where there is no room."""
+    if not cluster.is_kraft:
+        raise SpecError(place, problem("controllers_of_kraft"))
+    nodes = cluster.controller_nodes()
+    if len(nodes) >= MOST_VOTERS:
+        raise SpecError(place, problem("most_controllers", n=MOST_VOTERS))
+    number = max([FIRST_CONTROLLER - 1, *nodes]) + 1 if given is None else integer(given, place, 0)
+    taken = sorted({*nodes, *(broker.id for broker in cluster.brokers)})
+    if number in taken:
+        raise SpecError(place, problem("id_taken", broker=number, known=taken))
+    return number
 
 
 def _read_controller(cluster: ClusterSpec, data: dict[str, Any], place: Place) -> None:

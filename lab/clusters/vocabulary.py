@@ -5,6 +5,9 @@
 | kill, restart, pause, resume, stop, power_loss | broker, node or leader_of | to the process |
 | power_loss | torn: true | part of what was not flushed is left, damaged |
 | add_broker | broker, rack, settings | it joins: no replicas yet; without `broker` it gets the next id |
+| add_controller | controller | it joins a KRaft cluster, catches up as an observer, and gets a vote |
+| remove_controller | controller | it loses its vote, and goes on as an observer |
+| update_feature | feature, level, downgrade | another feature level: `kafka-features upgrade`, `downgrade` |
 | create_topic, delete_topic, add_partitions | topic, partitions, replication_factor, configs | by the admin client |
 | elect_leaders | topic and partition, or neither; unclean | the preferred leader, or any replica that is alive |
 | reassign | topic, partition, replicas | other replicas, the preferred leader first |
@@ -51,6 +54,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_core.kernel.problems import problem
+from broker_core.metadata.feature_levels import SUPPORTED
 from broker_core.wire.apis import ApiKey, api_name
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
@@ -149,6 +153,10 @@ def _pair(value: Any, place: Place) -> list[Any]:
     return ends
 
 
+def _feature(value: Any, place: Place) -> str:
+    return checks.choice(value, place, list(SUPPORTED))
+
+
 def _settings(value: Any, place: Place) -> dict[str, str | None]:
     """Name -> value, or null to take it back."""
     given = checks.mapping(value, place)
@@ -241,6 +249,10 @@ KINDS: dict[str, CommandKind] = {
     },
     "power_loss": _process(torn=checks.truth),
     "add_broker": CommandKind({"broker": _whole(0), "rack": checks.text, "settings": _own_settings}),
+    "add_controller": CommandKind({"controller": _whole(0)}),
+    "remove_controller": CommandKind({"controller": _whole(0)}, ("controller",)),
+    "update_feature": CommandKind(
+        {"feature": _feature, "level": _whole(0, 32_767), "downgrade": checks.truth}, ("feature", "level")),
     "create_topic": CommandKind(
         {"topic": checks.text, "partitions": _whole(1, 10_000), "replication_factor": _whole(1, 30),
          "configs": topic_configs, "assignment": _assignment}, ("topic",)),

@@ -23,7 +23,7 @@ from lab.clusters.checks import Place, SpecError
 from lab.clusters.joining import new_broker
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.client_spec import changed_client, client_from_dict
-from lab.clusters.spec import RunSpec
+from lab.clusters.spec import RunSpec, new_controller
 from lab.clusters.vocabulary import check_command
 from lab.scenarios.conditions import Condition, condition
 from lab.scenarios.times import duration_us
@@ -91,10 +91,19 @@ def _check_broker(given: int, cluster: ClusterSpec, place: Place) -> None:
         raise SpecError(place, problem("no_broker_of", broker=given, expected=expected))
 
 
+def _check_controller(command: dict[str, Any], cluster: ClusterSpec, place: Place) -> None:
+    given, known = command.get("controller"), cluster.controller_nodes() if cluster.is_kraft else {}
+    if command["do"] == "add_controller" and given not in known:
+        cluster.added.append(new_controller(given, cluster, place))
+    elif given not in known:
+        expected = checks.expected(str(given), [str(one) for one in known])
+        raise SpecError(place, problem("no_controller_of", controller=given, expected=expected))
+
+
 def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence[Step] = ()) -> None:
     """Commands that name a broker, a client or a topic name one that can be there, and settings that a client has.
     `before`: steps that have been checked, and are carried out first."""
-    cluster = replace(spec.cluster, brokers=[*spec.cluster.brokers])
+    cluster = replace(spec.cluster, brokers=[*spec.cluster.brokers], added=[*spec.cluster.added])
     clients = {client.name: client for client in spec.clients}
     topics = [topic.name for topic in spec.topics]
     for index, step in enumerate([*before, *steps], -len(before)):
@@ -104,6 +113,8 @@ def check_names(steps: list[Step], spec: RunSpec, place: Place, before: Sequence
             topics.append(command["topic"])
         elif name == "add_broker":
             cluster.brokers.append(new_broker(command, cluster, at))
+        elif name in ("add_controller", "remove_controller"):
+            _check_controller(command, cluster, (*at, "controller"))
         elif name == "start_client" and len(command) > 2:
             given = {key: one for key, one in command.items() if key != "do"}
             clients[command["name"]] = client_from_dict(given, at, cluster.preset, eras.clients(cluster.era))

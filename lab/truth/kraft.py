@@ -92,8 +92,8 @@ class KRaftTruth:
         return max((one.raft.quorum.epoch for one in self._processes()), default=0)
 
     def keepers(self) -> list[str]:
-        found = self._processes()
-        names = [host for host, _ in found[0].voters.values()] if found else []
+        found = self._leading() or next(iter(self._processes()), None)
+        names = [] if found is None else [found.node_of(one) for one in found.raft.history.last_voters.ids]
         return [name for name in names if name in self.world.nodes]
 
     def registered(self) -> list[int]:
@@ -185,9 +185,12 @@ class KRaftTruth:
         """`quorum`: who leads and votes, and how far each process has come; `servers`: dedicated controllers; `znodes`:
         empty, since there is no tree."""
         processes, leading = self._processes(), self._leading()
+        history = (leading or processes[0]).raft.history if processes else None
         quorum = {
             "leader": None if leading is None else leading.id, "epoch": self.controller_epoch(),
-            "voters": sorted((leading or processes[0]).raft.history.last_voters.ids) if processes else [],
+            "voters": [] if history is None else sorted(history.last_voters.ids),
+            "voters_offset": None if history is None else history.last_voters_offset,
+            "kraft_version": 0 if history is None else history.last_version,
             "high_watermark": None if leading is None else leading.raft.high_watermark,
             "replicas": {
                 str(one.id): {"node": one.node.name, "state": one.raft.quorum.state.name,

@@ -136,6 +136,11 @@ export const processes = {
     register(draft, path, false);
     if (path === "/controller") draft.own("cluster").controller = null;
   },
+  quorum_voters(draft, { voters, offset }) {
+    const quorum = draft.make("quorum");
+    if (offset >= (quorum.voters_offset ?? -1)) Object.assign(quorum, { voters, voters_offset: offset });
+    quorum.kraft_version = 1;
+  },
   controller_elected(draft, { broker, epoch }) {
     Object.assign(draft.own("cluster"), { controller: broker, controller_epoch: epoch });
   },

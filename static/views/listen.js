@@ -61,6 +61,18 @@ function newBroker(app) {
   });
 }
 
+/** Voters can change only where they stand in the log: kraft.version 1. */
+function newController(app) {
+  $("controller-add").addEventListener("click", async () => {
+    if (!app.state.quorum?.kraft_version) {
+      const raised = await app.command({ do: "update_feature", feature: "kraft.version", level: 1 });
+      if (!raised.ok) return;
+    }
+    const answer = await app.command({ do: "add_controller" });
+    if (answer.ok) app.notice(app.words.t(answer.pending ? "levers.controller_comes" : "levers.controller_added", { id: String(answer.controller) }), "news");
+  });
+}
+
 function topicDialog(app) {
   const dialog = $("topic-dialog");
   const form = $("topic-form");
@@ -175,7 +187,7 @@ function lanes(app) {
 /** Listen to everything. */
 export function listen(app) {
   for (const id of app.lookOnly ? ["levers", "traffic", "topic-open", "rolling-switch"] : []) $(id).inert = true;
-  for (const part of [menus, walks, storyKeys, notices, produce, newBroker, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
+  for (const part of [menus, walks, storyKeys, notices, produce, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
   app.termCard = new TermCard(app, $("term-card"));
   $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));

@@ -35,8 +35,16 @@ function brokerItems({ state }, name) {
   return [...found, ["power_loss", { do: "power_loss", ...target }], apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
 }
 
+/** A controller of its own can be given a vote, or lose it (KIP-853). */
+function voteItems(state, name) {
+  if (!isKRaft(state)) return [];
+  const controller = Number(name.split("-").at(-1));
+  const verb = state.quorum?.voters?.includes(controller) ? "remove_controller" : "add_controller";
+  return [[verb, { do: verb, controller }]];
+}
+
 function serverItems({ state }, name) {
-  const found = processItems(state.servers?.[name]?.state ?? "running", { node: name });
+  const found = [...processItems(state.servers?.[name]?.state ?? "running", { node: name }), ...voteItems(state, name)];
   if (found[0][0] === "restart") return found;
   return [...found, isApart(state, name) ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", node: name }]];
 }

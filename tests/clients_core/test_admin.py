@@ -28,7 +28,7 @@ class Lab(Driven):
 
     def run_until_sent(self, count: int) -> None:
         """Until a batch of so many records by hand, acks=all, is on its way to its leader."""
-        queue = self.admin.producers["all"].accumulator.queue("orders", 0)
+        queue = self.admin.records.producers["all"].accumulator.queue("orders", 0)
         while count not in [batch.count for batch in queue.in_flight]:
             self.run(0.0005)
 
@@ -60,7 +60,7 @@ def test_records_of_a_batch_that_is_split_are_answered_with_their_own_offsets(si
     lab.run(3)
     assert "split" in [row.get("error") for row in lab.world.operations.rows]
     assert [lab.told(number) for number in numbers] == [("ok", "", offset) for offset in range(len(sizes))]
-    assert not lab.admin.by_hand and not lab.admin.blocked
+    assert not lab.admin.records.by_hand and not lab.admin.records.blocked
 
 
 def test_the_halves_of_a_numbered_batch_go_before_what_was_sent_behind_it() -> None:
@@ -83,7 +83,7 @@ def test_the_record_that_is_too_large_alone_is_refused_and_the_others_are_writte
     lab.run(3)
     assert [lab.told(number)[:2] for number in numbers] == [("ok", ""), ("fail", "MESSAGE_TOO_LARGE"), ("ok", "")]
     assert [lab.told(number)[2] for number in numbers] == [0, -1, 1]
-    assert not lab.admin.by_hand
+    assert not lab.admin.records.by_hand
 
 
 def test_a_record_for_a_partition_that_never_comes_is_given_up_in_time() -> None:
@@ -93,7 +93,7 @@ def test_a_record_for_a_partition_that_never_comes_is_given_up_in_time() -> None
     assert number not in lab.admin.results
     lab.run(2)
     assert lab.told(number) == ("fail", "TIMEOUT", -1)
-    assert not lab.admin.blocked and not lab.admin.by_hand
+    assert not lab.admin.records.blocked and not lab.admin.records.by_hand
 
 
 # -- a broker that has lost its power -------------------------------------------------------

@@ -3,8 +3,11 @@
 | process.roles | metadata log | controller | broker |
 |---|---|---|---|
 | broker | observer: follows | | yes |
-| controller | voter | yes | |
+| controller | voter; an observer before it is added and once it is removed | yes | |
 | broker,controller | voter | yes | yes: both in one process ("combined") |
+
+Who was there at the start finds the quorum by `controller.quorum.voters`. A controller that comes later knows only
+where to begin, `controller.quorum.bootstrap.servers`; who votes it reads in the log (KIP-853).
 
 It is kept in `metadata.log.dir`, or in the first of `log.dirs`. A process whose metadata directory fails ends: without
 the log it can neither promise nor know anything. Source: SharedServer, KafkaRaftManager, KafkaRaftServer.
@@ -27,6 +30,7 @@ from broker_core.cluster.kraft.telling import MetadataTelling
 from broker_core.controller.kraft import QuorumController
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
+from broker_core.kernel.names import controller_node, number_of
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.feature_levels import KRAFT_VERSION, Finalized
@@ -37,7 +41,7 @@ from broker_core.raft.voters import Listener
 from broker_core.records.errors import RecordsError
 from broker_core.wire.rpc import Request, Response
 
-CONTROLLER_LISTENER = "CONTROLLER"
+CONTROLLER_LISTENER, CONTROLLER_PORT = "CONTROLLER", 9093
 _CONTROLLER_ADDRESS = re.compile(r"CONTROLLER://(\[[^\]]+\]|[^,/]*):(\d{1,5})")
 HEARTBEATS, FORWARDING, TO_CONTROLLER = "heartbeat", "forwarding", "to-controller"
 CONNECTIONS = frozenset((CONNECTION, HEARTBEATS, FORWARDING, TO_CONTROLLER, REGISTRATION))
@@ -60,6 +64,7 @@ class MetadataProcess:
         self.log_dirs = log_dirs
         self.id: int = config["node.id"]
         self.voters = voters_of(config)
+        self.known = {**bootstrap_of(config), **self.voters}
         self.is_open = False
         self.controller: QuorumController | None = None
         self.registration: ControllerRegistrationManager | None = None
@@ -72,8 +77,8 @@ class MetadataProcess:
         return self.log_dirs[0] if found is None else found.strip("/")
 
     def node_of(self, replica_id: int) -> str:
-        """Where a voter runs, "" for anybody else: the port `raft.client.Addresses`."""
-        return self.voters[replica_id][0] if replica_id in self.voters else ""
+        """Where a controller runs: the port `raft.client.Addresses`. One that came later is found by its name."""
+        return self.known[replica_id][0] if replica_id in self.known else controller_node(replica_id)
 
     def open(self) -> bool:
         """Claim the disks and open the log; False when that cannot be, which the journal says."""
@@ -88,7 +93,7 @@ class MetadataProcess:
         except (StorageError, RecordsError, ValueError) as error:
             self._failed(self.metadata_dir, str(error))
             return False
-        if self.id in self.voters:
+        if "controller" in self.config["process.roles"]:
             self.controller = QuorumController(self.node, self.raft, self.config)
             self.raft.register(self.controller)
             timeout_ms = self.config["controller.socket.timeout.ms"]
@@ -100,14 +105,13 @@ class MetadataProcess:
         return True
 
     def _raft(self, key: ReplicaKey) -> RaftClient:
-        host, port = self.voters.get(self.id, ("", 0))
-        if host and self.outside_address is not None:
-            host, port = self.outside_address
-        own = VoterNode(key, (Listener(CONTROLLER_LISTENER, host, port),) if host else ())
+        place = self.endpoint if "controller" in self.config["process.roles"] else None
+        own = VoterNode(key, (Listener(CONTROLLER_LISTENER, place.host, place.port),) if place else ())
         static = VoterSet.of_ids(self.voters)
         return RaftClient(
-            self.node, own, self.cluster_id, self.metadata_dir, static, self, quorum_settings(self.config)
-        )
+            self.node, own, self.cluster_id, self.metadata_dir, static, self, quorum_settings(self.config),
+            list(self.known),
+        )  # fmt: skip
 
     def _failed(self, path: str, why: str) -> None:
         self.node.emit(events.DISK_FAULT, path=path, error=why, operation="start")
@@ -156,7 +160,8 @@ class MetadataProcess:
     @property
     def endpoint(self) -> Endpoint:
         """Of its controller listener, as it is told to clients."""
-        return Endpoint(CONTROLLER_LISTENER, *(self.outside_address or self.voters[self.id]))
+        inside = self.voters.get(self.id, (self.node.name, CONTROLLER_PORT))
+        return Endpoint(CONTROLLER_LISTENER, *(self.outside_address or inside))
 
     @property
     def outside_address(self) -> tuple[str, int] | None:
@@ -173,6 +178,15 @@ def voters_of(config: BrokerConfig) -> Voters:
         number, _, address = one.partition("@")
         host, _, port = address.rpartition(":")
         found[int(number)] = (host, int(port))
+    return found
+
+
+def bootstrap_of(config: BrokerConfig) -> Voters:
+    """`controller.quorum.bootstrap.servers`: `controller-101:9093` is {101: ("controller-101", 9093)}."""
+    found: Voters = {}
+    for one in config["controller.quorum.bootstrap.servers"]:
+        host, _, port = one.rpartition(":")
+        found[number_of(host)] = (host, int(port))
     return found
 
 

@@ -23,6 +23,9 @@ found_in("broker_core.clients")(
     group_joined="group",
     never_committed="group partition",
     no_open_transaction="partition",
+    no_voter="controller",
+    voter_already="controller",
+    static_voters="",
 )
 found_in("broker_core.drivers")(
     not_carried_out="",

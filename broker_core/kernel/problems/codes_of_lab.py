@@ -19,6 +19,7 @@ found_in("lab")(
     nobody_is_left="what",
     not_listening="nodes",
     cannot_join="broker why",
+    cannot_join_controller="controller why",
 )
 found_in("lab.analytics")(
     index_missing="",
@@ -117,6 +118,7 @@ found_in("lab.clusters")(
     there_twice="kind name",
     id_taken="broker known",
     most_brokers="n",
+    most_controllers="n",
     no_port="port",
     controllers_of_kraft="",
     era_controller="given name expected",
@@ -222,6 +224,7 @@ found_in("lab.faults")(
     invariant_broken="name first",
 )
 found_in("lab.scenarios")(
+    no_controller_of="controller expected",
     not_in_generation="name given known",
     generation_of_the_file="given known",
     generation_differs_from_itself="given",

@@ -11,6 +11,7 @@ PARAMETERS: dict[str, str] = {
     "codec": "name or number of a compression codec",
     "command": "a command, with its keys",
     "condition": "a condition of a scenario",
+    "controller": "id of a controller",
     "dest": "node that receives",
     "due_us": "microseconds of the cluster's time",
     "end": "last offset",
