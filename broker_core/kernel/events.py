@@ -319,6 +319,8 @@ SHARE_STATE_LOADED = _event(TRANSITION, "share_state_loaded",
     share_partitions="count")
 SHARE_STATE_UNLOADED = _event(TRANSITION, "share_state_unloaded", "share coordinator gives up __share_group_state-{partition}",
     partition="partition number")
+SHARE_STATE_DELETED = _event(TRANSITION, "share_state_deleted",
+    "share coordinator forgets {topic}-{partition} of group {group}", group="group id", **_TP)
 SHARE_RECORD_REFUSED = _event(TRANSITION, "share_record_refused",
     "__share_group_state-{partition}: record {offset} cannot be read: {reason}", partition="partition number",
     offset="offset of the record", reason="what is wrong with it")

@@ -64,6 +64,13 @@ from lab.checkers.invariants_replication import (
     ValidHighWatermark,
     WeakIsr,
 )
+from lab.checkers.invariants_sharing import (
+    EveryShareRecordEnds,
+    ShareDeliveriesWithinLimit,
+    ShareRecordEndsOnce,
+    ShareRecordHeldByOne,
+    ShareStartMonotonic,
+)
 from lab.checkers.invariants_transactions import LastStableOffset, NoAbortedRead
 from lab.checkers.invariants_view import Truth, View
 
@@ -77,7 +84,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     IndexMatchesLog, EveryWriteEnds, LaggardsLeave, NewestControllerObeyed, LastStableOffset, NoAbortedRead,
     OneQuorumLeaderPerEpoch, OneVotePerEpoch, QuorumLogMatching, CommittedMetadataKept, QuorumHighWatermarkMonotonic,
     IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads, OneEnsembleLeaderPerEpoch, CommittedTreeKept,
-    EphemeralsHaveSessions,
+    EphemeralsHaveSessions, ShareRecordHeldByOne, ShareRecordEndsOnce, ShareDeliveriesWithinLimit, ShareStartMonotonic,
+    EveryShareRecordEnds,
 )  # fmt: skip
 
 

@@ -69,6 +69,12 @@ WHAT: dict[str, str] = {
     "eligible_lacks": "{topic}-{partition}: broker {broker} of the ELR differs or ends at {end}, committed: {offset}",
     "broker_epoch": "broker {broker} has epoch {epoch}, and had {before}",
     "group_stuck": "{topic}-{partition}: group {group} has come to {offset} of {end} and reads no further",
+    "held_twice": "{topic}-{partition}: group {group} gives {member} offset {offset}, which {other} still has",
+    "lock_cut_short": "{topic}-{partition}: group {group} takes offset {offset} from {member} before its lock runs out",
+    "delivered_after_its_end": "{topic}-{partition}: {member} of group {group} gets offset {offset}, which had ended",
+    "delivered_too_often": "{topic}-{partition}: offset {offset}, delivery {count} to group {group} of {limit} at most",
+    "share_start_went_back": "{topic}-{partition}: the start of group {group} went from {before} to {after}",
+    "share_group_stuck": "{topic}-{partition}: group {group} has ended all up to {offset} of {end}, and no further",
     "write_never_ended": "{process}: write {id} to {topic}-{partition} has neither succeeded nor failed",
 }
 """Code of what is wrong -> English sentence over its parameters."""

@@ -152,7 +152,8 @@ def _read_failures(client: ClientSpec, data: dict[str, Any], place: Place) -> No
             continue
         if client.kind != "worker":
             raise SpecError((*place, name), problem("failures_of_workers", name=name))
-        if client.settings.get(ACKNOWLEDGEMENT_MODE) != EXPLICIT and data.get("on_failure") != CRASH:
+        explicit = client.settings.get(ACKNOWLEDGEMENT_MODE) == EXPLICIT or data.get("on_failure") == CRASH
+        if data[name] and name != "on_failure" and not explicit:
             raise SpecError((*place, name), problem("needs_explicit", name=name))
     if "fails" in data:
         client.fails = text(data["fails"], (*place, "fails"))

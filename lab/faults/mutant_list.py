@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lab.clusters.spec import CONTROLLERS
 from lab.faults.mutants import FAULT, RECEIPT, REST, Mutant
-from lab.faults.swarm import ENSEMBLE
+from lab.faults.swarm import ENSEMBLE, SHARE
 
 KRAFT = CONTROLLERS[1]
 
@@ -153,4 +153,19 @@ MUTANTS: list[Mutant] = [
     Mutant("tails-of-the-tree-are-kept", "broker_core.zookeeper.leading:Leading._synchronise",
            "cut != learner.last_zxid",
            "False", "CommittedTreeKept", 30, ENSEMBLE),
+    Mutant("acquired-stays-free", "broker_core.sharing.partition:SharePartition._take",
+           "self.free.discard(offset)",
+           "pass", "ShareRecordHeldByOne", 5, SHARE),
+    Mutant("deliveries-without-limit", "broker_core.sharing.partition:SharePartition._start",
+           "one.count >= limits.deliveries",
+           "False", "ShareDeliveriesWithinLimit", 10, SHARE),
+    Mutant("share-state-is-not-kept", "broker_core.sharing.decisions:Decisions.write",
+           "said.state_batches, now_ms)",
+           "(), now_ms)", "ShareRecordEndsOnce", 5, SHARE),
+    Mutant("share-start-goes-back", "broker_core.sharing.partition:SharePartition.log_starts_at",
+           "if offset <= self.start:",
+           "if offset == self.start:", "ShareStartMonotonic", 5, SHARE),
+    Mutant("released-is-nobodys", "broker_core.sharing.partition:SharePartition.settle",
+           "self.free.add(one.offset)",
+           "pass", REST, 5, SHARE),
 ]  # fmt: skip

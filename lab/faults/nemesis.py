@@ -221,7 +221,8 @@ class Nemesis:
             self._cut = [command["node"]] if kind == "tree_isolate" else []
             return command
         if kind == "client_kill":
-            return {"do": "kill", "node": rng.choice(["producer-plain", "consumer-1", "consumer-2"])}
+            workers = [name for name in self.world.nodes if name.startswith("worker-")]
+            return {"do": "kill", "node": rng.choice(["producer-plain", "consumer-1", "consumer-2", *workers])}
         if kind == "produce":
             return {"do": "produce", "topic": "orders", "value": f"by hand {self._count} {self.world.now_us}"}
         if kind == "random_halves":

@@ -14,7 +14,7 @@ from lab.clusters.spec import CONTROLLERS
 from lab.experiments.directory import JOURNAL
 
 ENOUGH = 100
-ENSEMBLE = "ensemble"
+ENSEMBLE, SHARE = "ensemble", "share"
 ZOOKEEPER = CONTROLLERS[0]
 PROBES: dict[str, events.EventCode] = {
     "a controller that was replaced is fenced": events.CONTROLLER_FENCED,
@@ -32,9 +32,17 @@ PROBES: dict[str, events.EventCode] = {
     "a write is given up": events.SEND_FAILED,
     "a connection breaks": events.CONNECTION_LOST,
     "a group shares out its partitions": events.GROUP_ASSIGNED,
+    "a share group has records": events.SHARE_ACQUIRED,
+    "a lock of a share group runs out": events.SHARE_LOCKS_EXPIRED,
+    "a lock of a share group is renewed": events.SHARE_RENEWED,
+    "a leader takes a share-partition over": events.SHARE_PARTITION_BEGINS,
     "a server of the ensemble cuts off what was never committed": events.ENSEMBLE_TRUNCATED,
     "a session goes on at another server": events.ENSEMBLE_CLIENT,
 }
+OF_SHARE = (
+    "a share group has records", "a lock of a share group runs out", "a lock of a share group is renewed",
+    "a leader takes a share-partition over",
+)
 OF_ENSEMBLE = ("a server of the ensemble cuts off what was never committed", "a session goes on at another server")
 OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tree expires")
 """What KRaft does not have: who does not lead the quorum cannot write, and there are no sessions."""
@@ -42,9 +50,10 @@ OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tr
 
 def probes_of(generation: str) -> list[str]:
     """The paths that there are with this controller."""
-    left_out = OF_ZOOKEEPER if generation == CONTROLLERS[1] else ()
+    left_out = OF_ZOOKEEPER if generation in (CONTROLLERS[1], SHARE) else ()
     alone = () if generation == ENSEMBLE else OF_ENSEMBLE
-    return [probe for probe in PROBES if probe not in left_out and probe not in alone]
+    shared = () if generation == SHARE else OF_SHARE
+    return [probe for probe in PROBES if probe not in (*left_out, *alone, *shared)]
 
 
 def reached(directory: Path) -> Counter[str]:

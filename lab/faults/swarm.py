@@ -28,6 +28,7 @@ from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem
 from lab.checkers.invariants import InvariantMonitor
+from lab.checkers.invariants_sharing import led_shares
 from lab.clusters import observe
 from lab.clusters.build import StorageFactory, memory
 from lab.clusters.spec import CONTROLLERS
@@ -40,8 +41,9 @@ from lab.truth import truth_of
 
 ZOOKEEPER = CONTROLLERS[0]
 ENSEMBLE = "ensemble"
-GENERATIONS = (*CONTROLLERS, ENSEMBLE)
-"""Those of Kafka, and ZooKeeper with several servers."""
+SHARE = "share"
+GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE)
+"""Those of Kafka, ZooKeeper with several servers, and KRaft with workers of a share group."""
 CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 3, 3, 5)
 """0: the brokers vote, too."""
 ENSEMBLES = (3, 3, 5)
@@ -60,9 +62,40 @@ def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
     elif generation != ZOOKEEPER:
         cluster, size = scenario["cluster"], scenario["cluster"]["settings"].pop("log.segment.bytes")
         voters = Random(f"controllers/{seed}").choice(CONTROLLERS_OF_THEIR_OWN)
-        cluster |= {"controller": generation, "controllers": voters}
+        cluster |= {"controller": CONTROLLERS[1], "controllers": voters}
         scenario["topics"][0]["configs"] = {"internal.segment.bytes": size}  # 4.x takes no small `segment.bytes`
+        if generation == SHARE:
+            _add_workers(scenario, Random(f"share/{seed}"))
     return scenario
+
+
+def _add_workers(scenario: dict[str, Any], rng: Random) -> None:
+    """Workers who fail now and then, some of them slower than a lock allows."""
+    brokers = scenario["cluster"]["brokers"]
+    scenario["cluster"]["settings"] |= {
+        "share.coordinator.state.topic.num.partitions": rng.randint(1, 3),
+        "share.coordinator.state.topic.replication.factor": min(3, brokers),
+        "share.coordinator.state.topic.min.isr": min(2, brokers),
+        "group.share.min.record.lock.duration.ms": 1000,
+        "group.share.record.lock.duration.ms": rng.choice([1000, 2000, 10_000]),
+        "group.share.delivery.count.limit": rng.choice([2, 3, 5]),
+        "share.coordinator.snapshot.update.records.per.snapshot": rng.choice([5, 500]),
+    }
+    for number in range(1, rng.randint(2, 4) + 1):
+        explicit = rng.random() < 0.7
+        worker = {
+            "name": f"worker-{number}", "kind": "worker", "topic": "orders", "commit": rng.choice(["poll", "sync"]),
+            "process_ms": rng.choice([0, 1, 5, 40]),
+            "settings": {
+                "group.id": "mill", "share.acknowledgement.mode": "explicit" if explicit else "implicit",
+                "share.acquire.mode": rng.choice(["batch_optimized", "record_limit"]),
+                "max.poll.records": rng.choice([5, 50, 500]),
+            },
+        }
+        if explicit:
+            worker["fail_share"] = rng.choice([0, 0.05, 0.3])
+            worker |= {"on_failure": rng.choice(["release", "release", "reject"]), "renews": rng.random() < 0.3}
+        scenario["clients"].append(worker)
 
 
 def _drawn(seed: int) -> dict[str, Any]:
@@ -129,6 +162,8 @@ class SwarmRun(Execution):
     def _load(self) -> None:
         nemesis, end_us = self.nemesis, self.began_us + self.scenario.duration_us
         nemesis.begin()
+        for group in self._share_groups():
+            self._try({"do": "alter_config", "group": group, "set": {"share.auto.offset.reset": "earliest"}})
         while (at_us := nemesis.next_us()) < end_us:
             self._run_until(max(at_us, self.world.now_us))
             for command in nemesis.act():
@@ -175,7 +210,7 @@ class SwarmRun(Execution):
         for name, kind in kinds.items():
             if kind == "producer" and name in running:
                 self._try({"do": "stop_client", "name": name})
-            elif kind == "consumer" and name not in running:
+            elif kind in ("consumer", "worker") and name not in running:
                 self._try({"do": "restart", "node": name})
         until = self.world.now_us + GROUPS_US
         while self.world.now_us < until and not self._groups_have_read():
@@ -197,6 +232,22 @@ class SwarmRun(Execution):
             machine: Any = world.nodes[name].machine
             for place, position in (machine.positions.of if kinds[name] == "consumer" and machine else {}).items():
                 reached[place] = max(reached.get(place, -1), position.offset)
+        return self._all_read(reached) and self._all_ended()
+
+    def _all_ended(self) -> bool:
+        """What workers took is acknowledged or archived up to the end of each partition."""
+        starts = {shared: entry.share.start for _, shared, entry in led_shares(self.world)}
+        for number, state in truth_of(self.world).topics().get("orders", {}).items():
+            end = observe.log_marks(self.world, "orders", number)[state["leader"]]["hw"]
+            if any(starts.get((group, "orders", number), -1) < end for group in self._share_groups()):
+                return False
+        return True
+
+    def _share_groups(self) -> list[str]:
+        return sorted({client.settings["group.id"] for client in self.spec.clients if client.kind == "worker"})
+
+    def _all_read(self, reached: dict[tuple[str, int], int]) -> bool:
+        world = self.world
         for number, state in truth_of(world).topics().get("orders", {}).items():
             marks = observe.log_marks(world, "orders", number)
             if state["leader"] not in marks or reached.get(("orders", number), -1) < marks[state["leader"]]["hw"]:

@@ -28,6 +28,7 @@ from lab.clusters.spec import run_from_dict
 from tests.lab.ensemble_stories import ENSEMBLE_BROKEN
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
 from tests.lab.quorum_stories import KRAFT_BROKEN
+from tests.lab.sharing_stories import SHARING_BROKEN
 from tests.replication.harness import EPOCH_MS
 from lab.truth import truth_of
 
@@ -331,7 +332,7 @@ def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_re
 
 def test_every_invariant_has_a_mutant_that_it_kills():
     killed = {name for one in MUTANTS for name in one[4]} | {name for _, names in [*BROKEN, *KRAFT_BROKEN] for name in names}
-    killed |= {name for one in ENSEMBLE_BROKEN for name in one[2]}
+    killed |= {name for one in ENSEMBLE_BROKEN for name in one[2]} | {name for _, names in SHARING_BROKEN for name in names}
     assert killed == {kind.__name__ for kind in INVARIANTS}
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
@@ -113,30 +114,32 @@ def acknowledge(broker: Broker, context: RequestContext) -> None:
         context.respond(kind(error_code=error))
         return
 
-    def done(results: Results) -> None:
-        topics: dict[uuid.UUID, list[Any]] = {}
-        parts: dict[Place, Any] = {}
-        for place, (error, message) in results.items():
-            part = parts[place] = kind.PartitionData(
-                partition_index=place[1], error_code=error, error_message=message,
-                current_leader=kind.LeaderIdAndEpoch(),
-            )  # fmt: skip
-            topics.setdefault(place[0], []).append(part)
-        response = kind(responses=[
-            kind.ShareAcknowledgeTopicResponse(topic_id=one, partitions=all_) for one, all_ in topics.items()
-        ])  # fmt: skip
-        response.acquisition_lock_timeout = _lock_ms(broker, request.group_id)  # of version 2
-        _hint(broker, response, parts)
-        if request.share_session_epoch == FINAL:
-            end_session(broker, name)
-        context.respond(response)
-
     renewal = context.api_version >= RENEWALS_VERSION and request.is_renew_ack
     said = {
         (topic.topic_id, part.partition_index): part.acknowledgement_batches
         for topic in request.topics for part in topic.partitions
     }  # fmt: skip
-    _acknowledge_each(broker, request, said, renewal, context.api_version, done)
+    _acknowledge_each(broker, request, said, renewal, context.api_version, partial(_acknowledged, broker, context))
+
+
+def _acknowledged(broker: Broker, context: RequestContext, results: Results) -> None:
+    """The answer to a ShareAcknowledge."""
+    request, kind = context.body, m.ShareAcknowledgeResponse
+    topics: dict[uuid.UUID, list[Any]] = {}
+    parts: dict[Place, Any] = {}
+    for place, (error, message) in results.items():
+        part = parts[place] = kind.PartitionData(
+            partition_index=place[1], error_code=error, error_message=message, current_leader=kind.LeaderIdAndEpoch(),
+        )  # fmt: skip
+        topics.setdefault(place[0], []).append(part)
+    response = kind(responses=[
+        kind.ShareAcknowledgeTopicResponse(topic_id=one, partitions=all_) for one, all_ in topics.items()
+    ])  # fmt: skip
+    response.acquisition_lock_timeout = _lock_ms(broker, request.group_id)  # of version 2
+    _hint(broker, response, parts)
+    if request.share_session_epoch == FINAL:
+        end_session(broker, (request.group_id, request.member_id))
+    context.respond(response)
 
 
 def end_session(broker: Broker, name: tuple[str, str]) -> None:
@@ -181,29 +184,30 @@ def _acknowledge_each(
     done: Callable[[Results], None],
 ) -> None:  # fmt: skip
     """Later, once: `done(result of each partition)`, in the order of the request."""
-    results: Results = {}
-    missing = len(said)
-
-    def came(place: Place, error: ErrorCode, message: str | None) -> None:
-        nonlocal missing
-        results[place] = error, message
-        missing -= 1
-        if not missing:
-            done({one: results[one] for one in said})
-
+    gathering = _Gathering(list(said), done)
     if not said:
         done({})
     for place, batches in said.items():
         if _malformed(batches, renewal, version):
-            came(place, ErrorCode.INVALID_REQUEST, None)
+            gathering.came(place, ErrorCode.INVALID_REQUEST, None)
             continue
         told = [Acknowledged(one.first_offset, one.last_offset, one.acknowledge_types) for one in batches]
-
-        def one_came(error: ErrorCode, message: str | None, place: Place = place) -> None:
-            came(place, error, message)
-
         key = ShareKey(request.group_id, *place)
-        broker.share_fetching.partitions.acknowledge(key, request.member_id, told, one_came)
+        broker.share_fetching.partitions.acknowledge(key, request.member_id, told, partial(gathering.came, place))
+
+
+class _Gathering:
+    """Results that come one by one; `done` has them all, in the order of the request."""
+
+    def __init__(self, places: list[Place], done: Callable[[Results], None]) -> None:
+        self.places = places
+        self.done = done
+        self.results: Results = {}
+
+    def came(self, place: Place, error: ErrorCode, message: str | None) -> None:
+        self.results[place] = error, message
+        if len(self.results) == len(self.places):
+            self.done({one: self.results[one] for one in self.places})
 
 
 def _malformed(batches: list[Any], renewal: bool, version: int) -> bool:

@@ -12,7 +12,8 @@ not wait for. When that is done the group's record says so, and the next heartbe
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 from broker_core.coordinators.lanes import Lanes
@@ -115,13 +116,12 @@ class ShareGroups:
         self.sessions.restart(
             (group.group_id, request.member_id), settings(group.group_id, "share.session.timeout.ms")
         )
-        new = decision.initialize
-
-        def then(written: bool) -> None:
-            if written and new:
-                self.persister.initialize(group.group_id, dict.fromkeys(new, -1), group.epoch, self.told, group)
-
+        then = partial(self._initialize, group, decision.initialize)
         return Outcome(group, decision.records, reply, decision.response, then=then)
+
+    def _initialize(self, group: ShareGroup, new: Iterable[Partition], written: bool) -> None:
+        if written and new:
+            self.persister.initialize(group.group_id, dict.fromkeys(new, -1), group.epoch, self.told, group)
 
     def group(self, group_id: str, epoch: int) -> ShareGroup:
         """The group; who joins makes a new one. Raises HeartbeatRefused."""
@@ -150,16 +150,18 @@ class ShareGroups:
         gone = sorted({(topic, number) for topic, number in group.assignable()} | {
             (topic, number) for topic, one in group.initializing.items() for number in one.partitions
         })  # fmt: skip
-
-        def then(written: bool) -> None:
-            if not written:
-                done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            elif gone:
-                self.persister.delete(group_id, gone, self._forgotten, (group_id, done))
-            else:
-                self._forgotten((group_id, done), {})
-
+        then = partial(self._delete_state, group_id, gone, done)
         return Outcome(group, self.decisions.begin_deletion(group), then=then)
+
+    def _delete_state(
+        self, group_id: str, gone: list[Partition], done: Callable[[ErrorCode], None], written: bool
+    ) -> None:
+        if not written:
+            done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif gone:
+            self.persister.delete(group_id, gone, self._forgotten, (group_id, done))
+        else:
+            self._forgotten((group_id, done), {})
 
     def _forgotten(
         self, context: tuple[str, Callable[[ErrorCode], None]], errors: dict[Partition, ErrorCode]
@@ -177,14 +179,12 @@ class ShareGroups:
         if group is None or group.members:
             done(ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NON_EMPTY_GROUP)
             return None
-        found = group
+        return Outcome(group, r.group_tombstones(group_id), then=partial(self._ended, group, done))
 
-        def then(written: bool) -> None:
-            if written:
-                self.forget(found, "deleted")
-            done(ErrorCode.NONE if written else ErrorCode.COORDINATOR_NOT_AVAILABLE)
-
-        return Outcome(group, r.group_tombstones(group_id), then=then)
+    def _ended(self, group: ShareGroup, done: Callable[[ErrorCode], None], written: bool) -> None:
+        if written:
+            self.forget(group, "deleted")
+        done(ErrorCode.NONE if written else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     # --- what happens by itself -----------------------------------------------------------------
 

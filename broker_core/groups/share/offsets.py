@@ -11,6 +11,7 @@ Source: GroupMetadataManager.alterShareGroupOffsets, sharePartitionsEligibleForO
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import Any, NamedTuple
 
 from broker_core.groups.consumer.member import Partition
@@ -61,15 +62,16 @@ class ShareOffsets:
             return None
         deleting = {topic: name for topic, name in group.deleting.items() if topic not in new}
         record = r.known_record(group.group_id, joined(group.initializing, new), group.initialized, deleting)
+        return Outcome(group, [record], then=partial(self._initialize, starts, (group, answer, reply)))
 
-        def then(written: bool) -> None:
-            if written:
-                context = group, answer, reply
-                self.groups.persister.initialize(group.group_id, starts, group.epoch, self._altered, context)
-            else:
-                reply.send(kind(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
-
-        return Outcome(group, [record], then=then)
+    def _initialize(
+        self, starts: dict[Partition, int], context: tuple[ShareGroup, Any, Reply], written: bool
+    ) -> None:
+        group, _, reply = context
+        if written:
+            self.groups.persister.initialize(group.group_id, starts, group.epoch, self._altered, context)
+        else:
+            reply.send(m.AlterShareGroupOffsetsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _one(self, topic: Any, starts: dict[Partition, int], new: Topics, now_ms: int) -> Any:
         """The answer about a topic, as far as it can be given; what is to be set goes into `starts` and `new`."""
@@ -136,14 +138,13 @@ class ShareOffsets:
             return None
         rest = {topic: one for topic, one in group.initialized.items() if topic not in topics}
         record = r.known_record(group.group_id, group.initializing, rest, {**group.deleting, **topics})
+        return Outcome(group, [record], then=partial(self._delete_state, gone, deletion))
 
-        def then(written: bool) -> None:
-            if written:
-                self.groups.persister.delete(group.group_id, gone, self._forgotten, deletion)
-            else:
-                reply.send(kind(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
-
-        return Outcome(group, [record], then=then)
+    def _delete_state(self, gone: list[Partition], deletion: _Deleting, written: bool) -> None:
+        if written:
+            self.groups.persister.delete(deletion.group.group_id, gone, self._forgotten, deletion)
+        else:
+            deletion.reply.send(m.DeleteShareGroupOffsetsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _forgotten(self, deletion: _Deleting, errors: dict[Partition, ErrorCode]) -> None:
         failed = {topic: error for (topic, _), error in errors.items() if error is not ErrorCode.NONE}
@@ -163,11 +164,8 @@ class ShareOffsets:
             deletion.reply.send(m.DeleteShareGroupOffsetsResponse(responses=deletion.responses))
             return None
         rest = {topic: name for topic, name in group.deleting.items() if topic not in done}
-
-        def then(written: bool) -> None:
-            deletion.reply.send(m.DeleteShareGroupOffsetsResponse(responses=deletion.responses))
-
-        return Outcome(group, [r.known_record(group.group_id, group.initializing, group.initialized, rest)], then=then)
+        record = r.known_record(group.group_id, group.initializing, group.initialized, rest)
+        return Outcome(group, [record], then=partial(_send, deletion))
 
     def _empty_group(self, group_id: str, new: bool, kind: Any, reply: Reply) -> ShareGroup | None:
         """The group, which must have no members; `new`: it may come into being. None: `kind` has said why not."""
@@ -183,3 +181,8 @@ class ShareOffsets:
             reply.send(kind(error_code=error, error_message=words))
             return None
         return group or ShareGroup(group_id)
+
+
+def _send(deletion: _Deleting, written: bool) -> None:
+    """Whether the group's record was written or not: the share coordinator has forgotten them."""
+    deletion.reply.send(m.DeleteShareGroupOffsetsResponse(responses=deletion.responses))
