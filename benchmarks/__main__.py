@@ -19,6 +19,7 @@ BENCHMARKS = {
     "memory": ("weight", "resident memory, idle and after load"),
     "idle": ("weight", "CPU without clients"),
     "simulation": ("simulation", "virtual seconds per second"),
+    "hops": ("hops", "where the time of a simulated record goes, hop by hop, beside the floor of each"),
     "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),
     "fork": ("forks", "a fork at any moment of an hour-old lab at 500 records a second"),
     "soak": ("soak", "two hours at 2,000 records a second, a broker killed each minute: what grows"),

@@ -1,8 +1,8 @@
 """`soak`: two hours of a lab under 2,000 records a second, with a broker killed each minute.
 
 The lab's own clock runs `SPEED` times as fast as the wall's. Each minute of it begins with the death of a broker, which
-comes back a quarter of a minute later; in its second half an outside client writes one record at a time. What is to
-stay flat: memory of the process, journal and processor's time for a minute, what the outside client waits, what a
+comes back a quarter of a minute later; in its second half, while both clocks go alike, an outside client writes
+one record at a time. What is to stay flat: memory of the process, journal and processor's time for a minute, what the outside client waits, what a
 receipt takes. Told are the medians of the first and of the last quarter, and how much the last one has grown.
 """
 
@@ -74,7 +74,9 @@ def _minutes(main: Branch, home: Path, bootstrap: str, minutes: int) -> Iterator
         _until(main, start_us + BACK_S * 1_000_000)
         _do(main, {"do": "restart", "broker": broker})
         _until(main, start_us + PROBE_S * 1_000_000)
+        _do(main, {"do": "time", "speed": 1})
         waited = load.latencies(bootstrap, "probe", PROBES)
+        _do(main, {"do": "time", "speed": SPEED})
         receipt_ms = main.ask(_receipt_ms, main).result(60)
         _until(main, start_us + MINUTE_S * 1_000_000)
         after = _counted(main)

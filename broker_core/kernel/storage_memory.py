@@ -1,7 +1,8 @@
 """Storage in memory: a disk of a simulated world, with a page cache that knows what is flushed.
 
-Small appends are copied into blocks of 64 KiB, large ones are kept by reference. A block is only
-ever appended to; after a truncation a new one begins, so views that were handed out stay true.
+Small appends are copied into blocks, large ones are kept by reference. A block is as large as the file in front of it,
+of `LEAST_BLOCK` to `BLOCK` bytes: most files stay small, and memory that nobody writes to costs, too. It is only ever
+appended to; after a truncation a new one begins, so views that were handed out stay true.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from broker_core.kernel.storage import Buffer, FileSlice
 from broker_core.kernel.storage_faults import DiskFaults
 from broker_core.kernel.storage_table import FileTable
 
-BLOCK = 64 * 1024
+LEAST_BLOCK, BLOCK = 1024, 64 * 1024
 SMALL = 4 * 1024
 
 
@@ -45,8 +46,8 @@ class MemoryFile:
             size = len(buffer)
             if size < SMALL:
                 block, used = self._block, self._used
-                if block is None or used + size > BLOCK:
-                    block, used = self._begin_block(end), 0
+                if block is None or used + size > len(block):
+                    block, used = self._begin_block(end, size), 0
                 self._used = used + size
                 block[used : self._used] = buffer
             else:
@@ -59,8 +60,8 @@ class MemoryFile:
             self.faults.placed(self, position)
         return position
 
-    def _begin_block(self, position: int) -> bytearray:
-        block = self._block = bytearray(BLOCK)
+    def _begin_block(self, position: int, least: int) -> bytearray:
+        block = self._block = bytearray(max(least, LEAST_BLOCK, min(position, BLOCK)))
         self._starts.append(position)
         self._chunks.append(memoryview(block).toreadonly())
         return block
