@@ -27,9 +27,12 @@ from broker_core.kernel.storage_faults import DiskFaults
 from broker_core.kernel.storage_table import FileTable
 
 TAIL_BUDGET = 48 * 1024 * 1024
+HELD = 448
+"""What holding a buffer takes beside its bytes: an entry of an index has eight."""
 DESCRIPTORS = 400
 IOV_MAX = 512
 COPY = 1 << 20
+_NOTHING = memoryview(b"")
 
 
 class DiskCaches:
@@ -44,6 +47,7 @@ class DiskCaches:
 
     def keep(self, file: DiskFile, size: int) -> None:
         """A buffer was added to this file's tail; the oldest buffers of any file give way."""
+        size += HELD
         self._tails.append((file, size))
         self.tail_bytes += size
         while self.tail_bytes > self.tail_budget:
@@ -160,9 +164,9 @@ class DiskFile:
     def drop_oldest(self) -> None:
         """Let go of the oldest buffer of the tail."""
         if self._dropped < len(self._chunks):
-            self._chunks[self._dropped] = memoryview(b"")
+            self._chunks[self._dropped] = _NOTHING
             self._dropped += 1
-            if self._dropped > 1024:
+            if 2 * self._dropped > len(self._chunks):
                 del self._starts[: self._dropped], self._chunks[: self._dropped]
                 self._dropped = 0
 

@@ -97,7 +97,7 @@ def test_long_ranges_go_by_sendfile_in_order_with_short_ones(tmp_path: Path) -> 
 
 def test_what_is_still_in_memory_is_sent_from_there(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with shelf(tmp_path, tail_budget=len(CONTENT)) as (server, _):
+        async with shelf(tmp_path, tail_budget=2 * len(CONTENT)) as (server, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.ports[SHELF])
             writer.write(asked((0, len(CONTENT))))
             assert await answers(reader, 1) == [CONTENT]

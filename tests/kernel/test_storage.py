@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,19 @@ def test_both_homes_hold_the_same_bytes_as_a_plain_bytearray(
                 start, size = given_value
                 assert bytes(file.read(start, size)) == bytes(model[start : start + size])
             assert file.size == len(model)
+
+
+@pytest.mark.parametrize("size", [8, 1300])
+def test_what_is_held_of_files_takes_no_more_memory_than_its_budget(tmp_path: Path, size: int) -> None:
+    budget = 1 << 20
+    storage = DiskStorage(tmp_path, DiskCaches(tail_budget=budget))
+    file = storage.open("log")
+    tracemalloc.start()
+    try:
+        for _ in range(4 * budget // (size + 300)):
+            file.append([bytes(size)])
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    storage.close()
+    assert budget // 3 < held < budget * 1.2
