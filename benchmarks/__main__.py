@@ -12,6 +12,7 @@ from benchmarks.results import HEAD, Result
 
 BENCHMARKS = {
     "startup": ("times", "from the command to the first acked record"),
+    "laden": ("times", "the same on empty disks and on 5 GiB of segments"),
     "produce": ("throughput", "records a second, acks=all and acks=1, 100 B to 10 KB"),
     "consume": ("throughput", "megabytes a second from the beginning of a topic"),
     "morsels": ("throughput", "megabytes a second of large records, 100 kB asked for at a time"),

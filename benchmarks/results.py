@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-OWN_GOALS = ("idle", "simulation", "fork", "longest", "soak", "frame", "flood", "page", "watched", "deaf", "decode",
-             "sweep", "session")
+OWN_GOALS = ("idle", "simulation", "fork", "longest", "soak", "laden", "frame",
+             "flood", "page", "watched", "deaf", "decode", "sweep", "session")
 
 
 @dataclass(frozen=True, slots=True)

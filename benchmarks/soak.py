@@ -1,9 +1,10 @@
 """`soak`: two hours of a lab under 2,000 records a second, with a broker killed each minute.
 
 The lab's own clock runs `SPEED` times as fast as the wall's. Each minute of it begins with the death of a broker, which
-comes back a quarter of a minute later; in its second half, while both clocks go alike, an outside client writes
-one record at a time. What is to stay flat: memory of the process, journal and processor's time for a minute, what the outside client waits, what a
-receipt takes. Told are the medians of the first and of the last quarter, and how much the last one has grown.
+comes back a quarter of a minute later; in its second half, while both clocks go alike, an outside client writes one
+record at a time. What is to stay flat: memory of the process, journal and processor's time for a minute, what the
+outside client waits, what a receipt takes. Told are the medians of the first and of the last quarter, and how much the
+last one has grown.
 """
 
 from __future__ import annotations

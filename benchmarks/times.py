@@ -1,4 +1,4 @@
-"""`latency` and `startup`: how long one record takes, and how long the first one."""
+"""`latency`, `startup` and `laden`: how long one record takes, and how long the first one, also behind many others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.results import Result, median, percentile
 from benchmarks.sides import CHECKOUT, Kafka, Ours, both, kafka_is_there, running, wait_for_ports
 
 VIEWERS = 10
+LADEN_RECORDS, LADEN_SIZE = 180_000, 10_000
 
 
 def latency(quick: bool) -> Iterator[Result]:
@@ -60,6 +61,23 @@ def startup(quick: bool) -> Iterator[Result]:
             load.first_ack(side.bootstrap, "bench-start")
             seconds[side.name] = median([_start_again(side) for _ in range(1 if quick else 3)])
     yield Result("startup", "command to first ack", "s", seconds["ours"], seconds.get("Kafka"), False, 10.0)
+
+
+def laden(quick: bool) -> Iterator[Result]:
+    """Seconds from the command to the first acked record on empty disks, and on three that hold 5 GiB together."""
+    times = 1 if quick else 5
+    with running(Ours()) as side:
+        load.make_topic(side.bootstrap, "bench-start", 1)
+        load.first_ack(side.bootstrap, "bench-start")
+        empty = median([_start_again(side) for _ in range(times)])
+        load.make_topic(side.bootstrap, "bench-laden")
+        load.produce(side.bootstrap, "bench-laden", LADEN_SIZE, LADEN_RECORDS // (10 if quick else 1), "all")
+        full = median([_start_again(side) for _ in range(times)])
+        assert isinstance(side, Ours)
+        size = sum(path.stat().st_size for path in side.directory.glob("broker-*/**/*.log")) / 2**30
+    yield Result("laden", "empty", "s", empty, None, False)
+    yield Result("laden", f"{size:.1f} GiB", "s", full, None, False)
+    yield Result("laden", "longer by", "s", full - empty, None, False, 1.0)
 
 
 def _start_again(side: Ours | Kafka) -> float:
