@@ -19,15 +19,17 @@ from typing import Any
 
 from broker_core.clients import history
 from broker_core.clients.connections import Connections
+from broker_core.clients.converging_member import ConvergingMember, names_and_pattern
 from broker_core.clients.fetcher import Fetcher
 from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.offsets import Offsets
 from broker_core.clients.positions import COMMITTED, FETCHING, RESET, Positions
-from broker_core.clients.settings import ConsumerSettings, parse
+from broker_core.clients.settings import CONSUMER, ConsumerSettings, parse
 from broker_core.clients.validation import Validation
 from broker_core.kernel.node import Node, Timer
 from broker_core.records.record import Record
+from broker_core.wire.errors import ErrorCode
 from broker_core.wire.rpc import Response
 
 
@@ -58,12 +60,13 @@ class ConsumerMachine:
         self.validation = Validation(
             node, settings, self.connections, self.metadata, self.positions, self._positions_changed
         )
-        self.member: GroupMember | None = None
+        self.member: GroupMember | ConvergingMember | None = None
         self.offsets: Offsets | None = None
         if settings.group_id:
             # The coordinator has a connection of its own: a fetch that waits must not hold up a heartbeat.
             self.group_connections = Connections(node, settings, self._connection_changed, "/coordinator")
-            self.member = GroupMember(node, settings, self.group_connections, self.metadata, load.topics, self)
+            kind = ConvergingMember if settings.group_protocol == CONSUMER else GroupMember
+            self.member = kind(node, settings, self.group_connections, self.metadata, load.topics, self)
             self.offsets = Offsets(node, self.member, self.positions, self._positions_changed)
         self.in_poll = False
         self.read = 0
@@ -76,7 +79,7 @@ class ConsumerMachine:
         self._again: Timer | None = None
 
     def start(self) -> None:
-        for topic in self.load.topics:
+        for topic in names_and_pattern(self.load.topics)[0]:
             self.metadata.add_topic(topic)
         self._next_auto_commit_us = self.node.now_us() + self.settings.auto_commit_interval_ms * 1000
         self._poll()
@@ -219,6 +222,10 @@ class ConsumerMachine:
         """Positions may be waiting for it."""
         if self.offsets is not None:
             self.offsets.fetch()
+
+    def is_refused(self, error: ErrorCode) -> None:
+        """poll() throws: the application ends."""
+        self.node.soon(self.node.exit)
 
     def _metadata_updated(self) -> None:
         if self.member is None:

@@ -94,6 +94,20 @@ class GroupMember:
         self._heard_us = 0
         self._left = False
 
+    @property
+    def told_epoch(self) -> int:
+        """What it calls itself by, beside its id, when it asks for offsets: nothing."""
+        return -1
+
+    @property
+    def may_commit(self) -> bool:
+        """Whether the coordinator would take offsets of it: not between JoinGroup and SyncGroup."""
+        return self.generation >= 0 and self.state not in (JOINING, SYNCING)
+
+    def still(self, generation: int) -> bool:
+        """Whether what was to be committed in a generation still can be."""
+        return 0 <= generation == self.generation
+
     # -- coordinator ------------------------------------------------------------------------
     def poll(self) -> None:
         """The application polls: move on whatever is due."""
@@ -289,6 +303,11 @@ class GroupMember:
         """This member does not exist any more."""
         self.member_id, self.generation, self.owned = "", -1, []
         self._owned_in, self._synced_with = -1, None
+
+    def expelled(self) -> None:
+        """A commit has told it that it is no member any more."""
+        self.forget()
+        self.rejoin()
 
     # -- heartbeats -------------------------------------------------------------------------
     def _arm_heartbeat(self) -> None:

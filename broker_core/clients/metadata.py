@@ -61,6 +61,7 @@ class Metadata:
         self.topics: dict[str, TopicInfo] = {}
         self.errors: dict[str, int] = {}
         self.wanted: dict[str, None] = {}
+        self.unnamed: dict[uuid.UUID, None] = {}
         self.allow_auto_creation = True
         self._needed = ""
         self._in_flight = False
@@ -108,6 +109,16 @@ class Metadata:
             self.wanted[topic] = None
             self.request_update("start")
 
+    def add_id(self, topic_id: uuid.UUID) -> None:
+        """Ask what this topic is called; from then on it is asked about as others are."""
+        if topic_id not in self.unnamed:
+            self.unnamed[topic_id] = None
+            self.request_update("start")
+
+    def names_by_id(self) -> dict[uuid.UUID, str]:
+        """Topics that are known, by their ids."""
+        return {info.topic_id: name for name, info in self.topics.items() if info.topic_id is not None}
+
     def drop_topic(self, topic: str) -> None:
         """Nobody asks about this topic any more."""
         self.wanted.pop(topic, None)
@@ -146,6 +157,7 @@ class Metadata:
         self._in_flight = True
         reason, self._needed = self._needed or "max age", ""
         topics = [m.MetadataRequest.MetadataRequestTopic(name=name) for name in self.wanted]
+        topics += [m.MetadataRequest.MetadataRequestTopic(topic_id=one, name=None) for one in self.unnamed]
         body = m.MetadataRequest(topics=topics, allow_auto_topic_creation=self.allow_auto_creation)
         self.connections.call(dest, ApiKey.METADATA, body, self._answered, (dest, reason))
 
@@ -187,6 +199,11 @@ class Metadata:
         self.controller = response.controller_id
         self.errors = {}
         for topic in response.topics:
+            if topic.topic_id in self.unnamed:
+                del self.unnamed[topic.topic_id]  # one that is unknown is assigned no more, or will be asked for again
+                if topic.name is None:
+                    continue
+                self.wanted[topic.name] = None
             if topic.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
                 self.errors[topic.name] = topic.error_code
             elif topic.partitions:

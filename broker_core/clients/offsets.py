@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.clients.connections import error_of
-from broker_core.clients.group_member import FORGOTTEN, JOINING, LOST, SYNCING, GroupMember
+from broker_core.clients.converging_member import ConvergingMember
+from broker_core.clients.group_member import FORGOTTEN, LOST, GroupMember
 from broker_core.clients.metadata import TopicPartition
 from broker_core.clients.positions import COMMITTED, Positions
 from broker_core.kernel.node import Node
@@ -27,7 +28,7 @@ Commit = tuple[int, dict[TopicPartition, int], dict[TopicPartition, int], Any, i
 class Offsets:
     """OffsetCommit and OffsetFetch of one member. `found()` is told when positions were fetched."""
 
-    def __init__(self, node: Node, member: GroupMember, positions: Positions, found: Any) -> None:
+    def __init__(self, node: Node, member: GroupMember | ConvergingMember, positions: Positions, found: Any) -> None:
         self.node = node
         self.member = member
         self.positions = positions
@@ -50,7 +51,7 @@ class Offsets:
         self._commits += 1
         number = self._commits
         self._record("invoke", number, offsets)
-        if member.generation < 0 or member.state in (JOINING, SYNCING):
+        if not member.may_commit:
             self._record("fail", number, offsets)
             done(False)
             return
@@ -60,7 +61,7 @@ class Offsets:
     def _send(self, what: Commit) -> None:
         member = self.member
         number, offsets, epochs, done, retry_until_us, generation = what
-        is_member = member.generation >= 0 and member.generation == generation
+        is_member = member.still(generation)
         if is_member and member.coordinator is None and self.node.now_us() < retry_until_us:
             self._later(what)
             return
@@ -97,8 +98,7 @@ class Offsets:
             return
         self._record("info" if response is None else "fail", number, offsets)
         if error in FORGOTTEN and generation == self.member.generation:
-            self.member.forget()
-            self.member.rejoin()
+            self.member.expelled()
         done(False)
 
     def _later(self, what: Commit) -> None:
@@ -124,7 +124,7 @@ class Offsets:
         asked = m.OffsetFetchRequest.OffsetFetchRequestGroup(
             group_id=member.settings.group_id,
             member_id=member.member_id or None,
-            member_epoch=-1,
+            member_epoch=member.told_epoch,
             topics=[
                 m.OffsetFetchRequest.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
                 for name, numbers in topics.items()
@@ -144,8 +144,7 @@ class Offsets:
         elif error in LOST:
             self.member.lose_coordinator()
         elif error in FORGOTTEN:
-            self.member.forget()
-            self.member.rejoin()
+            self.member.expelled()
         if any(position.state == COMMITTED for position in self.positions.of.values()):
             self.node.after(self.member.settings.retry_backoff_ms * 1000, self.fetch)
         self.found()

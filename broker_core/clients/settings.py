@@ -37,6 +37,9 @@ IDEMPOTENCE, IN_FLIGHT = "enable.idempotence", "max.in.flight.requests.per.conne
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BY_DURATION = "by_duration:"
 ACKNOWLEDGEMENT_MODE, EXPLICIT = "share.acknowledgement.mode", "explicit"
+GROUP_PROTOCOL, CLASSIC, CONSUMER = "group.protocol", "classic", "consumer"
+CLASSIC_ONLY = ("heartbeat.interval.ms", "session.timeout.ms", "partition.assignment.strategy")
+"""What a group of KIP-848 is told by its brokers."""
 
 
 class SettingsError(Refusal, ValueError):
@@ -118,10 +121,12 @@ class ProducerSettings(ClientSettings):
 
 @dataclass(slots=True)
 class ConsumerSettings(ClientSettings):
-    """`ConsumerConfig` of the classic protocol."""
+    """`ConsumerConfig`. `group_protocol`: how members meet, "classic" or (KIP-848) "consumer"."""
 
     group_id: str = ""
     group_instance_id: str = ""
+    group_protocol: str = CLASSIC
+    group_remote_assignor: str = ""
     auto_offset_reset: str = "latest"
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
@@ -149,6 +154,17 @@ class ConsumerSettings(ClientSettings):
             raise _not_among("isolation.level", self.isolation_level, "read_uncommitted", "read_committed")
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise SettingsError(problem("heartbeat_interval"), "heartbeat.interval.ms", "session.timeout.ms")
+        self._check_protocol(given)
+
+    def _check_protocol(self, given: Mapping[str, Any]) -> None:
+        """Each protocol has settings that mean nothing in the other one."""
+        self.group_protocol = self.group_protocol.lower()
+        if self.group_protocol not in (CLASSIC, CONSUMER):
+            raise _not_among(GROUP_PROTOCOL, self.group_protocol, CLASSIC, CONSUMER)
+        foreign = CLASSIC_ONLY if self.group_protocol == CONSUMER else ("group.remote.assignor",)
+        for name in foreign:
+            if given.get(name):
+                raise SettingsError(problem("of_other_protocol", name=name, protocol=self.group_protocol), name)
 
     @property
     def reset_back_ms(self) -> int | None:

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from broker_core.clients.converging_member import PATTERN
 from broker_core.clients.settings import (
-    ACKNOWLEDGEMENT_MODE, ERAS, EXPLICIT, ClientSettings, ConsumerSettings, ProducerSettings, SettingsError,
-    ShareConsumerSettings, halves, parse,
+    ACKNOWLEDGEMENT_MODE, CLASSIC, CLASSIC_ONLY, CONSUMER, ERAS, EXPLICIT, GROUP_PROTOCOL, ClientSettings,
+    ConsumerSettings, ProducerSettings, SettingsError, ShareConsumerSettings, halves, parse,
 )  # fmt: skip
 from broker_core.clients.share_consumer import CRASH, ON_FAILURE
 from broker_core.kernel.problems import problem
@@ -58,6 +59,11 @@ class ClientSpec:
         """Plain; what only processors, workers and transactional producers have is there where it is given."""
         of_some = (*TRANSACTIONAL, *FAILURES, "into")
         return {name: value for name, value in asdict(self).items() if value or name not in of_some}
+
+    @property
+    def topics(self) -> list[str]:
+        """What it reads: names, and patterns that begin with ^."""
+        return [topic.strip() for topic in self.topic.split(",")]
 
     def halves(self) -> dict[str, Mapping[str, Any]]:
         """Settings of its producer and its consumer, as far as it has them. Raises SettingsError."""
@@ -103,7 +109,12 @@ def client_from_dict(value: Any, place: Place, preset: str = "default", usual: s
         if client.kind == half or (client.kind == "processor" and half != "worker"):
             client.settings |= {**given[preset], **ERAS[era].get(half, {})}
     client.settings |= own
+    if str(own.get(GROUP_PROTOCOL, CLASSIC)).lower() == CONSUMER:  # what presets say its brokers decide
+        for name in CLASSIC_ONLY:
+            if name not in own:
+                client.settings.pop(name, None)
     check_client_settings(client, (*place, "settings"), own)
+    _check_pattern(client, (*place, "topic"))
     _read_load(client, data, place)
     return client
 
@@ -116,6 +127,13 @@ def _check_name(client: ClientSpec, place: Place) -> None:
         raise SpecError(place, problem("name_of_processor", name=client.name))
     if client.kind == "worker" and not client.name.startswith("worker"):
         raise SpecError(place, problem("name_of_worker", name=client.name))
+
+
+def _check_pattern(client: ClientSpec, place: Place) -> None:
+    """Patterns are resolved by the coordinator, for those who speak its newer protocol."""
+    pattern = any(topic.startswith(PATTERN) for topic in client.topics)
+    if pattern and client.settings.get(GROUP_PROTOCOL, CLASSIC).lower() != CONSUMER:
+        raise SpecError(place, problem("pattern_needs_protocol", name=client.topic))
 
 
 def _read_load(client: ClientSpec, data: dict[str, Any], place: Place) -> None:

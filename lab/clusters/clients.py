@@ -33,22 +33,18 @@ def add_client(world: World, spec: RunSpec, client: ClientSpec) -> None:
         factory = producer_factory(sends, client.settings, bootstrap(spec))
     elif client.kind == "processor":
         works = ProcessorLoad(
-            _topics(client), int(client.process_ms * 1000), client.commit, client.into,
+            client.topics, int(client.process_ms * 1000), client.commit, client.into,
             client.transaction_records, client.transaction_ms, client.abort_share,
         )  # fmt: skip
         factory = processor_factory(works, client.settings, bootstrap(spec))
     elif client.kind == "worker":
         takes = WorkerLoad(
-            _topics(client), int(client.process_ms * 1000), client.commit, client.fails, client.fail_share,
+            client.topics, int(client.process_ms * 1000), client.commit, client.fails, client.fail_share,
             client.on_failure, client.renews,
         )  # fmt: skip
         factory = worker_factory(takes, client.settings, bootstrap(spec))
     else:
-        reads = ConsumerLoad(_topics(client), int(client.process_ms * 1000), client.commit)
+        reads = ConsumerLoad(client.topics, int(client.process_ms * 1000), client.commit)
         factory = consumer_factory(reads, client.settings, bootstrap(spec))
     world.add_node(client.name, MemoryStorage(), factory)
     world.start_node(client.name)
-
-
-def _topics(client: ClientSpec) -> list[str]:
-    return [topic.strip() for topic in client.topic.split(",")]

@@ -27,6 +27,8 @@ KRAFT: dict[str, dict[str, str]] = {
     "default": {},
     "teaching": {
         "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
+        "group.consumer.session.timeout.ms": "6000", "group.consumer.min.session.timeout.ms": "6000",
+        "group.consumer.heartbeat.interval.ms": "1000", "group.consumer.min.heartbeat.interval.ms": "1000",
         "share.coordinator.state.topic.num.partitions": "5",
     },
     "fast": {},

@@ -17,6 +17,7 @@ found_in("broker_core.clients")(
     delivery_timeout="",
     heartbeat_interval="",
     worker_needs_group_id="",
+    of_other_protocol="name protocol",
     kafka_says="error words",
     kafka_error="error",
     group_has_members="group state",

@@ -140,6 +140,7 @@ found_in("lab.clusters")(
     offsets_in_transactions="",
     into_of_processors="",
     needs_transactional_id="name",
+    pattern_needs_protocol="name",
     expected_from_zero="given",
     two_ends="n",
     no_brokers_given="",

@@ -40,6 +40,7 @@ PARAMETERS: dict[str, str] = {
     "operation": "what was asked of the disk: append, read, flush, ...",
     "origin": "Origin of a page",
     "other": "name of another setting",
+    "protocol": "a group protocol, classic or consumer",
     "partition": "TOPIC-PARTITION, as in orders-0",
     "path": "file, directory or znode",
     "place": "where in what was given, or which file",
