@@ -1,4 +1,8 @@
-"""`settings`: every broker and topic setting with its default, its limits and what it means."""
+"""`settings`: every broker and topic setting with its default, its limits and what it means, in the viewer's language.
+
+What a setting means stands beside it in the core, in English, and in Korean in `lab/clusters/settings.ko.json`. Its name,
+its default and its limits are Kafka's, and so are the words of the column "changes".
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,10 @@ from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from cli.errors import CommandError
 from cli.words import Words
+from lab.clusters.meanings import meaning
 
-HEADING = """# Settings
+PAGE = {
+    "en": """# Settings ([한국어](settings.ko.md))
 
 Every setting of a broker and of a topic, with Apache Kafka's own names, defaults and limits. This page is printed
 by `./brokerlab settings --markdown`; a test compares the two. `--set NAME=VALUE` of `./brokerlab up` takes any
@@ -22,13 +28,28 @@ broker setting. A setting that is listed is checked as Kafka checks it; what the
 
 "Changes" says who may change a setting while a broker runs: nobody (read-only), one broker at a time (per-broker),
 or also all at once (cluster-wide). Values for Kafka 4.x stand behind a slash where they differ from 3.9's.
-"""
+""",
+    "ko": """# 설정 ([English](settings.md))
 
+브로커와 토픽의 모든 설정을 Apache Kafka의 이름, 기본값, 허용 범위 그대로 적었습니다. `./brokerlab --language ko settings --markdown`이
+출력하는 문서이며 둘이 같은지는 테스트가 확인합니다. `./brokerlab up`의 `--set NAME=VALUE`에는 어떤 브로커 설정이든 줄 수 있습니다.
+여기 있는 설정은 Kafka처럼 검사합니다. 아직 모델에 없는 설정([모델에 없는 것](not-modelled.ko.md))은 효과가 없습니다.
+
+"변경"은 브로커가 실행되는 동안 바꿀 수 있는 범위입니다. read-only는 바꿀 수 없고, per-broker는 브로커마다 바꿀 수 있으며, cluster-wide는
+모든 브로커에서 한꺼번에 바꿀 수도 있습니다. Kafka 4.x의 값이 3.9와 다르면 빗금 뒤에 적었습니다.
+""",
+}
+HEADS = {
+    "en": ("Topic settings", "setting | default | accepts | broker setting | meaning",
+           "Broker settings", "setting | default | accepts | changes | meaning"),
+    "ko": ("토픽 설정", "설정 | 기본값 | 받는 값 | 브로커 설정 | 뜻",
+           "브로커 설정", "설정 | 기본값 | 받는 값 | 변경 | 뜻"),
+}  # fmt: skip
 
 def settings(arguments: argparse.Namespace) -> int:
     """Print the table; exit code 1 when no name fits."""
     if arguments.markdown:
-        print(markdown(), end="")
+        print(markdown(arguments.words), end="")
         return 0
     wanted = arguments.name or ""
     found = [("broker", s) for s in BROKER_SETTINGS.values() if wanted in s.name]
@@ -39,14 +60,13 @@ def settings(arguments: argparse.Namespace) -> int:
         print(json.dumps([_facts(kind, setting) for kind, setting in found], indent=1))
     else:
         for kind, setting in found:
-            print(f"{_head(kind, setting, arguments.words)}\n    {setting.doc}")
+            print(f"{_head(kind, setting, arguments.words)}\n    {meaning(setting, arguments.words.language)}")
     return 0
 
 
 def _head(kind: str, setting: Setting, words: Words) -> str:
-    """Name, whose it is, type and default. What it means is written in English only."""
-    unset, empty = words.say("settings.unset"), words.say("settings.empty")
-    of, default = words.say(f"settings.{kind}"), _default(setting, unset, empty)
+    """Name, whose it is, type and default."""
+    of, default = words.say(f"settings.{kind}"), _default(setting, words)
     return words.say("settings.head", name=setting.name, of=of, type=setting.type.name.lower(), default=default)
 
 
@@ -54,14 +74,15 @@ def _facts(kind: str, setting: Setting) -> dict[str, object]:
     facts: dict[str, object] = {
         "name": setting.name, "of": kind, "type": setting.type.name, "default": setting.default,
         "default_kraft": setting.default_in(KRAFT), "accepts": _accepts(setting), "changes": str(setting.mode),
-        "only_in": setting.era, "doc": setting.doc,
+        "only_in": setting.era, "doc": setting.doc, "ko": meaning(setting, "ko"),
     }
     if kind == "topic":
         facts["broker_settings"] = [name for name, _ in SYNONYMS.get(setting.name, ())]
     return facts
 
 
-def _default(setting: Setting, unset: str = "unset", empty: str = "empty") -> str:
+def _default(setting: Setting, words: Words) -> str:
+    unset, empty = words.say("settings.unset"), words.say("settings.empty")
     values = [_shown(setting.default_in(era), unset, empty) for era in (ZOOKEEPER, KRAFT)]
     return " / ".join(dict.fromkeys(values))
 
@@ -79,25 +100,31 @@ def _accepts(setting: Setting) -> str:
     return " / ".join(dict.fromkeys(checks))
 
 
-def markdown() -> str:
+def markdown(words: Words) -> str:
     """The whole table as a page."""
     line = "|---|---|---|---|---|\n"
-    topic = f"## Topic settings\n\n| setting | default | accepts | broker setting | meaning |\n{line}"
-    broker = f"## Broker settings\n\n| setting | default | accepts | changes | meaning |\n{line}"
-    return f"{HEADING}\n{topic}{''.join(_topic_rows())}\n{broker}{''.join(_broker_rows())}"
+    topics, of_topic, brokers, of_broker = HEADS[words.language]
+    topic = f"## {topics}\n\n| {of_topic} |\n{line}{''.join(_topic_rows(words))}"
+    broker = f"## {brokers}\n\n| {of_broker} |\n{line}{''.join(_broker_rows(words))}"
+    return f"{PAGE[words.language]}\n{topic}\n{broker}"
 
 
-def _topic_rows() -> Iterable[str]:
+def _topic_rows(words: Words) -> Iterable[str]:
     for setting in TOPIC_SETTINGS.values():
         stand_ins = ", ".join(f"`{name}`" for name, _ in SYNONYMS.get(setting.name, ()))
-        yield f"| {_name(setting)} | {_default(setting)} | {_accepts(setting)} | {stand_ins} | {setting.doc} |\n"
+        yield _row(setting, stand_ins, words)
 
 
-def _broker_rows() -> Iterable[str]:
+def _broker_rows(words: Words) -> Iterable[str]:
     for setting in BROKER_SETTINGS.values():
-        yield f"| {_name(setting)} | {_default(setting)} | {_accepts(setting)} | {setting.mode} | {setting.doc} |\n"
+        yield _row(setting, str(setting.mode), words)
 
 
-def _name(setting: Setting) -> str:
-    only = {ZOOKEEPER: " (3.9 only)", KRAFT: " (4.x only)"}.get(setting.era or "", "")
-    return f"`{setting.name}`{only}"
+def _row(setting: Setting, fourth: str, words: Words) -> str:
+    cells = (_name(setting, words), _default(setting, words), _accepts(setting), fourth)
+    return f"| {' | '.join(cells)} | {meaning(setting, words.language)} |\n"
+
+
+def _name(setting: Setting, words: Words) -> str:
+    release = {ZOOKEEPER: "3.9", KRAFT: "4.x"}.get(setting.era or "")
+    return f"`{setting.name}`" + (f" ({words.say('settings.only', release=release)})" if release else "")

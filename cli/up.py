@@ -72,7 +72,7 @@ def up(arguments: argparse.Namespace) -> int:
 def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
     controller = arguments.controller or eras.controller(arguments.era or "")
-    common, single = parse_settings(arguments.settings, arguments.brokers, controller)
+    common, single = parse_settings(arguments.settings, arguments.brokers, controller, arguments.words)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers, controller), **common}
     cluster = {"brokers": brokers, "controller": controller, "controllers": arguments.controllers,

@@ -1,15 +1,11 @@
 """Settings as the inspector shows them: value, default, source, meaning, and whether they change while it runs.
 
-What a setting means stands beside it in the core, in English; `settings.ko.json` says the same in Korean.
+What it means: `meanings`.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import orjson
 
 from broker_core.clients.settings import names, parse
 from broker_core.kernel.errors import CommandError
@@ -19,6 +15,7 @@ from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
 from lab.clusters.observe import brokers
 from lab.clusters.client_spec import SETTINGS_OF, ClientSpec
+from lab.clusters.meanings import korean
 from lab.truth import truth_of
 
 
@@ -113,10 +110,3 @@ def entry(one: ConfigEntry) -> dict[str, Any]:
         "read_only": one.read_only, "type": one.type.name, "doc": one.doc,
         "ko": korean().get(one.name, one.doc),
     }  # fmt: skip
-
-
-@cache
-def korean() -> dict[str, str]:
-    """Name of a setting -> what it means."""
-    found: dict[str, str] = orjson.loads((Path(__file__).parent / "settings.ko.json").read_bytes())
-    return found

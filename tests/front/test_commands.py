@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from cli.broker_settings import parse_settings
+from cli.words import Words
 from tests.conftest import CHECKOUT, PATIENCE_S, free_ports
 
 COMMANDS = ["up", "test", "run", "validate", "verify", "pack", "unpack", "replay", "sweep", "dump-log", "bench", "settings", "pictures"]
@@ -66,11 +67,19 @@ def test_up_refuses_in_one_line_what_cannot_be(arguments, words, tmp_path):
 
 
 def test_a_setting_that_no_broker_knows_is_a_warning_on_the_terminal(capsys):
-    common, single = parse_settings(["retention.ms=1", "2:num.io.thread=1", "allow.everyone.if.no.acl.found=true"], 3, "zookeeper")
+    common, single = parse_settings(["retention.ms=1", "2:num.io.thread=1", "allow.everyone.if.no.acl.found=true"], 3, "zookeeper", Words("en"))
     assert single == {2: {"num.io.thread": "1"}} and common["retention.ms"] == "1"
     told = capsys.readouterr().err.splitlines()
     for line, words in zip(told, ("log.retention.ms", "did you mean num.io.threads", "Unknown broker setting"), strict=True):
         assert line.startswith("Warning: --set ") and words in line
+    parse_settings(["2:num.io.thread=1"], 3, "zookeeper", Words("ko"))
+    assert capsys.readouterr().err.startswith("경고: --set 2:num.io.thread=1: ")
+
+
+def test_the_terminal_tells_in_its_language_what_a_setting_means():
+    english, korean = (brokerlab("--language", one, "settings", "retention.bytes").stdout for one in ("en", "ko"))
+    assert "oldest closed segments are deleted" in english and "가장 오래된 닫힌 세그먼트부터 지웁니다" in korean
+    assert english.count("\n") == korean.count("\n")
 
 
 def test_up_says_which_port_is_taken(tmp_path):

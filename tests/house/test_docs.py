@@ -15,6 +15,7 @@ import pytest
 
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from lab.clusters.meanings import korean, meaning
 from tests.house.sources import CHECKOUT, files, name, product, tree
 from tests.house.test_code import imported
 
@@ -40,13 +41,19 @@ def test_every_setting_says_what_it_means():
     for setting in [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()]:
         assert setting.doc.endswith("."), setting.name
         assert len(setting.doc) > 15, setting.name
+        assert re.search("[가-힣]{2}.*[.]$", meaning(setting, "ko")), setting.name
 
 
-def test_the_page_of_settings_is_what_the_command_prints():
-    command = [sys.executable, "-P", "-m", "cli", "settings", "--markdown"]
+def test_no_meaning_is_told_of_a_setting_that_there_is_not():
+    assert korean().keys() == {*BROKER_SETTINGS, *TOPIC_SETTINGS}
+
+
+@pytest.mark.parametrize(("language", "page"), [("en", "settings.md"), ("ko", "settings.ko.md")])
+def test_the_page_of_settings_is_what_the_command_prints(language, page):
+    command = [sys.executable, "-P", "-m", "cli", "--language", language, "settings", "--markdown"]
     printed = subprocess.run(command, cwd=CHECKOUT, env={"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
                              check=True).stdout
-    assert printed == (CHECKOUT / "docs" / "settings.md").read_text(), "run ./brokerlab settings --markdown again"
+    assert printed == (CHECKOUT / "docs" / page).read_text(), "run ./brokerlab settings --markdown again"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

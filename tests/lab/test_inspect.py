@@ -18,7 +18,7 @@ from broker_core.metadata.configs_topics import describe_topic
 from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
 from lab.clusters.inspect import inspect
-from lab.clusters.inspect_config import korean
+from lab.clusters.meanings import korean
 from lab.clusters.observe import observe, partitions_of
 from lab.clusters.progress import observe_progress
 from lab.clusters.spec import run_from_dict

@@ -13,7 +13,7 @@ from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
-from lab.clusters.inspect_config import korean
+from lab.clusters.meanings import korean
 from lab.clusters.vocabulary import KINDS
 from web.api import answers_reference, schemas
 from web.api.asking import answer

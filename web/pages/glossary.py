@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
-from lab.clusters.inspect_config import korean
+from lab.clusters.meanings import meaning
 from lab.glossary.catalogue import Term, metric, sections, terms
 from lab.glossary.pictures import PICTURES
 from lab.scenarios import grammar
@@ -68,5 +68,4 @@ def _term(term: Term, language: str, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _meaning(setting: str, language: str) -> str:
-    english = (TOPIC_SETTINGS.get(setting) or BROKER_SETTINGS[setting]).doc
-    return (korean().get(setting, english) if language == "ko" else english).replace("`", "")
+    return meaning(TOPIC_SETTINGS.get(setting) or BROKER_SETTINGS[setting], language).replace("`", "")
