@@ -1,7 +1,7 @@
 """`settings`: every broker and topic setting with its default, its limits and what it means, in the viewer's language.
 
-What a setting means stands beside it in the core, in English, and in Korean in `lab/clusters/settings.ko.json`. Its name,
-its default and its limits are Kafka's, and so are the words of the column "changes".
+What a setting means: `lab.clusters.meanings`. Its name, its default and its limits are Kafka's, and so are the words of
+the column "changes".
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ or also all at once (cluster-wide). Values for Kafka 4.x stand behind a slash wh
 """,
     "ko": """# 설정 ([English](settings.md))
 
-브로커와 토픽의 모든 설정을 Apache Kafka의 이름, 기본값, 허용 범위 그대로 적었습니다. `./brokerlab --language ko settings --markdown`이
-출력하는 문서이며 둘이 같은지는 테스트가 확인합니다. `./brokerlab up`의 `--set NAME=VALUE`에는 어떤 브로커 설정이든 줄 수 있습니다.
-여기 있는 설정은 Kafka처럼 검사합니다. 아직 모델에 없는 설정([모델에 없는 것](not-modelled.ko.md))은 효과가 없습니다.
+브로커와 토픽의 모든 설정을 Apache Kafka의 이름, 기본값, 허용 범위 그대로 적었습니다.
+`./brokerlab --language ko settings --markdown`이 출력하는 문서이며 둘이 같은지는 테스트가 확인합니다.
+`./brokerlab up`의 `--set NAME=VALUE`에는 어떤 브로커 설정이든 줄 수 있습니다. 여기 있는 설정은 Kafka처럼 검사합니다.
+아직 모델에 없는 설정([모델에 없는 것](not-modelled.ko.md))은 효과가 없습니다.
 
-"변경"은 브로커가 실행되는 동안 바꿀 수 있는 범위입니다. read-only는 바꿀 수 없고, per-broker는 브로커마다 바꿀 수 있으며, cluster-wide는
-모든 브로커에서 한꺼번에 바꿀 수도 있습니다. Kafka 4.x의 값이 3.9와 다르면 빗금 뒤에 적었습니다.
+"변경"은 브로커가 실행되는 동안 바꿀 수 있는 범위입니다. read-only는 바꿀 수 없고, per-broker는 브로커마다 바꿀 수
+있으며, cluster-wide는 모든 브로커에서 한꺼번에 바꿀 수도 있습니다. Kafka 4.x의 값이 3.9와 다르면 빗금 뒤에 적었습니다.
 """,
 }
 HEADS = {

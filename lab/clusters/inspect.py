@@ -38,6 +38,7 @@ from lab.checkers.bytes import NothingThere, look_up
 from lab.checkers.flights import flights
 from lab.checkers.invariants import described
 from lab.clusters import inspect_config, inspect_node
+from lab.clusters.charge import clients_of
 from lab.clusters.inspect_balance import balance
 from lab.clusters.inspect_beliefs import beliefs
 from lab.clusters.inspect_dump import dumped
@@ -222,7 +223,7 @@ def _positions(world: World, name: str) -> list[dict[str, Any]]:
     A consumer that the group has expelled still has its positions until it hears of it, so a partition may come twice.
     """
     found = []
-    for client in getattr(world.operator, "clients", {}):
+    for client in clients_of(world):
         machine: Any = world.nodes[client].machine if client in world.nodes else None
         if machine is None or machine.kind != "consumer" or machine.settings.group_id != name:
             continue

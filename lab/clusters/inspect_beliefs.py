@@ -19,6 +19,7 @@ from typing import Any
 
 from broker_core.kernel.names import is_controller
 from broker_core.kernel.world import World
+from lab.clusters.charge import clients_of
 from lab.clusters.observe import brokers
 from lab.truth import truth_of
 
@@ -62,7 +63,7 @@ def _of_controller(
 def _of_clients(world: World, topic: str, number: int, truth: dict[str, Any]) -> list[Belief]:
     """What each built-in client that asks for the topic keeps of Metadata answers; others hold nothing of it."""
     found = []
-    for name in getattr(world.operator, "clients", {}):
+    for name in clients_of(world):
         machine: Any = world.nodes[name].machine if name in world.nodes else None
         metadata = None if machine is None else getattr(machine, "producer", machine).metadata
         if metadata is None or topic not in metadata.wanted:

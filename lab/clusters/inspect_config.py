@@ -13,6 +13,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
+from lab.clusters.charge import charge_of, clients_of
 from lab.clusters.observe import brokers
 from lab.clusters.client_spec import SETTINGS_OF, ClientSpec
 from lab.clusters.meanings import korean
@@ -44,7 +45,7 @@ def overrides(world: World, topic: str) -> dict[str, str]:
 
 def client_of(world: World, name: str) -> ClientSpec:
     """A built-in client by its name."""
-    known: dict[str, ClientSpec] = getattr(world.operator, "clients", {})
+    known = clients_of(world)
     if name not in known or name not in world.nodes:
         raise CommandError(problem("no_client", name=name, known=list(known)), "name")
     return known[name]
@@ -52,7 +53,8 @@ def client_of(world: World, name: str) -> ClientSpec:
 
 def client_as_of(world: World, name: str, seq: int) -> ClientSpec:
     """The same as it was behind event `seq`."""
-    changes: list[tuple[int, ClientSpec]] = getattr(world.operator, "changes", [])
+    charge = charge_of(world)
+    changes = [] if charge is None else charge.changes
     known = {client.name: client for at, client in changes if at <= seq}
     if name not in known:
         raise CommandError(problem("no_client", name=name, known=list(known)), "name")

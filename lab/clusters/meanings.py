@@ -1,7 +1,7 @@
 """What a setting of a broker or of a topic means, in both languages.
 
-In English it stands beside the setting in the core; `settings.ko.json` says the same in Korean. Command line, REST, page
-and glossary take it from here.
+In English it stands beside the setting in the core; `settings.ko.json` says the same in Korean. Command line, REST,
+page and glossary take it from here.
 """
 
 from __future__ import annotations

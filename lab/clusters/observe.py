@@ -19,6 +19,7 @@ from lab.clusters.spec import RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
 from lab.faults.disks import rules
+from lab.clusters.charge import charge_of
 from lab.truth import truth_of
 
 
@@ -90,8 +91,10 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
 
 def protections_off(world: World) -> dict[str, bool]:
     """{name: False} of each protection of replication that is not in place."""
-    found: Any = getattr(world.operator, "protections", None)
-    return {} if found is None else {one.name: False for one in fields(found) if not getattr(found, one.name)}
+    charge = charge_of(world)
+    if charge is None:
+        return {}
+    return {one.name: False for one in fields(charge.protections) if not getattr(charge.protections, one.name)}
 
 
 def stage_costs(world: World) -> dict[str, int]:

@@ -21,6 +21,7 @@ from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
 from broker_core.replication.protections import Protections
 from lab.clusters import checks, eras
+from lab.clusters.charge import Charge
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
 from lab.clusters.joining import add_broker_node, add_controller_node, cluster_id, new_broker, tell_of
@@ -33,16 +34,11 @@ from lab.clusters.vocabulary import TARGETS, check_command
 from lab.faults.commands import FaultCommands
 
 
-class LabOperator(FaultCommands):
+class LabOperator(Charge, FaultCommands):
     """The operator of a world that was built from `spec`. Each command `x` is a method `_do_x`."""
 
     def __init__(self, spec: RunSpec, protections: Protections, disks: Callable[[str], Storage]) -> None:
-        self.spec = spec
-        self.protections = protections  # the one object that all brokers consult
-        self.disks = disks  # by the name of a node, for brokers that join
-        self.clients: dict[str, ClientSpec] = {client.name: client for client in spec.clients}
-        self.changes: list[tuple[int, ClientSpec]] = []  # event, and a client as it was started or changed there
-        self.past = Past()
+        super().__init__(spec, protections, disks, Past())
 
     def apply(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """Carry out; what it returns is part of the answer. Raises CommandError."""

@@ -110,6 +110,24 @@ def is_set(node: ast.expr) -> bool:
     return called or isinstance(node, ast.Set | ast.SetComp)
 
 
+def test_labs_and_branches_are_asked_for_nothing_that_they_may_not_have():
+    """Above the core there are whole protocols and base classes: nobody asks with `hasattr` what somebody is. What an
+    operating system has is another question."""
+    found = [f"{name(path)}:{node.lineno} {ast.unparse(node)}" for path in product() if path not in core()
+             for node in ast.walk(tree(path)) if is_a_guess(node)]
+    assert not found, "\n".join(found)
+
+
+def is_a_guess(node: ast.AST) -> bool:
+    """`hasattr(x, ...)`, or `getattr(x, "name", default)` of a lab, a branch, an operator."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+        return False
+    whom = ast.unparse(node.args[0])
+    if node.func.id == "getattr" and len(node.args) == 3:
+        return whom.rpartition(".")[2] in ("lab", "branch", "operator", "live", "main", "host")
+    return node.func.id == "hasattr" and whom != "os"
+
+
 def test_no_module_is_left_over():
     """Every module of the product is imported by another one, or is an entrance."""
     entrances = ("__init__", "__main__", "asgi", "settings", "bootstrap", "urls", "apps", "wsgi", "plugin")

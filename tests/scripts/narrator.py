@@ -1,7 +1,8 @@
 """Executes a golden script: prose, commands, `---`, and what the cluster told.
 
     # Prose is for the reader.
-    cluster {brokers: 3, preset: teaching}      builds the world and waits until it has formed
+    cluster {brokers: 3, preset: teaching}      builds the world and waits until it has formed; with `record_level:
+                                                details` it tells what goes on within a broker, too
     topic {name: orders, assignment: [[1, 2]]}  creates a topic and waits for its leaders
     show leader_elected became_leader           what is told from here on; `code[param=value]` picks some
     kill {leader_of: orders-0}                  any command of the lab's vocabulary
@@ -69,7 +70,9 @@ class Narrator:
 
     # -- commands ---------------------------------------------------------------------------
     def _cluster(self, rest: str) -> None:
-        spec = run_from_dict({"cluster": yaml.safe_load(rest), "seed": 7})
+        given = yaml.safe_load(rest)
+        level = {name: given.pop(name) for name in ("record_level",) if name in given}
+        spec = run_from_dict({"cluster": given, "seed": 7, **level})
         self.world = build_world(spec)
         self.world.journal.watchers.append(self.rows_append)
         wanted = sorted(broker.id for broker in spec.cluster.brokers)
