@@ -220,11 +220,11 @@ class SharePartitions:
                 self._write(entry, going, _nobody_waits)
 
     def write_alone(self, entry: Shared, changed: list[InFlight]) -> None:
-        """Changes that happened by themselves; nobody waits."""
+        """Changes that happened by themselves; nobody waits, and they hold whether they are written or not."""
         if changed:
-            self._write(entry, changed, _nobody_waits)
+            self._write(entry, changed, _nobody_waits, asked=False)
 
-    def _write(self, entry: Shared, changed: list[InFlight], told: Told) -> None:
+    def _write(self, entry: Shared, changed: list[InFlight], told: Told, asked: bool = True) -> None:
         api, key, share = WRITE(), entry.key, entry.share
         assert share is not None
         kind = api.request.StateBatch
@@ -240,17 +240,21 @@ class SharePartitions:
                 for one in state_batches(changed)
             ],
         )  # fmt: skip
-        asked = {(key.topic_id, key.partition): said}
-        self.broker.share_persister.ask(api, key.group_id, asked, self._written, (entry, changed, told))
+        context = entry, [(one, one.state, one.count) for one in changed], told, asked
+        parts = {(key.topic_id, key.partition): said}
+        self.broker.share_persister.ask(api, key.group_id, parts, self._written, context)
 
-    def _written(self, context: tuple[Shared, list[InFlight], Told], answers: Answers) -> None:
-        entry, changed, told = context
+    def _written(self, context: tuple[Shared, list[tuple[InFlight, int, int]], Told, bool], answers: Answers) -> None:
+        """What ran out by itself may be with somebody else by now, or acknowledged already: that is another write's."""
+        entry, changed, told, asked = context
         (part,) = answers.values()
         share = entry.share
         if share is not None:
             if not part.error_code:
-                self._tell_settled(entry, changed)
-            share.settle(changed, not part.error_code, self.limits(entry.key.group_id), self.node.now_us())
+                still = [one for one, state, count in changed if (one.state, one.count) == (state, count)]
+                self._tell_settled(entry, still)
+            mine = [one for one, _, _ in changed] if asked else []
+            share.settle(mine, not part.error_code, self.limits(entry.key.group_id), self.node.now_us())
             share.advance()
         if part.error_code in FENCED:
             self._give_up(entry)
