@@ -20,7 +20,8 @@
 | ShareGroupDescribe | `share.describing` | at once |
 
 A member that was loaded from the log has only the protocol that its group had chosen, until it joins again.
-Not here: authorization (the request handlers' business); members of both protocols in one group.
+Members of the classic protocol in a group of KIP-848 are `consumer.classic_members`'.
+Not here: authorization (the request handlers' business).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any
 
 from broker_core.coordinators.ports import StateTopicPort
 from broker_core.coordinators.runtime import CoordinatorRuntime
+from broker_core.groups.consumer.classic_members import ClassicMembers
 from broker_core.groups.consumer.describing import Describer, observed
 from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.consumer.subscriptions import TopicsPort
@@ -70,15 +72,16 @@ class GroupCoordinator:
     ) -> None:  # fmt: skip
         self.registry = GroupRegistry(node, broker_id, config)
         self.rebalancer = Rebalancer(self.registry)
-        self.consumer = ConsumerGroups(self.registry, topics)
+        self.consumer = ConsumerGroups(self.registry, topics, self.rebalancer)
         self.share = None if persister is None else ShareGroups(self.registry, topics, persister)
         self.share_offsets = None if self.share is None else ShareOffsets(self.share)
         shards = GroupShards(self.registry, self.rebalancer, self.consumer, self.share)
         self.runtime = CoordinatorRuntime(node, topic, int(config["offsets.topic.num.partitions"]), shards)
         self.registry.runtime = self.runtime
-        self._joins = JoinHandler(self.registry, self.rebalancer, self.consumer)
-        self._syncs = SyncHandler(self.registry, self.rebalancer)
-        self._membership = MembershipHandler(self.registry, self.rebalancer, self.consumer)
+        classic = ClassicMembers(self.consumer)
+        self._joins = JoinHandler(self.registry, self.rebalancer, self.consumer, classic)
+        self._syncs = SyncHandler(self.registry, self.rebalancer, classic)
+        self._membership = MembershipHandler(self.registry, self.rebalancer, self.consumer, classic)
         self._offsets = OffsetHandler(self.registry, self.rebalancer, topics)
         self._transactional = TransactionalOffsets(self.registry, topics)
         self._removal = RemovalHandler(self.registry, self.consumer)

@@ -38,6 +38,7 @@ class Group:
       the timer that forgets them.
     - `pending_sync`: members of this generation whose SyncGroup has not come yet.
     - `awaiting_join_count` = number of members with a parked JoinGroup.
+    - `frozen`: records that make it a group of KIP-848 are on their way; `converted`: it has become one.
     """
 
     def __init__(self, group_id: str, state: GroupState, wall_ms: int) -> None:
@@ -56,13 +57,15 @@ class Group:
         self.subscribed: list[str] | None = None
         self.offsets = GroupOffsets()
         self.new_member_added = False
+        self.frozen = False
+        self.converted = False
 
     # --- state --------------------------------------------------------------------------------
 
     @property
     def gone(self) -> bool:
-        """Whether it is Dead: not here any more."""
-        return self.state is GroupState.DEAD
+        """Whether it is Dead: not here any more, in no other form either."""
+        return self.state is GroupState.DEAD and not self.converted
 
     def transition_to(self, state: GroupState, wall_ms: int) -> None:
         """Takes one step of the table in `groups.states`."""

@@ -12,12 +12,13 @@ Who is asking, and what happens
        has changed, a rebalance begins when its metadata have, or when the leader asks (topics may
        have changed).
     G. an id that is not known: UNKNOWN_MEMBER_ID; the client forgets its id and comes again (A).
-    H. the group is one of the next generation (KIP-848): INCONSISTENT_GROUP_PROTOCOL while it has members; one without
-       members becomes a classic one.
+    H. the group is one of the next generation (KIP-848) with members: `consumer.classic_members`; one without members
+       becomes a classic one. A share group: INCONSISTENT_GROUP_PROTOCOL.
 """
 
 from __future__ import annotations
 
+from broker_core.groups.consumer.classic_members import ClassicMembers
 from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.group import Group, join_error
 from broker_core.groups.member import UNKNOWN_MEMBER_ID, ClientIdentity, Member, Reply
@@ -75,8 +76,11 @@ class Join:
 class JoinHandler:
     """Answers JoinGroup."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
+    def __init__(
+        self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups, classic: ClassicMembers
+    ) -> None:
         self.registry = registry
+        self.classic = classic
         self.consumer = consumer
         self.rebalancer = rebalancer
         self.config = registry.config
@@ -90,9 +94,19 @@ class JoinHandler:
         shortest, longest = self.config["group.min.session.timeout.ms"], self.config["group.max.session.timeout.ms"]
         if not shortest <= join.session_timeout_ms <= longest:
             return join.refuse(ErrorCode.INVALID_SESSION_TIMEOUT)
-        unknown = join.member_id == UNKNOWN_MEMBER_ID
-        if self.consumer.is_taken(join.group_id) or join.group_id in self.registry.share_groups:
+        if join.group_id in self.registry.share_groups:
             return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)  # H
+        if self.classic.has(join.group_id):
+            return self.classic.join(request, client, join.reply, self._join_classic)  # H
+        self._join_classic(request, client, reply)
+
+    def _join_classic(self, request: m.JoinGroupRequest, client: ClientIdentity, reply: Reply) -> None:
+        """Cases A to G; the group is a classic one, or will be."""
+        join = Join(request, client, reply)
+        unknown = join.member_id == UNKNOWN_MEMBER_ID
+        error = self.registry.status(join.group_id)
+        if error is not ErrorCode.NONE:
+            return join.refuse(error)
         if unknown and join.group_id in self.registry.consumer_groups:
             self.consumer.make_classic(self.registry.consumer_groups[join.group_id])
         if not unknown and join.group_id not in self.registry.groups:

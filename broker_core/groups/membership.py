@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.groups.consumer.classic_members import ClassicMembers
 from broker_core.groups.consumer.group import ConsumerGroup
 from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.group import Group
@@ -27,8 +28,11 @@ BATCHED_LEAVE_VERSION = 3
 class MembershipHandler:
     """Answers Heartbeat and LeaveGroup."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups) -> None:
+    def __init__(
+        self, registry: GroupRegistry, rebalancer: Rebalancer, consumer: ConsumerGroups, classic: ClassicMembers
+    ) -> None:
         self.registry = registry
+        self.classic = classic
         self.consumer = consumer
         self.rebalancer = rebalancer
 
@@ -42,6 +46,9 @@ class MembershipHandler:
             return ErrorCode.NONE  # members are not known yet: believe it
         if error is not ErrorCode.NONE:
             return error
+        told = self.classic.heartbeat(request)
+        if told is not None:
+            return told
         group = self.registry.groups.get(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -68,6 +75,9 @@ class MembershipHandler:
         modern = self.registry.consumer_groups.get(request.group_id)
         if modern is not None:
             errors = self._leave_modern(modern, leaving)
+        elif group is not None and group.frozen:
+            self.consumer.remove_members(group.group_id, [one.member_id for one in leaving])
+            errors = [group.check_member(one.member_id, one.group_instance_id) for one in leaving]
         else:
             errors = [self._leave_one(group, one) for one in leaving]
         if not batched:
@@ -81,12 +91,22 @@ class MembershipHandler:
         return m.LeaveGroupResponse(error_code=ErrorCode.NONE, members=answers)
 
     def _leave_modern(self, group: ConsumerGroup, leaving: list[Any]) -> list[ErrorCode]:
-        """A tool removes members of a next-generation group."""
-        found = [group.static_members.get(one.group_instance_id or "", one.member_id) for one in leaving]
-        there = [one for one in found if one in group.members]
+        """Members of the classic protocol go, or a tool removes members of either."""
+        found = [self._modern_member(group, one) for one in leaving]
+        there = [member_id for member_id, error in found if error is ErrorCode.NONE]
         if there:
             self.consumer.remove_members(group.group_id, there)
-        return [ErrorCode.NONE if one in group.members else ErrorCode.UNKNOWN_MEMBER_ID for one in found]
+        return [error for _, error in found]
+
+    @staticmethod
+    def _modern_member(group: ConsumerGroup, one: Any) -> tuple[str, ErrorCode]:
+        if one.group_instance_id is None:
+            return one.member_id, ErrorCode.NONE if one.member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
+        current = group.static_members.get(one.group_instance_id)
+        if current is None:
+            return one.member_id, ErrorCode.UNKNOWN_MEMBER_ID
+        fenced = one.member_id not in (UNKNOWN_MEMBER_ID, current)
+        return current, ErrorCode.FENCED_INSTANCE_ID if fenced else ErrorCode.NONE
 
     def _leave_one(self, group: Group | None, one: m.LeaveGroupRequest.MemberIdentity) -> ErrorCode:
         """One member goes.

@@ -62,8 +62,8 @@ class Rebalancer:
         self.maybe_prepare(group, "new member")
 
     def maybe_prepare(self, group: Group, reason: str) -> None:
-        """Begins a rebalance unless one is being prepared already."""
-        if group.can_rebalance():
+        """Begins a rebalance unless one is being prepared already, or the group is about to be another one."""
+        if group.can_rebalance() and not group.frozen:
             self.prepare(group, reason)
 
     def prepare(self, group: Group, reason: str) -> None:
@@ -105,6 +105,8 @@ class Rebalancer:
 
     def complete_join(self, group: Group) -> None:
         """All have joined, or the time is over: whoever is here makes the next generation."""
+        if group.frozen:
+            return
         group.new_member_added = False
         for member in group.not_rejoined():
             if not member.is_static:
@@ -144,6 +146,8 @@ class Rebalancer:
 
     def sync_overdue(self, group: Group) -> None:
         """Whoever has joined and does not ask for its share is out."""
+        if group.frozen:
+            return
         for member_id in list(group.pending_sync):
             self._drop(group, group.members[member_id], "rebalance timeout")
         self.prepare(group, "missing sync")
@@ -178,12 +182,39 @@ class Rebalancer:
         self.node.emit(events.MEMBER_LEFT, group=group.group_id, member=member.member_id, reason=reason)
 
     def _member_expired(self, group: Group, member: Member) -> None:
-        if group.state is not GroupState.DEAD:
+        if group.state is not GroupState.DEAD and not group.frozen:
             self.remove_member(group, member, "session timeout")
 
     def _pending_expired(self, group: Group, member_id: str) -> None:
         if group.state is not GroupState.DEAD:
             self.remove_pending(group, member_id)
+
+    # --- another protocol -------------------------------------------------------------------------
+
+    def freeze(self, group: Group) -> None:
+        """Records are on their way that make it a group of KIP-848 (`consumer.conversion`): it stays as it is till
+        then, and who waits for a rebalance is told that another one has begun."""
+        group.frozen = True
+        again = ErrorCode.REBALANCE_IN_PROGRESS
+        for member in group.members.values():
+            group.answer_join(member, join_error(member.member_id, again))
+            group.answer_sync(member, m.SyncGroupResponse(error_code=again))
+
+    def thaw(self, group: Group) -> None:
+        """They were not written: it goes on, with a rebalance from the beginning if one was under way."""
+        group.frozen = False
+        if group.state is GroupState.PREPARING_REBALANCE:
+            self._watch_join(group)
+        elif group.state is GroupState.COMPLETING_REBALANCE:
+            self.prepare(group, "not converted")
+        for member in group.members.values():
+            self.sessions.restart(group, member)
+
+    def retire(self, group: Group) -> None:
+        """They are: its members and offsets are another group's of the same name."""
+        group.converted = True
+        group.transition_to(GroupState.DEAD, self.node.wall_ms())
+        self._end(group)
 
     # --- moving ---------------------------------------------------------------------------------------
 
@@ -192,9 +223,14 @@ class Rebalancer:
         group.pending_sync.clear()
         self.registry.transition(group, GroupState.DEAD, "coordinator moved")
         for member in list(group.members.values()):
-            self.sessions.stop(member)
             group.answer_join(member, join_error(member.member_id, ErrorCode.NOT_COORDINATOR))
             group.answer_sync(member, m.SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
+        self._end(group)
+
+    def _end(self, group: Group) -> None:
+        """No clock runs for it any more."""
+        for member in group.members.values():
+            self.sessions.stop(member)
         for member_id in list(group.pending_members):
             group.forget_pending(member_id)
         self.purgatory.check_and_complete(join_key(group))

@@ -11,6 +11,9 @@ result. So assignors can change without a new broker (KIP-429 needed none).
 
 from __future__ import annotations
 
+from functools import partial
+
+from broker_core.groups.consumer.classic_members import ClassicMembers
 from broker_core.groups.consumer_protocol import MalformedProtocol, assigned_partitions
 from broker_core.groups.group import CONSUMER_PROTOCOL_TYPE, Group
 from broker_core.groups.member import ClientIdentity, Reply
@@ -38,13 +41,24 @@ class _Assignment:
 class SyncHandler:
     """Answers SyncGroup."""
 
-    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer) -> None:
+    def __init__(self, registry: GroupRegistry, rebalancer: Rebalancer, classic: ClassicMembers) -> None:
         self.registry = registry
+        self.classic = classic
         self.rebalancer = rebalancer
 
     def sync(self, request: m.SyncGroupRequest, client: ClientIdentity, reply: Reply) -> None:
-        """Decides on one request; a follower's answer comes when the leader's assignment is committed."""
-        error = self._check(request, client)
+        """Decides on one request; a follower's answer comes when the leader's assignment is committed. In a group
+        of KIP-848 there is nothing to wait for."""
+        error = self._check_alone(request, client)
+        if error is not ErrorCode.NONE:
+            reply.send(m.SyncGroupResponse(error_code=error))
+        elif self.classic.has(request.group_id):
+            self.classic.sync(request, reply, partial(self._sync_classic, request, reply))
+        else:
+            self._sync_classic(request, reply)
+
+    def _sync_classic(self, request: m.SyncGroupRequest, reply: Reply) -> None:
+        error = self._check(request)
         if error is not ErrorCode.NONE:
             reply.send(m.SyncGroupResponse(error_code=error))
             return
@@ -63,14 +77,15 @@ class SyncHandler:
             written = _Assignment(group, group.generation, shares)
             self.registry.write_group(group, shares, self._written, written)
 
-    def _check(self, request: m.SyncGroupRequest, client: ClientIdentity) -> ErrorCode:
+    def _check_alone(self, request: m.SyncGroupRequest, client: ClientIdentity) -> ErrorCode:
         if client.api_version >= PROTOCOL_REQUIRED_VERSION and None in (request.protocol_type, request.protocol_name):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         error = self.registry.status(request.group_id)
         if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return ErrorCode.REBALANCE_IN_PROGRESS  # the rebalance is lost anyway; old clients know this code
-        if error is not ErrorCode.NONE:
-            return error
+        return error
+
+    def _check(self, request: m.SyncGroupRequest) -> ErrorCode:
         group = self.registry.groups.get(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID

@@ -292,6 +292,9 @@ MEMBER_RECONCILED = _event(TRANSITION, "member_reconciled",
     "group {group}: {member} at epoch {epoch}, {state}: has {assigned}, gives back {revoking}", group="group id",
     member="member id", epoch="member epoch", state="STABLE | UNREVOKED_PARTITIONS | UNRELEASED_PARTITIONS",
     assigned="topic -> partitions", revoking="topic -> partitions that it has been told to give back")
+GROUP_CONVERTED = _event(TRANSITION, "group_converted", "group {group}: from {before} to {after}, {members} members",
+    group="group id", before="classic | consumer", after="consumer | classic", generation="group epoch, of a classic group generation id",
+    members="count of those that are in it")
 OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
     group="group id", **_TP, offset="next offset to read")
 TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.groups.consumer.handler import SESSION_TIMEOUT
+from broker_core.groups.consumer.settings import SESSION_TIMEOUT
 from broker_core.groups.inspection import observe as observe_groups
 from broker_core.groups.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.kernel.node import Node
@@ -128,11 +128,12 @@ def next_generation_group(machine: Any, number: int, name: str) -> dict[str, Any
     timeout = groups.setting(name, SESSION_TIMEOUT)
     members = []
     for shown in view["members"]:
+        classic = machine.groups.registry.consumer_groups[name].members[shown["id"]].classic
         watch = groups.sessions.watches.get((name, shown["id"]))
         left = None if watch is None else max(0, (watch.deadline_us - machine.node.now_us()) // 1000)
         members.append({
-            **shown, "leads": False, "session_timeout_ms": timeout, "session_left_ms": left,
-            "instance_id": shown["instance"], "waits": None,
+            **shown, "leads": False, "session_left_ms": left, "instance_id": shown["instance"],
+            "session_timeout_ms": timeout if classic is None else classic.session_timeout_ms, "waits": None,
         })  # fmt: skip
     return {**view, "name": name, "coordinator": number, "members": members}
 

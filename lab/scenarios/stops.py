@@ -40,8 +40,8 @@ ONE_INSTANT_US = 50_000
 TURNS = (
     "partition_offline", "leader_elected", "truncated", "isr_shrunk", "controller_elected", "isr_expanded",
     "controller_fenced", "log_recovered", "log_cleaned", "segment_deleted", "partitions_revoked", "group_assigned",
-    "assignment_taken", "member_left", "send_failed", "request_queue_full", "index_rebuilt", "segment_rolled",
-    "session_expired", "broker_gone", "broker_registered", "client_error", "isr_change_refused",
+    "group_converted", "assignment_taken", "member_left", "send_failed", "request_queue_full", "index_rebuilt",
+    "segment_rolled", "session_expired", "broker_gone", "broker_registered", "client_error", "isr_change_refused",
     "purgatory_parked", "purgatory_completed", "offsets_committed", "topic_created", "assignment_changed",
     "became_leader",
 )  # fmt: skip

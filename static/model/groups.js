@@ -40,8 +40,12 @@ export const groups = {
   },
   member_reconciled(draft, params) {
     const found = group(draft, params.group);
-    const now = { assignment: params.assigned ?? {}, epoch: params.epoch, revoking: params.revoking ?? {} };
+    const now = { assignment: params.assigned ?? {}, epoch: params.epoch, revoking: params.revoking ?? {}, state: params.state };
     found.members = found.members.map((member) => (member.id === params.member ? { ...member, ...now } : member));
+  },
+  group_converted(draft, params) {
+    const found = Object.assign(group(draft, params.group), { kind: params.after, generation: params.generation });
+    if (params.after === "classic") found.members = found.members.map(({ epoch, revoking, state, ...rest }) => rest);
   },
   offsets_committed(draft, params) {
     group(draft, params.group);

@@ -17,7 +17,7 @@ export const LOUD = new Set([
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned", "log_uncleanable", "group_state",
-  "member_joined", "member_left", "member_reconciled", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated",
+  "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",

@@ -57,6 +57,7 @@ CONFIG: dict[str, Any] = {
     "group.consumer.max.assignment.interval.ms": 15_000,
     "group.consumer.regex.refresh.interval.ms": 600_000,
     "group.consumer.max.size": 2_147_483_647,
+    "group.consumer.migration.policy": "bidirectional",
     "group.consumer.assignors": "uniform,range",
     "group.share.session.timeout.ms": 45_000,
     "group.share.heartbeat.interval.ms": 5000,

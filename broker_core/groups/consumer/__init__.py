@@ -25,6 +25,8 @@ one request, ConsumerGroupHeartbeat; three numbers say how far everybody is:
 | `reconciliation` | the next step of one member |
 | `checks` | what a heartbeat may not say |
 | `decisions` | heartbeat, leave, expiry: state -> records and an answer |
-| `handler` | the API, and the timers |
+| `handler`, `settings` | the API, and the timers |
+| `conversion` | a classic group becomes one of these, and one of these a classic one |
+| `classic_members` | members of the classic protocol in such a group |
 | `describing` | what tools and viewers are shown |
 """

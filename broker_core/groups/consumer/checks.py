@@ -136,10 +136,12 @@ def commit_error(
     member = group.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if version is not None and version < MEMBER_EPOCH_VERSION:
+    if version is not None and version < MEMBER_EPOCH_VERSION and member.classic is None:
         return ErrorCode.UNSUPPORTED_VERSION
     if epoch == member.epoch:
         return ErrorCode.NONE
+    if member.classic is not None:
+        return ErrorCode.ILLEGAL_GENERATION
     owned = {**member.assigned, **member.revoking}
     since = [owned.get((topic_ids[topic], number)) if topic in topic_ids else None for topic, number in partitions]
     fits = epoch < member.epoch and all(one is not None and one <= epoch for one in since)
@@ -153,4 +155,6 @@ def fetch_error(group: ConsumerGroup, member_id: str | None, epoch: int) -> Erro
     member = group.members.get(member_id or "")
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return ErrorCode.NONE if epoch == member.epoch else ErrorCode.STALE_MEMBER_EPOCH
+    if epoch == member.epoch:
+        return ErrorCode.NONE
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION

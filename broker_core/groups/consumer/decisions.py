@@ -24,8 +24,10 @@ from typing import Any, NamedTuple
 from broker_core.groups.consumer import records as r
 from broker_core.groups.consumer.assignors import ASSIGNORS, Wish, offered
 from broker_core.groups.consumer.checks import HeartbeatRefused, check_epoch, member_of, static_member_of
+from broker_core.groups.consumer.conversion import allows_downgrade, downgraded, may_downgrade
 from broker_core.groups.consumer.group import ConsumerGroup, Resolved
 from broker_core.groups.consumer.member import (
+    ClassicProtocols,
     JOIN_EPOCH,
     LEAVE_STATIC_EPOCH,
     NO_TIMEOUT,
@@ -38,6 +40,7 @@ from broker_core.groups.consumer.pattern import InvalidPattern
 from broker_core.groups.consumer.reconciliation import next_step
 from broker_core.groups.consumer.records import Record
 from broker_core.groups.consumer.subscriptions import TopicsPort, compiled, matching, metadata_hash, shapes
+from broker_core.groups.group import CONSUMER_PROTOCOL_TYPE, Group
 from broker_core.groups.member import ClientIdentity
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
@@ -65,11 +68,28 @@ class Draft:
 
 
 class Decision(NamedTuple):
-    """`refresh`: patterns of the group should be resolved."""
+    """`refresh`: patterns of the group should be resolved; `into`: the classic group that it becomes."""
 
     records: list[Record]
     response: Any
     refresh: bool = False
+    into: Group | None = None
+
+
+class Joins(NamedTuple):
+    """A JoinGroup of the classic protocol, as far as it concerns such a group. `unknown`: it came without a member
+    id; `owned`: what the member says that it has."""
+
+    member_id: str
+    instance_id: str | None
+    unknown: bool
+    client: ClientIdentity
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    topics: tuple[str, ...]
+    rack_id: str | None
+    owned: list[Partition]
 
 
 class Decisions:
@@ -97,8 +117,7 @@ class Decisions:
             draft.add(r.member_record(group.group_id, member))
         resolved_too = self._patterns(draft, before, member)
         self._bump(draft, before.topics != member.topics or resolved_too)
-        if draft.group.epoch > draft.group.assignment_epoch and now_ms >= group.assigned_at_ms + assignment_interval_ms:
-            self._assign(draft, now_ms)
+        self._assign_in_time(draft, now_ms, assignment_interval_ms)
         after = self._step(draft, member, owned, not before.same_subscription(member))
         full = request.rebalance_timeout != NO_TIMEOUT and owned is not None and (
             request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
@@ -109,6 +128,50 @@ class Decisions:
         if shown:
             answer.assignment = kind.Assignment(topic_partitions=listed(kind.TopicPartitions, after.assigned))
         return Decision(draft.records, answer, self._must_refresh(draft.group, now_ms))
+
+    def join(self, group: ConsumerGroup, joins: Joins, now_ms: int, assignment_interval_ms: int) -> Decision:
+        """The same for a member of the classic protocol. One that takes the place of the last static member of the
+        newer protocol makes the group a classic one."""
+        draft = Draft(group)
+        replaced = group.static_members.get(joins.instance_id or "")
+        before = self._who_joins(draft, joins, replaced)
+        member = replace(
+            before, instance_id=joins.instance_id or before.instance_id, rack_id=joins.rack_id or before.rack_id,
+            client_id=joins.client.client_id, client_host=joins.client.host, topics=joins.topics, pattern="",
+            rebalance_timeout_ms=joins.rebalance_timeout_ms,
+            classic=ClassicProtocols(joins.session_timeout_ms, joins.protocols),
+        )  # fmt: skip
+        if member != before:
+            draft.add(r.member_record(group.group_id, member))
+        changed = not before.same_subscription(member)
+        self._bump(draft, self._patterns(draft, before, member) or before.topics != member.topics)
+        into = None
+        if replaced is not None and replaced not in draft.group.members and self._only(group, replaced):
+            after = member if changed else self._step(draft, member, joins.owned, False)
+            into = downgraded(draft.group, (), self.topics, now_ms)
+        else:
+            self._assign_in_time(draft, now_ms, assignment_interval_ms)
+            after = self._step(draft, member, joins.owned, changed)
+        answer = m.JoinGroupResponse(
+            generation_id=after.epoch, protocol_type=CONSUMER_PROTOCOL_TYPE, protocol_name=joins.protocols[0][0],
+            leader="", member_id=after.member_id, members=[],
+        )  # fmt: skip
+        return Decision(draft.records, answer, self._must_refresh(draft.group, now_ms), into)
+
+    def _who_joins(self, draft: Draft, joins: Joins, replaced: str | None) -> ConsumerMember:
+        """A static member that comes without an id replaces its old life, whichever protocol that spoke."""
+        group = draft.group
+        if replaced is not None and joins.unknown and joins.instance_id is not None:
+            return self._replace(draft, group.members[replaced], joins.member_id)
+        return group.members.get(joins.member_id) or ConsumerMember(joins.member_id)
+
+    def _only(self, group: ConsumerGroup, replaced: str) -> bool:
+        """Whether a member is the only one that speaks the newer protocol, and the group may follow the others."""
+        others = [member for member in group.members.values() if member.member_id != replaced]
+        return (
+            group.members[replaced].classic is None and all(one.classic is not None for one in others)
+            and allows_downgrade(self.config) and len(group.members) <= int(self.config["group.max.size"])
+        )  # fmt: skip
 
     def _who(
         self, draft: Draft, request: m.ConsumerGroupHeartbeatRequest, owned: list[Partition] | None
@@ -134,12 +197,16 @@ class Decisions:
         """The instance is back: it takes over what it had under its old id, if that has said goodbye for now."""
         group = draft.group
         old = group.members[group.static_members[instance_id]]
-        if old.epoch != LEAVE_STATIC_EPOCH:
+        if old.classic is None and old.epoch != LEAVE_STATIC_EPOCH:
             raise HeartbeatRefused(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
                 f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance "
                 f"id is owned by {old.member_id} member.",
             )
+        return self._replace(draft, old, member_id)
+
+    def _replace(self, draft: Draft, old: ConsumerMember, member_id: str) -> ConsumerMember:
+        group = draft.group
         new = replace(old, member_id=member_id, epoch=0, previous_epoch=0)
         target = group.target(old.member_id)
         draft.add(
@@ -209,6 +276,12 @@ class Decisions:
 
     # --- the target -----------------------------------------------------------------------------
 
+    def _assign_in_time(self, draft: Draft, now_ms: int, interval_ms: int) -> None:
+        """Step 4, unless the last target is too young."""
+        group = draft.group
+        if group.epoch > group.assignment_epoch and now_ms >= group.assigned_at_ms + interval_ms:
+            self._assign(draft, now_ms)
+
     def _assign(self, draft: Draft, now_ms: int) -> None:
         """Step 4: who should have what; only what differs is written."""
         group = draft.group
@@ -250,7 +323,7 @@ class Decisions:
 
     # --- leaving --------------------------------------------------------------------------------
 
-    def leave(self, group: ConsumerGroup, request: m.ConsumerGroupHeartbeatRequest) -> Decision:
+    def leave(self, group: ConsumerGroup, request: m.ConsumerGroupHeartbeatRequest, now_ms: int) -> Decision:
         """A member says goodbye, for good or (epoch -2, static) for now. Raises HeartbeatRefused."""
         if request.instance_id is None:
             member = member_of(group, request.member_id)
@@ -262,16 +335,19 @@ class Decisions:
                 member, epoch=LEAVE_STATIC_EPOCH, assigned=dict.fromkeys(member.assigned, 0), revoking={}
             )  # fmt: skip
             return Decision([r.current_record(group.group_id, away)], answer)
-        return Decision(self.remove(group, [member.member_id]), answer)
+        return self.remove(group, [member.member_id], now_ms)._replace(response=answer)
 
-    def remove(self, group: ConsumerGroup, member_ids: list[str]) -> list[Record]:
-        """Members are gone: the next heartbeat of another one computes a target without them."""
+    def remove(self, group: ConsumerGroup, member_ids: list[str], now_ms: int) -> Decision:
+        """Members are gone: the next heartbeat of another one computes a target without them. Are all that are left
+        of the classic protocol, the group is one of them again."""
+        if may_downgrade(group, member_ids, self.config):
+            return Decision([], None, into=downgraded(group, member_ids, self.topics, now_ms))
         draft = Draft(group)
         for member_id in member_ids:
             draft.add(*r.member_tombstones(group.group_id, member_id))
         self._forget_patterns(draft)
         self._bump(draft, True)
-        return draft.records
+        return Decision(draft.records, None)
 
 
 def _told(member: ConsumerMember, request: m.ConsumerGroupHeartbeatRequest, client: ClientIdentity) -> ConsumerMember:
@@ -285,5 +361,5 @@ def _told(member: ConsumerMember, request: m.ConsumerGroupHeartbeatRequest, clie
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout == NO_TIMEOUT else timeout,
         assignor=member.assignor if request.server_assignor is None else request.server_assignor,
         topics=member.topics if names is None else tuple(sorted(set(names))),
-        pattern=member.pattern if pattern is None else pattern,
+        pattern=member.pattern if pattern is None else pattern, classic=None,
     )  # fmt: skip

@@ -8,11 +8,11 @@ from broker_core.groups import describing
 from broker_core.groups.consumer.group import ConsumerGroup
 from broker_core.groups.consumer.handler import ConsumerGroups
 from broker_core.groups.consumer.member import ConsumerMember, Partition, by_topic
-from broker_core.groups.registry import CONSUMER
+from broker_core.groups.registry import CLASSIC, CONSUMER
 from broker_core.wire import messages as m
 
-CONSUMER_MEMBER = 1
-"""The kind of member that speaks the new protocol; 0 would be one that speaks the classic one."""
+CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
+"""Which protocol a member speaks."""
 
 
 class Describer:
@@ -44,7 +44,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, names: dict[Any, str])
         subscribed_topic_names=list(member.topics), subscribed_topic_regex=member.pattern,
         assignment=_assignment(member.assigned, names),
         target_assignment=_assignment(group.target(member.member_id), names),
-        member_type=CONSUMER_MEMBER,
+        member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )  # fmt: skip
 
 
@@ -64,8 +64,11 @@ def observed(groups: ConsumerGroups, group: ConsumerGroup) -> dict[str, Any]:
         offsets.setdefault(topic, {})[str(partition)] = group.offsets.committed[(topic, partition)].offset
     names = groups.topics.names_by_id()
     members = [
-        describing.observed_member(group, member, names, member.instance_id, member.revoking)
+        {
+            **describing.observed_member(group, member, names, member.instance_id, member.revoking),
+            "protocol": CONSUMER if member.classic is None else CLASSIC, "state": member.state.name,
+        }
         for member in group.members.values()
-    ]
+    ]  # fmt: skip
     assignor = group.assignor(groups.decisions.assignors[0])
     return describing.observed(groups.registry, group, CONSUMER, assignor, members, offsets)

@@ -21,7 +21,7 @@ Source: ConsumerGroup, GroupMetadataManager.replay.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -80,6 +80,21 @@ class ConsumerGroup(AssignedGroup[ConsumerMember]):
                 votes[member.assignor] = votes.get(member.assignor, 0) + 1
         return max(votes, key=votes.__getitem__) if votes else default
 
+    def classic_members(self) -> list[ConsumerMember]:
+        """Those that speak the classic protocol."""
+        return [member for member in self.members.values() if member.classic is not None]
+
+    def speaks(self, names: Iterable[str]) -> bool:
+        """Whether one of these assignors is known to all members of the classic protocol: they still choose one,
+        though it assigns nothing here."""
+        known = [{name for name, _ in one.classic.protocols} for one in self.classic_members() if one.classic]
+        return any(all(name in others for others in known) for name in names)
+
+    def waits(self, member: ConsumerMember) -> bool:
+        """Whether somebody still holds what a member should get."""
+        holders = self.holders()
+        return any(one not in member.assigned and one in holders for one in self.target(member.member_id))
+
     def topics_of(self, member: ConsumerMember) -> set[str]:
         """The names that a member subscribes, with those that its pattern is known to match."""
         resolved = self.patterns.get(member.pattern)
@@ -108,7 +123,7 @@ class ConsumerGroup(AssignedGroup[ConsumerMember]):
             before, instance_id=value.instance_id, rack_id=value.rack_id, client_id=value.client_id,
             client_host=value.client_host, topics=tuple(sorted(value.subscribed_topic_names)),
             pattern=value.subscribed_topic_regex or "", rebalance_timeout_ms=value.rebalance_timeout_ms,
-            assignor=value.server_assignor,
+            assignor=value.server_assignor, classic=records.classic_of(value),
         ))  # fmt: skip
 
     def _current(self, member_id: str, value: Any) -> None:

@@ -5,6 +5,8 @@
 | a heartbeat | `decisions`; the member's session begins again |
 | `consumer.session.timeout.ms` without one | the member is removed |
 | a member owns for its rebalance timeout what it should give back | the member is removed |
+| one of the classic protocol does not join or sync for as long | the member is removed |
+| the first of this protocol comes, the last one goes | the group is converted (`conversion`) |
 | a pattern is new, or the cluster has other topics | patterns are resolved, the group epoch grows |
 
 A coordinator that takes over knows all members and gives each of them a full session.
@@ -12,7 +14,7 @@ A coordinator that takes over knows all members and gives each of them a full se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,56 +22,43 @@ from broker_core.coordinators.lanes import Lanes
 from broker_core.coordinators.runtime import KeyValue
 from broker_core.groups.consumer import records as r
 from broker_core.groups.consumer.checks import HeartbeatRefused, check_request
+from broker_core.groups.consumer.conversion import check_upgrade, lines_of_downgrade, upgraded
 from broker_core.groups.consumer.decisions import Decision, Decisions
 from broker_core.groups.assigned import DEAD, EMPTY, STABLE
 from broker_core.groups.consumer.group import ASSIGNING, ConsumerGroup
 from broker_core.groups.consumer.member import JOIN_EPOCH, ConsumerMember, MemberState, named
 from broker_core.groups.consumer.records import Record, encoded
+from broker_core.groups.consumer.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, OF_BROKERS, SESSION_TIMEOUT
 from broker_core.groups.consumer.subscriptions import TopicsPort
 from broker_core.groups.consumer.watches import Key, Watches
 from broker_core.groups.group import Group
 from broker_core.groups.member import ClientIdentity, Reply
-from broker_core.groups.registry import CONSUMER, GroupRegistry, group_write_error
+from broker_core.groups.rebalance import Rebalancer
+from broker_core.groups.registry import CLASSIC, CONSUMER, GroupRegistry, group_write_error
 from broker_core.groups.schema import encode_group_key
 from broker_core.groups.states import GroupState
 from broker_core.kernel import events
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-SESSION_TIMEOUT, HEARTBEAT_INTERVAL, ASSIGNMENT_INTERVAL = (
-    "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms"
-)  # fmt: skip
-OF_BROKERS: dict[str, tuple[str, str, str]] = {
-    SESSION_TIMEOUT: (
-        "group.consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms",
-        "group.consumer.max.session.timeout.ms",
-    ),
-    HEARTBEAT_INTERVAL: (
-        "group.consumer.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms",
-        "group.consumer.max.heartbeat.interval.ms",
-    ),
-    ASSIGNMENT_INTERVAL: (
-        "group.consumer.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
-        "group.consumer.max.assignment.interval.ms",
-    ),
-}  # fmt: skip
-"""A group's settings: the broker's for all groups, the least and the most that a group may be given."""
 RETRY_MS = 500
 WHY = {EMPTY: "no members", ASSIGNING: "target is old", STABLE: "all at their target"}
 
 
 class Outcome:
     """What a step has decided. `why`: of members that are gone; `reply`: who waits, None for nobody; `before`:
-    records of another kind that go with it."""
+    records of another kind that go with it; `refused`: the answer when it is not written; `into`: as in Decision."""
 
-    __slots__ = ("group", "records", "before", "reply", "response", "refresh", "why")
+    __slots__ = ("group", "records", "before", "reply", "response", "refresh", "why", "refused", "into")
 
     def __init__(
         self, group: ConsumerGroup, decision: Decision, reply: Reply | None, why: str,
-        before: list[KeyValue] | None = None,
+        before: list[KeyValue] | None = None, refused: Callable[[int], Any] | None = None,
     ) -> None:  # fmt: skip
         self.group = group
         self.before = before or []
+        self.refused = refused or _not_written
+        self.into = decision.into
         self.records = decision.records
         self.response = decision.response
         self.refresh = decision.refresh
@@ -77,14 +66,16 @@ class Outcome:
         self.why = why
 
     def lines(self) -> list[KeyValue]:
-        return [*self.before, *(encoded(record) for record in self.records)]
+        lines = [*self.before, *(encoded(record) for record in self.records)]
+        return lines if self.into is None else [*lines, *lines_of_downgrade(self.group, self.records, self.into)]
 
 
 class ConsumerGroups:
     """The next-generation groups of a coordinator. `settings_of(group id)`: what is set for that group alone."""
 
-    def __init__(self, registry: GroupRegistry, topics: TopicsPort) -> None:
+    def __init__(self, registry: GroupRegistry, topics: TopicsPort, rebalancer: Rebalancer) -> None:
         self.registry = registry
+        self.rebalancer = rebalancer
         self.node = registry.node
         self.topics = topics
         self.decisions = Decisions(registry.config, topics)
@@ -92,6 +83,8 @@ class ConsumerGroups:
         self.lanes = Lanes(self._finish)
         self.sessions = Watches(self.node, self._silent)
         self.rebalances = Watches(self.node, self._slow)
+        self.joins = Watches(self.node, self._late)
+        self.syncs = Watches(self.node, self._late)
 
     def setting(self, group_id: str, name: str) -> int:
         """A group's own setting, kept within the broker's limits, or the broker's for all groups."""
@@ -120,9 +113,9 @@ class ConsumerGroups:
             error = self.registry.status(request.group_id)
             if error is not ErrorCode.NONE:
                 raise HeartbeatRefused(error)
-            group = self._group(request.group_id, request.member_epoch)
+            group, before = self._group(request.group_id, request.member_epoch)
             if request.member_epoch < JOIN_EPOCH:
-                decision = self.decisions.leave(group, request)
+                decision = self.decisions.leave(group, request, self.node.wall_ms())
             else:
                 interval_ms = self.setting(group.group_id, ASSIGNMENT_INTERVAL)
                 decision = self.decisions.heartbeat(group, request, client, self.node.wall_ms(), interval_ms)
@@ -133,18 +126,26 @@ class ConsumerGroups:
             reply.send(_refusal(refusal))
             return None
         classic = self.registry.groups.get(group.group_id)
-        replaced = classic is not None and classic.generation > 0 and bool(decision.records)
-        return Outcome(group, decision, reply, "left", [(encode_group_key(group.group_id), None)] if replaced else [])
+        if classic is not None and group.members and decision.records:
+            self.rebalancer.freeze(classic)
+        return Outcome(group, decision, reply, "left", before if decision.records else [])
 
-    def _group(self, group_id: str, epoch: int) -> ConsumerGroup:
-        """The group; who joins makes a new one, and turns an empty classic one into one. Raises HeartbeatRefused."""
+    def _group(self, group_id: str, epoch: int) -> tuple[ConsumerGroup, list[KeyValue]]:
+        """The group; who joins makes a new one, or turns a classic one into one: with the records that say so. Raises
+        HeartbeatRefused."""
         found = self.registry.consumer_groups.get(group_id)
         if found is not None:
-            return found
+            return found, []
         classic = self.registry.groups.get(group_id)
-        free = _is_empty(classic) if classic is not None else not self.registry.other_kind(group_id, CONSUMER)
-        if epoch == JOIN_EPOCH and free:
-            return ConsumerGroup(group_id, None if classic is None else classic.offsets)
+        if epoch == JOIN_EPOCH and classic is not None:
+            gone: list[KeyValue] = [(encode_group_key(group_id), None)] if classic.generation > 0 else []
+            if _is_empty(classic):
+                return ConsumerGroup(group_id, classic.offsets), gone
+            check_upgrade(classic, self.registry.config)
+            made, records = upgraded(classic, self.topics)
+            return made, [*gone, *(encoded(record) for record in records)]
+        if epoch == JOIN_EPOCH and not self.registry.other_kind(group_id, CONSUMER):
+            return ConsumerGroup(group_id), []
         words = self.registry.absent(group_id, CONSUMER, "Group" if epoch < JOIN_EPOCH else "Consumer group")
         raise HeartbeatRefused(ErrorCode.GROUP_ID_NOT_FOUND, words)
 
@@ -177,6 +178,10 @@ class ConsumerGroups:
             group_id, member_id = key
             self.lanes.run(self.registry.runtime, group_id, self._remove, group_id, [member_id], "rebalance timeout")
 
+    def _late(self, key: Key, about: None) -> None:
+        group_id, member_id = key
+        self.lanes.run(self.registry.runtime, group_id, self._remove, group_id, [member_id], "rebalance timeout")
+
     def _remove(self, group_id: str, member_ids: list[str], why: str) -> Outcome | None:
         group = self.registry.consumer_groups.get(group_id)
         if group is None:
@@ -186,7 +191,7 @@ class ConsumerGroups:
             there = [one for one in there if (group_id, one) not in self.sessions.watches]
         if not there:
             return None
-        return Outcome(group, Decision(self.decisions.remove(group, there), None), None, why)
+        return Outcome(group, self.decisions.remove(group, there, self.node.wall_ms()), None, why)
 
     def _resolve(self, group_id: str) -> None:
         self.lanes.run(self.registry.runtime, group_id, self._refresh, group_id)
@@ -202,37 +207,80 @@ class ConsumerGroups:
     def _finish(self, outcome: Outcome, code: int, in_the_log: bool) -> None:
         """Replays what is in the log, tells and answers."""
         group = outcome.group
-        if in_the_log:
-            self._take(group)
-            for record in outcome.records:
-                before = group.members.get(record.subject)
-                self._tell(group, record, outcome.why)
-                group.replay(record)
-                after = group.members.get(record.subject)
-                if record.kind == r.CURRENT and after is not None and record.value is not None:
-                    self._tell_step(group, before, after)
-            self._watch(group, outcome.records)
-            self.tell_state(group)
+        if in_the_log and outcome.into is not None:
+            self._become_classic(group, outcome.into, outcome)
+        elif in_the_log:
+            self._replay(group, outcome)
         if code != ErrorCode.NONE:
             if outcome.reply is None and not in_the_log:
                 self._watch_again(outcome)
             elif outcome.reply is not None:
                 error = ErrorCode.COORDINATOR_NOT_AVAILABLE if in_the_log else group_write_error(code)
-                outcome.reply.send(m.ConsumerGroupHeartbeatResponse(error_code=error))
+                outcome.reply.send(outcome.refused(error))
+            if not in_the_log:
+                self._thaw(group.group_id)
             return
         if outcome.reply is not None:
             outcome.reply.send(outcome.response)
         if outcome.refresh:
             self.node.soon(self._resolve, group.group_id)
 
+    def _replay(self, group: ConsumerGroup, outcome: Outcome) -> None:
+        self._take(group)
+        for record in outcome.records:
+            before = group.members.get(record.subject)
+            self._tell(group, record, outcome.why)
+            group.replay(record)
+            after = group.members.get(record.subject)
+            if record.kind == r.CURRENT and after is not None and record.value is not None:
+                self._tell_step(group, before, after)
+        self._watch(group, outcome.records)
+        self.tell_state(group)
+
     def _take(self, group: ConsumerGroup) -> None:
         """A group that is written down for the first time is here from now on, in place of an empty classic one."""
         if group.group_id in self.registry.consumer_groups:
             return
         classic = self.registry.groups.pop(group.group_id, None)
-        if classic is not None:
-            group.offsets = classic.offsets
         self.registry.consumer_groups[group.group_id] = group
+        if classic is None:
+            return
+        group.offsets = classic.offsets
+        if group.members:
+            group.told = classic.state.value
+            self.rebalancer.retire(classic)
+            for member in group.classic_members():
+                if member.classic is not None:
+                    self.sessions.restart((group.group_id, member.member_id), member.classic.session_timeout_ms)
+            self._tell_conversion(group, CLASSIC, CONSUMER, len(group.members))
+
+    def _thaw(self, group_id: str) -> None:
+        """The group could not be converted: it is a classic one still."""
+        classic = self.registry.groups.get(group_id)
+        if classic is not None and classic.frozen:
+            self.rebalancer.thaw(classic)
+
+    def _become_classic(self, group: ConsumerGroup, made: Group, outcome: Outcome) -> None:
+        """The last member of this protocol is gone: the others go on by theirs, and begin with a rebalance, unless one
+        of them has taken its place."""
+        for member_id in group.members:
+            self._stop_watching((group.group_id, member_id))
+            if member_id not in made.members:
+                self.node.emit(events.MEMBER_LEFT, group=group.group_id, member=member_id, reason=outcome.why)
+        del self.registry.consumer_groups[group.group_id]
+        self.registry.groups[group.group_id] = made
+        self._tell_conversion(group, CONSUMER, CLASSIC, len(made.members))
+        self.rebalancer.loaded(made)
+        if not outcome.records or made.generation != group.epoch:
+            self.rebalancer.maybe_prepare(made, "converted to a classic group")
+
+    def _tell_conversion(self, group: ConsumerGroup, before: str, after: str, members: int) -> None:
+        what = {"group": group.group_id, "before": before, "after": after, "generation": group.epoch}
+        self.node.emit(events.GROUP_CONVERTED, **what, members=members)
+
+    def _stop_watching(self, key: Key) -> None:
+        for watches in (self.sessions, self.rebalances, self.joins, self.syncs):
+            watches.stop(key)
 
     def _tell(self, group: ConsumerGroup, record: Record, why: str) -> None:
         """What a record changes, for the journal."""
@@ -273,9 +321,8 @@ class ConsumerGroups:
             key = group.group_id, record.subject
             member = group.members.get(record.subject)
             if member is None:
-                self.sessions.stop(key)
-                self.rebalances.stop(key)
-            elif member.state is not MemberState.UNREVOKED_PARTITIONS:
+                self._stop_watching(key)
+            elif member.classic is not None or member.state is not MemberState.UNREVOKED_PARTITIONS:
                 self.rebalances.stop(key)
             else:
                 self.rebalances.restart(key, member.rebalance_timeout_ms, member.epoch)
@@ -316,8 +363,7 @@ class ConsumerGroups:
     def forget(self, group: ConsumerGroup, why: str) -> None:
         """The group is not here any more."""
         for member_id in group.members:
-            self.sessions.stop((group.group_id, member_id))
-            self.rebalances.stop((group.group_id, member_id))
+            self._stop_watching((group.group_id, member_id))
         del self.registry.consumer_groups[group.group_id]
         group.gone = True
         assert group.state == DEAD
@@ -330,6 +376,10 @@ def _nobody_waits(context: None, error: int) -> None:
 
 def _is_empty(group: Group) -> bool:
     return group.state is GroupState.EMPTY and not group.pending_members
+
+
+def _not_written(error: int) -> Any:
+    return m.ConsumerGroupHeartbeatResponse(error_code=error)
 
 
 def _refusal(refusal: HeartbeatRefused) -> Any:

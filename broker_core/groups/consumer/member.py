@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 Partition = tuple[uuid.UUID, int]
 """Topic id and partition number."""
@@ -37,12 +37,20 @@ class MemberState(IntEnum):
     UNRELEASED_PARTITIONS = 2
 
 
+class ClassicProtocols(NamedTuple):
+    """Of a member that speaks the classic protocol: its session, and its assignors with what it says under each."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
     """Never changed: another one takes its place (`dataclasses.replace`).
 
     - `topics` is sorted; `pattern` is "" without one.
     - `assigned` and `revoking` have no partition in common.
+    - `classic` is None for those who speak the group's own protocol.
     """
 
     member_id: str
@@ -59,6 +67,7 @@ class ConsumerMember:
     state: MemberState = MemberState.STABLE
     assigned: Owned = field(default_factory=dict)
     revoking: Owned = field(default_factory=dict)
+    classic: ClassicProtocols | None = None
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.epoch == assignment_epoch

@@ -20,7 +20,15 @@ from typing import Any, NamedTuple
 
 from broker_core.coordinators import stored
 from broker_core.coordinators.stored import Buffer, decode, encode, version_of
-from broker_core.groups.consumer.member import ConsumerMember, MemberState, Owned, Partition, by_topic, listed
+from broker_core.groups.consumer.member import (
+    ClassicProtocols,
+    ConsumerMember,
+    MemberState,
+    Owned,
+    Partition,
+    by_topic,
+    listed,
+)
 
 VALUE_VERSION = 0
 GROUP, MEMBER, TARGET_EPOCH, TARGET, CURRENT, PATTERN = 3, 5, 6, 7, 8, 16
@@ -95,9 +103,28 @@ def member_record(group_id: str, member: ConsumerMember) -> Record:
         instance_id=member.instance_id, rack_id=member.rack_id, client_id=member.client_id,
         client_host=member.client_host, subscribed_topic_names=list(member.topics),
         subscribed_topic_regex=member.pattern, rebalance_timeout_ms=member.rebalance_timeout_ms,
-        server_assignor=member.assignor,
+        server_assignor=member.assignor, classic_member_metadata=_classic(member),
     )  # fmt: skip
     return Record(MEMBER, group_id, member.member_id, value)
+
+
+def _classic(member: ConsumerMember) -> Any:
+    """What a member of the classic protocol has said, so that it can be answered in it; None for others."""
+    if member.classic is None:
+        return None
+    kind = stored.ConsumerGroupMemberMetadataValue
+    return kind.ClassicMemberMetadata(
+        session_timeout_ms=member.classic.session_timeout_ms,
+        supported_protocols=[kind.ClassicProtocol(name=one, metadata=said) for one, said in member.classic.protocols],
+    )
+
+
+def classic_of(value: Any) -> ClassicProtocols | None:
+    """The same from a record's value."""
+    said = value.classic_member_metadata
+    return None if said is None else ClassicProtocols(
+        said.session_timeout_ms, tuple((one.name, bytes(one.metadata)) for one in said.supported_protocols)
+    )
 
 
 def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> Record:

@@ -37,11 +37,25 @@ function positions(view, group, found) {
   return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.position"), "number"], [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
 }
 
-function member(one, limit, words) {
+/** Where a member of KIP-848 is on its way: its epoch, what it is about to give back, what it waits for. */
+function way(one, words) {
+  if (one.epoch === undefined) return false;
+  const now = owned(one.assignment);
+  const parts = [words.t("groups.at_epoch", { epoch: one.epoch, state: words.t(`reason.${one.state ?? "STABLE"}`) })];
+  const back = owned(one.revoking);
+  const missing = owned(one.target).filter((name) => !now.includes(name));
+  if (back.length) parts.push(words.t("groups.gives_back", { what: back.join(" ") }));
+  if (missing.length) parts.push(words.t("groups.is_to_get", { what: missing.join(" ") }));
+  if (one.protocol === "classic") parts.push(words.t("groups.speaks_classic"));
+  return h("div", { class: "hint", "data-epoch": String(one.epoch) }, parts.join(" · "));
+}
+
+function member(one, words) {
   const left = one.session_left_ms ?? null;
   return h("li", { key: one.id, class: "member" },
     h("div", {}, h("b", {}, `${one.leads ? "★ " : ""}${one.client_id ?? one.id}`), one.leads && h("small", {}, ` ${words.t("groups.leads")}`), one.waits && h("small", {}, ` · ${words.t(`groups.waits.${one.waits}`)}`)),
     h("div", { class: "hint" }, owned(one.assignment).join(" ") || words.t("groups.owns_nothing")),
+    way(one, words),
     left !== null && h("label", { class: "session" }, h("small", {}, words.t("groups.session_left", { left: Math.round(left / 100) / 10, whole: Math.round((one.session_timeout_ms ?? 0) / 1000) })),
       h("meter", { min: 0, max: one.session_timeout_ms, value: left, "aria-hidden": "true" })));
 }
@@ -50,15 +64,18 @@ function card(view, name, group) {
   const { state, words } = view;
   const { found } = view.inquiry.get("group", name);
   const topics = Object.keys(group.offsets).sort();
+  const shown = found?.members ?? group.members.filter((one) => one.epoch !== undefined);
   return h("article", chosenCard(view, "group", name),
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
       [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
       [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(lag(state, group))],
+      found?.assignment_epoch !== undefined && [words.t("groups.epochs"), `${count(found.generation)} / ${count(found.assignment_epoch)}`],
+      (found?.type ?? group.kind) && [words.t("groups.kind"), words.t(`reason.${found?.type ?? group.kind}`)],
       found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
     ]),
     positions(view, group, view.clock.live ? found : null),
-    (found?.members.length ?? 0) > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, found.members.map((one) => member(one, found, words)))],
+    shown.length > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, shown.map((one) => member(one, words)))],
     view.clock.live && !group.members.length && topics.length > 0 && offsetsForm(view, name, topics));
 }
 
