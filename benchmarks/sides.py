@@ -124,7 +124,7 @@ class Kafka:
             raise RuntimeError(f"{ORACLE.name} {arguments[0]}: {done.stderr.strip() or done.stdout.strip()}")
 
     def start(self) -> None:
-        self._oracle("up", "kraft", "--port", str(self.port))
+        self._oracle("up", "kraft", "--port", str(self.port), "--timeout", "300")
 
     def stop(self) -> None:
         """The last nodes of a quorum wait for the ones that went before; they are ended after a while."""
@@ -163,6 +163,11 @@ def running(side: Ours | Kafka) -> Iterator[Ours | Kafka]:
     """A started cluster that is gone afterwards, with its files."""
     try:
         side.start()
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # why it did not start is what is to be told
+            side.remove()
+        raise
+    try:
         yield side
     finally:
         side.remove()

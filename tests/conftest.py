@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import broker_core
 from tests import outside, spending, spreading
 
 PATIENCE_S = 90  # a test waits this long for what comes at once: the disk of a shared machine may stand still for half a minute
@@ -28,6 +29,11 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 def pytest_configure(config: pytest.Config) -> None:
     for plugin in (outside, spending, spreading):
         config.pluginmanager.register(plugin)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if broker_core.COMPILED and item.get_closest_marker("interpreted") is not None:
+        pytest.skip("the core is compiled")
 
 
 def missing(what: str) -> None:

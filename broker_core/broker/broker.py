@@ -63,7 +63,7 @@ LOADING_BYTES, LOADING_US = 16 * 1024 * 1024, 50_000
 """What a slice of opening logs checks, and how long it takes of the world's time when it is not the last one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerFactory:
     """Makes the broker of a node at each start of its process: Kafka's settings as text, and how it joins a cluster."""
 

@@ -328,7 +328,7 @@ NAMES = {0: "available", 1: "acquired", 2: "acknowledged", 4: "archived"}
 def _possible(one: StateBatch, start: int) -> bool:
     """Whether a leader can have written this. Source: SharePartition.maybeInitialize, which knows no bound."""
     inside = start <= one.first <= one.last < start + MOST_IN_FLIGHT
-    return inside and one.state in (AVAILABLE, *DONE) and 0 <= one.deliveries <= MOST_DELIVERIES
+    return inside and (one.state == AVAILABLE or one.state in DONE) and 0 <= one.deliveries <= MOST_DELIVERIES
 
 
 def _refusal(part: Any) -> Refusal:

@@ -166,7 +166,7 @@ class EventQueue:
         at = error.__traceback__
         while at is not None and at.tb_next is not None:
             at = at.tb_next
-        place = "" if at is None else at.tb_frame.f_code.co_qualname
+        place = "" if at is None else f"{at.tb_frame.f_globals['__name__']}.{at.tb_frame.f_code.co_name}"
         node = call.node if isinstance(call, Timer) else call[0]
         emit = self.emit if node is None else node.emit
         emit(events.CALL_FAILED, place=place, error=f"{type(error).__name__}: {error}")

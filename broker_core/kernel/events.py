@@ -119,7 +119,7 @@ REQUEST_STAGES = _event(DETAIL, "request_stages",
 HANDLER_FAILED = _event(TRANSITION, "handler_failed", "{api} #{correlation}: the broker failed: {error}",
     api="API name", correlation="correlation id", error="type and text of the error")
 CALL_FAILED = _event(TRANSITION, "call_failed", "{place} failed: {error}",
-    place="function of this program", error="type and text of the error")
+    place="module and function of this program", error="type and text of the error")
 REQUEST_QUEUE_FULL = _event(TRANSITION, "request_queue_full", "request queue is full ({size})", size="queued.max.requests")
 PURGATORY_PARKED = _event(DETAIL, "purgatory_parked", "{operation} waits for {keys}, at most {timeout_ms} ms",
     operation="Produce | Fetch | Rebalance | Heartbeat | DeleteRecords", keys="watched keys", timeout_ms="milliseconds")

@@ -45,6 +45,18 @@ def encode_rows(rows: Sequence[Row]) -> bytes:
     return b"".join([encode_row(row) + b"\n" for row in rows])
 
 
+def held_by(thing: Any) -> dict[str, Any]:
+    """Attributes of an object by name, for its `__getstate__`; a compiled one has no `__dict__`."""
+    names = getattr(type(thing), "__mypyc_attrs__", None)
+    return dict(thing.__dict__) if names is None else {name: getattr(thing, name) for name in names}
+
+
+def hold(thing: Any, state: dict[str, Any]) -> None:
+    """For its `__setstate__`: let an object have these attributes."""
+    for name, value in state.items():
+        setattr(thing, name, value)
+
+
 class Journal:
     """Rows in order; the last ones are kept in memory, all of them go to `sink` as lines.
 
@@ -75,8 +87,11 @@ class Journal:
 
     def __getstate__(self) -> dict[str, Any]:
         self.settle()
-        return {**self.__dict__, "sink": None, "_watchers": [], "transition_watchers": [], "_pending": [],
+        return {**held_by(self), "sink": None, "_watchers": [], "transition_watchers": [], "_pending": [],
                 "_tail": deque(maxlen=TAIL)}  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        hold(self, state)
 
     @property
     def count(self) -> int:
@@ -168,7 +183,10 @@ class OperationLog:
         self.count = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "sink": None, "watchers": []}
+        return {**held_by(self), "sink": None, "watchers": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        hold(self, state)
 
     def record(self, row: dict[str, Any]) -> None:
         self.count += 1

@@ -79,7 +79,7 @@ class Link:
     def change(self, **values: float) -> None:
         """Set any of `SETTINGS`; bandwidth is in bytes/s, 0 = as much as you like."""
         for name, value in values.items():
-            setattr(self, name, value)
+            setattr(self, name, type(getattr(self, name))(value))
         self._look()
 
     def _look(self) -> None:

@@ -14,7 +14,7 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError, KernelError
 from broker_core.kernel.event_queue import EventQueue
 from broker_core.kernel.inputs import Command, ConnectionClosed, ConnectionOpened, FrameReceived, Input
-from broker_core.kernel.journal import OperationLog
+from broker_core.kernel.journal import OperationLog, held_by, hold
 from broker_core.kernel.network import Network
 from broker_core.kernel.names import place_of
 from broker_core.kernel.node import PAUSED, RUNNING, STATES, STOPPED, Machine, Node
@@ -64,7 +64,10 @@ class World(EventQueue):
         self.connections: dict[int, str] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "output": None, "observers": []}
+        return {**held_by(self), "output": None, "observers": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        hold(self, state)
 
     def random_stream(self, name: str) -> Random:
         """A stream of its own for `name`, fixed by the world's seed."""
@@ -228,8 +231,6 @@ class World(EventQueue):
         except CommandError as error:
             self.emit(events.COMMAND_REFUSED, command=command, problem=error.problem)
             return {**refused, "problem": error.problem, "place": error.place}
-
-
 
     def _frame_received(self, item: FrameReceived) -> None:
         node = self._owner(item.connection)

@@ -148,8 +148,7 @@ class WheelTimer:
             return
         if task.bucket is not None:
             self._latest = task.bucket
-        if self._armed is None or self._queue.heap[0][0] < self._armed_ms:
-            self._arm()
+        self._arm_for_next()
 
     def cancel(self, task: TimerTask) -> None:
         """Take a task off the wheel; its bucket stays queued, empty."""
@@ -170,10 +169,14 @@ class WheelTimer:
         bucket.tasks[task] = None
         self.node.soon(self._expire, bucket)
 
-    def _arm(self) -> None:
+    def _arm_for_next(self) -> None:
+        """A bucket that is due earlier than what was armed for, if anything was."""
+        heap = self._queue.heap
+        if not heap or (self._armed is not None and heap[0][0] >= self._armed_ms):
+            return
         if self._armed is not None:
             self._armed.cancel()
-        self._armed_ms = due_ms = self._queue.heap[0][0]
+        self._armed_ms = due_ms = heap[0][0]
         self._armed = self.node.after(due_ms * 1000 - self.node.now_us(), self._turn)
 
     def _turn(self) -> None:
@@ -189,8 +192,7 @@ class WheelTimer:
             self._empty(bucket, expired)
         self._wheel.advance(now_ms)
         self._expire(expired)
-        if heap and (self._armed is None or heap[0][0] < self._armed_ms):
-            self._arm()
+        self._arm_for_next()
 
     def _empty(self, bucket: Bucket, expired: Bucket) -> None:
         tasks, bucket.tasks = bucket.tasks, {}

@@ -210,5 +210,5 @@ def test_a_call_that_fails_is_told_and_everything_else_goes_on(by_step: bool) ->
     world.run_until(10)
     assert [what for _, what in node.machine.seen if what != "start"] == ["one", "two", "three"]
     failed = [row for row in world.journal.tail if row[3] == "call_failed"]
-    assert [(row[1], row[2], row[5]["place"]) for row in failed] == [(0, "a-1", "Faulty.note"), (5, "a-1", "Faulty.note")]
+    assert [(row[1], row[2], row[5]["place"]) for row in failed] == [(0, "a-1", f"{__name__}.note"), (5, "a-1", f"{__name__}.note")]
     assert failed[0][5]["error"] == "ValueError: a fault of ours"

@@ -165,6 +165,7 @@ def test_a_parked_incremental_fetch_is_woken_by_one_append_and_looks_at_one_part
     assert [position.index for position in session.dirty] == [42]
 
 
+@pytest.mark.interpreted
 def test_followers_name_one_partition_of_a_hundred_when_one_has_moved():
     cluster = Cluster(2)
     cluster.assign(1, 0, replicas=[1, 2], partitions=100)
