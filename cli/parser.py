@@ -127,7 +127,9 @@ def build_parser(words: Words | None = None) -> argparse.ArgumentParser:
     _language_option(parser, None)
     commands = parser.add_subparsers(title=words.say("commands"), metavar="COMMAND", required=True)
     build = Build(commands, words)
-    for commands_of in (_up, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _dump_log, _replay, _sweep):
+    for commands_of in (
+        _up, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _exercises, _dump_log, _replay, _sweep,
+    ):  # fmt: skip
         commands_of(build)
     _bench(build)
     _settings(build)
@@ -248,6 +250,19 @@ def _pack(build: Build) -> None:
 def _lessons(build: Build) -> None:
     lessons = build.command("lessons", ("scenarios", "lessons"))
     _json_option(lessons)
+
+
+def _exercises(build: Build) -> None:
+    exercises = build.command("exercises", ("exercises", "exercises"))
+    exercises.option("name", metavar="NAME", nargs="?")
+    exercises.option("--hints", type=int, default=0, metavar="N")
+    _json_option(exercises)
+    attempt = build.command("try", ("exercises", "attempt"))
+    attempt.option("name", metavar="NAME|FILE")
+    attempt.option("attempt", metavar="FILE|DIR")
+    attempt.option("--hints", type=int, default=0, metavar="N")
+    attempt.option("--out", metavar="DIR")
+    _json_option(attempt)
 
 
 def _dump_log(build: Build) -> None:

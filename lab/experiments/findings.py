@@ -25,6 +25,7 @@ from lab.scenarios.expectations import (
     OF_PARAMETERS,
     RECEIPT,
     SETTLED,
+    SLOWEST,
     event_filter,
     is_state,
     parameter_filter,
@@ -47,7 +48,7 @@ class Findings:
     state: dict[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     gaps_ms: dict[str, int] = field(default_factory=dict)
-    delays_ms: dict[str, int] = field(default_factory=dict)
+    delays_ms: dict[str, tuple[int, int]] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     violations: dict[str, int] | None = None
 
@@ -67,7 +68,7 @@ class Findings:
         if kind in OF_PARAMETERS:
             return self._of_parameter(kind, rest)
         if kind in DELAYS:
-            return self.delays_ms.get(rest)
+            return self.delays_ms[rest][kind.endswith(SLOWEST)] if rest in self.delays_ms else None
         if kind == "group":
             group, _, figure = rest.rpartition(".")
             return self.groups.get(group, {}).get(figure)
@@ -192,9 +193,12 @@ def longest_gaps_us(operations: Iterable[Mapping[str, Any]], from_us: int, until
     return {name: max(gaps.get(name, 0), until_us - begin) for name, begin in last.items()}
 
 
-def delays_ms(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int) -> dict[str, int]:
-    """Client -> median time from the making of a record to its acknowledgement, or the poll that gave it to a reader,
-    whole milliseconds. Records that were made before `from_us` are left out: there was no reader yet."""
+def delays_ms(
+    operations: Iterable[Mapping[str, Any]], from_us: int, until_us: int
+) -> dict[str, tuple[int, int]]:
+    """Client -> time from the making of a record to its acknowledgement, or the poll that gave it to a reader, whole
+    milliseconds: the median, and what 99 of 100 records keep within. Records that were made before `from_us` are left
+    out: there was no reader yet."""
     made: dict[tuple[str, int], int] = {}
     delays: dict[str, list[int]] = {}
     for row in operations:
@@ -210,7 +214,13 @@ def delays_ms(operations: Iterable[Mapping[str, Any]], from_us: int, until_us: i
                 for value in range(first, first + count):
                     if (label, value) in made:
                         found.append(row["t"] - made[label, value])
-    return {name: int(median(found)) // 1000 for name, found in delays.items() if found}
+    return {name: (int(median(found)) // 1000, slowest_us(found) // 1000) for name, found in delays.items() if found}
+
+
+def slowest_us(delays: list[int]) -> int:
+    """The 99th percentile by nearest rank: the smallest delay that 99 of 100 do not exceed."""
+    rank = -(-99 * len(delays) // 100)
+    return sorted(delays)[rank - 1]
 
 
 def groups_work(

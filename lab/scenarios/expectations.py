@@ -13,6 +13,7 @@
 | `most.request_stages.queue_us[api=Produce]` | its largest value |
 | `ack_delay.producer-1` | median time from the making of a record until its producer knew it acknowledged |
 | `read_delay.reader` | median time from the making of a record until this consumer has read it: `"<= 50ms"` |
+| `ack_p99.producer-1`, `read_p99.reader` | the same of the slowest hundredth: 99 of 100 records are at most so late |
 | `group.billing.twice` | what a group has made of the records under load: `lab.checkers.group_work` |
 | `invariants.violations`, `invariants.NAME` | how often an invariant did not hold |
 """
@@ -47,7 +48,10 @@ RECEIPT = tuple(name for name, figure in Receipt().to_dict().items() if isinstan
 PRODUCER = COUNTS
 SETTLED = "settled."
 OF_PARAMETERS = ("sum", "most")
-DELAYS = {"ack_delay": "producer", "read_delay": "consumer"}
+DELAYS = {"ack_delay": "producer", "read_delay": "consumer", "ack_p99": "producer", "read_p99": "consumer"}
+"""Figure -> whose it is."""
+SLOWEST = "_p99"
+"""How figures of the slowest hundredth end."""
 KINDS = (
     "receipt", "events", *OF_PARAMETERS, "unavailability", *DELAYS, "group", "invariants", "settled", *SUBJECTS
 )  # fmt: skip

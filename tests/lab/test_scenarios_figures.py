@@ -61,7 +61,7 @@ def test_the_delay_of_a_client_is_the_median_from_the_making_of_a_record_to_its_
     rows = [send(0, 500), send(1, 1_000), send(2, 2_000), send(3, 3_000), poll(0, 90_000), poll(1, 6_000), poll(2, 12_000),
             poll(3, 5_000), poll(3, 23_000, "far"), poll(3, 99_000, "late")]  # fmt: skip
     acked = [{**row, "kind": "ok", "process": "p", "t": row["t"] + 7_000} for row in rows[1:4]]
-    assert delays_ms([*rows, *acked], 1_000, 90_000) == {"near": 5, "far": 20, "p": 7}
+    assert delays_ms([*rows, *acked], 1_000, 90_000) == {"near": (5, 10), "far": (20, 20), "p": (7, 7)}
 
 
 def test_the_sizes_of_requests_are_those_of_the_wire_and_a_run_tells_all_of_it(tmp_path: Path) -> None:

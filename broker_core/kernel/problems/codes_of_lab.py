@@ -213,6 +213,13 @@ found_in("lab.experiments")(
     shown_unpacked="path run given",
     shown_without="names",
 )
+found_in("lab.exercises")(
+    no_levers="", no_goals="", two_seeds="",
+    not_this_exercise="name",
+    shown_task="name n", shown_lever="name known", shown_lever_range="name least most", shown_steps="known most",
+    shown_hint="n given what", shown_hints="n", shown_goal="key wanted", shown_goals_of="seeds",
+    shown_seed="seed what", shown_reached="n most", shown_not_reached="n", shown_refused="what",
+)
 found_in("lab.faults")(
     same_ends="",
     several_links="",

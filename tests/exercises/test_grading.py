@@ -1,0 +1,151 @@
+"""What an attempt may do, and who is believed: nobody but a run that is executed here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from lab.clusters.checks import SpecError
+from lab.exercises import grading, levers, reading
+from lab.experiments.run import run_scenario
+from lab.scenarios.reading import ScenarioError
+
+SMALL: dict[str, Any] = {
+    "exercise": "small",
+    "title": {"en": "Small", "ko": "작은 문제"},
+    "task": {"en": "Lose nothing.", "ko": "아무것도 잃지 마세요."},
+    "start": {
+        "cluster": {"brokers": 3, "preset": "teaching"},
+        "topics": [{"name": "orders", "partitions": 1, "replication_factor": 3}],
+        "clients": [{"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 20, "settings": {"acks": "1"}}],
+        "steps": [{"at": "1s", "do": "delay_link", "between": ["leader_of:orders-0", "followers_of:orders-0"], "delay_ms": 200},
+                  {"after": "1s", "do": "kill", "leader_of": "orders-0"}],
+        "duration": "6s",
+    },
+    "levers": {
+        "set": {
+            "acks": {"client": "producer-a", "setting": "acks", "choices": ["0", "1", "all"]},
+            "least": {"topic": "orders", "setting": "min.insync.replicas", "least": 1, "most": 3},
+            "rate": {"client": "producer-a", "key": "rate", "least": 1, "most": 50},
+        },
+        "steps": {"commands": ["pause", "resume"], "most": 1, "before": 1},
+    },
+    "goals": {"receipt.lost": 0, "receipt.acked": ">= 1"},
+    "seeds": [1, 2],
+    "points": 10,
+    "hints": [{"text": {"en": "acks", "ko": "acks"}, "price": 4}, {"text": {"en": "all", "ko": "all"}, "price": 5}],
+    "solution": {"set": {"acks": "all", "least": 2}},
+    "wrong": {"set": {"acks": "1"}, "why": {"en": "One copy.", "ko": "사본 하나뿐입니다."}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def small() -> reading.Exercise:
+    return reading.from_dict(SMALL)
+
+
+def test_goals_decide_under_every_seed_and_hints_cost_their_price(small: reading.Exercise) -> None:
+    solved = grading.grade(small, small.solution, hints=1)
+    assert [one.seed for one in solved.outcomes] == [1, 2]
+    assert solved.passed and solved.points == 6
+    failed = grading.grade(small, small.wrong)
+    assert not failed.passed and failed.points == 0
+    assert {what["params"]["key"] for one in failed.outcomes for what in one.unmet} == {"receipt.lost"}
+
+
+def test_levers_move_what_they_name_and_nothing_else(small: reading.Exercise) -> None:
+    attempt = {
+        "set": {"acks": "all", "least": 2, "rate": 30},
+        "steps": [{"after": "100ms", "do": "pause", "broker": 3}],
+    }
+    found = small.scenario(attempt, 7).document
+    assert found["clients"][0]["settings"]["acks"] == "all" and found["clients"][0]["rate"] == 30
+    assert found["topics"][0]["configs"] == {"min.insync.replicas": "2"}
+    assert [step["do"] for step in found["steps"]] == ["delay_link", "pause", "kill"]
+    assert found["seed"] == 7 and found["expect"] == small.goals
+    assert levers.attempt_in(small.start, {key: one for key, one in found.items() if key != "seed"}, small.levers) == {
+        **attempt, "set": {"acks": "all", "least": "2", "rate": 30}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("attempt", "place"), [
+    ({"set": {"acks": "2"}}, "set.acks"),
+    ({"set": {"acks": None}}, "set.acks"),
+    ({"set": {"least": 4}}, "set.least"),
+    ({"set": {"size": 4}}, "set.size"),
+    ({"steps": [{"at": "1s", "do": "kill", "broker": 1}]}, "steps[0].do"),
+    ({"steps": [{"at": "1s", "do": "pause", "broker": 9}]}, "steps[1].broker"),
+    ({"steps": [{"at": "1s", "do": "pause", "broker": 1}] * 2}, "steps"),
+    ({"steps": [{"do": "pause", "broker": 1}]}, "steps[1]"),
+    ({"expect": {}}, "expect"),
+    ("acks", ""),
+])  # fmt: skip
+def test_an_attempt_that_does_what_it_may_not_is_refused_at_its_place(
+    small: reading.Exercise, attempt: Any, place: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        small.scenario(attempt, 1)
+    assert caught.value.where == place
+
+
+@pytest.mark.parametrize(("change", "place"), [
+    ({"goals": {}}, "goals"),
+    ({"goals": {"receipt.lots": 0}}, "goals.receipt.lots"),
+    ({"levers": {}}, "levers"),
+    ({"levers": {"set": {"acks": {"client": "producer-a", "topic": "orders", "setting": "acks"}}}}, "levers.set.acks"),
+    ({"levers": {"set": {"acks": {"client": "producer-a", "setting": "acks", "least": 1}}}}, "levers.set.acks"),
+    ({"levers": {"steps": {"commands": ["kil"]}}}, "levers.steps.commands[0]"),
+    ({"solution": {"set": {"acks": "5"}}}, "solution.set.acks"),
+    ({"wrong": {"steps": [{"at": "1s", "do": "kill"}]}}, "wrong.steps[0].do"),
+    ({"start": {"clusterr": {}}}, "start.clusterr"),
+    ({"seeds": [3, 1]}, "seeds[1]"),
+    ({"lesson": "acks-7"}, "lesson"),
+    ({"points": 0}, "points"),
+    ({"titel": {}}, "titel"),
+])  # fmt: skip
+def test_an_exercise_that_is_none_is_refused_at_its_place(change: dict[str, Any], place: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        reading.from_dict({**SMALL, **change})
+    assert caught.value.where == place
+
+
+def test_an_error_in_a_file_names_its_line() -> None:
+    text = "exercise: one\ntitle: {en: One, ko: 하나}\ntask: {en: Do, ko: 하라}\nlevers:\n  steps: {commands: [kil]}\n"
+    with pytest.raises(ScenarioError, match=r"one.yaml:5: levers.steps.commands\[0\]"):
+        reading.parse(text + "goals: {receipt.lost: 0}\nsolution: {}\nwrong: {}\n", "one.yaml")
+
+
+# -- hand-ins -------------------------------------------------------------------------------
+@pytest.fixture
+def handed_in(small: reading.Exercise, tmp_path: Path) -> Path:
+    grading.grade(small, small.solution, out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_recorded_run_counts_as_the_attempt_that_stands_in_it(small: reading.Exercise, handed_in: Path) -> None:
+    grade = grading.grade_run(small, handed_in)
+    assert grade.passed and grade.attempt == {"set": {"acks": "all", "least": "2"}}
+
+
+def test_a_forged_figure_is_found_and_named(small: reading.Exercise, tmp_path: Path) -> None:
+    grading.grade(small, small.wrong, out=tmp_path / "run")
+    facts = orjson.loads((tmp_path / "run" / "run.json").read_bytes())
+    assert facts["receipt"]["lost"] > 0 and facts["passed"] is False
+    facts["receipt"]["lost"], facts["passed"], facts["unmet"] = 0, True, []
+    (tmp_path / "run" / "run.json").write_bytes(orjson.dumps(facts))
+    grade = grading.grade_run(small, tmp_path / "run")
+    assert not grade.passed and grade.points == 0
+    assert any(one["params"].get("key") == "receipt.lost" for one in grade.refused)
+
+
+def test_a_run_in_which_something_else_was_moved_is_not_of_this_exercise(
+    small: reading.Exercise, tmp_path: Path
+) -> None:
+    scenario = small.scenario(small.solution, 1)
+    quiet = {**scenario.document, "steps": []}
+    result = run_scenario(reading.grammar.from_dict(quiet, "small"), out=tmp_path / "run")
+    assert result.passed
+    grade = grading.grade_run(small, tmp_path / "run")
+    assert not grade.passed and [one["code"] for one in grade.refused] == ["not_this_exercise"]
