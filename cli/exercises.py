@@ -76,14 +76,14 @@ def _graded(exercise: Exercise, given: Path, hints: int, out: str | None) -> Gra
             exercise, reading.read_attempt(text.decode(), given.name), hints, Path(out) if out else None
         )
     except UnicodeDecodeError as error:
-        raise CommandError(problem("not_readable", path=str(given), why=str(error.reason)), 2) from None
+        raise CommandError(problem("not_readable_file", path=str(given), why=str(error.reason)), 2) from None
 
 
 def _opened(path: Path) -> Any:
     try:
         return open(path, "rb")
     except OSError as error:
-        raise CommandError(problem("not_readable", path=str(path), why=error.strerror), 2) from None
+        raise CommandError(problem("not_readable_file", path=str(path), why=error.strerror), 2) from None
 
 
 def _loaded(name: str) -> Exercise:

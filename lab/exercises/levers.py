@@ -53,21 +53,20 @@ class Lever:
         """`acks (producer-orders)`: Kafka's own names, the same in all languages."""
         return f"{self.path[-1]} ({self.path[1]})" if self.path[0] != "cluster" else self.path[-1]
 
+    def standing(self, whole: Document) -> Any:
+        """Its value in a scenario; None when nothing is said of it."""
+        return value_in(whole, self.path)
+
     def value(self, given: Any, place: Place) -> Any:
         """The value as the scenario takes it; raises SpecError."""
         if not self.choices:
             whole = int(given) if isinstance(given, str) and given.lstrip("-").isdigit() else given
             number = checks.integer(whole, place, self.least, self.most)
             return str(number) if self.path[-2] in ("settings", "configs") else number
-        found = [
-            one for one in self.choices if one is given or checks.setting(one, place) == checks.setting(given, place)
-        ]
-        if not found:
-            known = [checks.setting(one, place) for one in self.choices]
-            raise SpecError(
-                place, problem("not_among", given=checks.plain(given), expected=problem("one_of", known=known))
-            )
-        return found[0]
+        written = checks.choice(
+            checks.setting(given, place), place, [checks.setting(one, place) for one in self.choices]
+        )
+        return next(one for one in self.choices if checks.setting(one, place) == written)
 
 
 @dataclass(slots=True)
@@ -118,9 +117,7 @@ def _lever(name: str, value: Any, place: Place) -> Lever:
         if len(choices) < 2:
             raise SpecError((*place, "choices"), problem("two_choices", n=len(choices)))
         return Lever(name, path, choices)
-    for end in ("least", "most"):
-        if end not in data:
-            raise SpecError(place, problem("missing_key", key=end))
+    checks.mapping(data, place, LEVER_KEYS, ["least", "most"])
     least = checks.integer(data["least"], (*place, "least"))
     return Lever(name, path, (), least, checks.integer(data["most"], (*place, "most"), least))
 
@@ -144,8 +141,7 @@ def checked(attempt: Any, levers: Levers, place: Place = ()) -> Attempt:
         found["set"] = {name: levers.sets[name].value(one, (*place, "set", name)) for name, one in values.items()}
     at = (*place, "steps")
     steps = checks.items(data.get("steps"), at)
-    if len(steps) > levers.most_steps:
-        raise SpecError(at, problem("above", given=len(steps), most=levers.most_steps))
+    checks.limits(len(steps), at, None, levers.most_steps)
     for index, step in enumerate(steps):
         given = checks.mapping(step, (*at, index))
         checks.choice(given.get("do"), (*at, index, "do"), levers.commands)
@@ -196,7 +192,7 @@ def attempt_in(start: Document, given: Document, levers: Levers) -> Attempt | No
     steps = list(given.get("steps") or [])
     found: Attempt = {}
     moved = {name: value for name, lever in levers.sets.items()
-             if (value := value_in(given, lever.path)) != value_in(start, lever.path)}  # fmt: skip
+             if (value := lever.standing(given)) != lever.standing(start)}  # fmt: skip
     if moved:
         found["set"] = moved
     more = len(steps) - len(own)

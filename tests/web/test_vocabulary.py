@@ -22,8 +22,8 @@ QUESTIONS = {
 
 
 LISTS = [f"/api/{name}" for name in (
-    "labs", "labs/{lab}/runs", "labs/{lab}/events", "runs", "replays", "sweeps", "sweeps/{sweep}/runs", "scenarios", "jobs",
-    "settings", "events-registry", "commands",
+    "labs", "labs/{lab}/runs", "labs/{lab}/events", "runs", "replays", "sweeps", "sweeps/{sweep}/runs", "scenarios", "exercises", "jobs",
+    "exercises", "jobs", "settings", "events-registry", "commands",
 )]  # fmt: skip
 
 

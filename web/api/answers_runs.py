@@ -11,8 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from web.api.answers_bytes import Closed, Coded
-
-Titles = dict[str, str]
+from web.api.answers_exercises import GradeView, Titles
 
 
 class Told(Coded):
@@ -303,7 +302,7 @@ class JobView(Closed):
     """Background work. `result`: how a scenario ended, a verdict (verify), the new branch (fork, open)."""
 
     id: str
-    kind: Literal["scenario", "verify", "fork", "open"]
+    kind: Literal["scenario", "verify", "fork", "open", "attempt"]
     name: str
     lab: str
     seed: int | None
@@ -312,7 +311,7 @@ class JobView(Closed):
     state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
     phase: str
     progress: float
-    result: ScenarioResult | Verdict | Begun | None
+    result: ScenarioResult | Verdict | Begun | GradeView | None
     error: JobError | None
     created: str
     changed: str

@@ -19,8 +19,8 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    invalid, jobs, keeping, labs, looking, meanings, packs, problems, reference, replays, rolling, runs, scenarios,
-    spark_answers, spark_setup, sweeps, waits,
+    exercises, invalid, jobs, keeping, labs, looking, meanings, packs, problems, reference, replays, rolling, runs,
+    scenarios, spark_answers, spark_setup, sweeps, waits,
 )  # fmt: skip
 from web.api.docs import operations
 from web.api.problems import Problem
@@ -112,6 +112,8 @@ api = LabApi(
     urls_namespace="api",
 )
 problems.install(api)
-ROOMS = (keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, jobs, reference)
+ROOMS = (
+    keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, jobs, reference,
+)  # fmt: skip
 for room in ROOMS:
     api.add_router("", room.router)

@@ -15,6 +15,7 @@ FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
 Seq = Annotated[int, Field(ge=0, le=(1 << 62))]
 PageLimit = Annotated[int, Field(ge=1, le=500)]
 Offset = Annotated[int, Field(ge=0, le=1 << 62)]
+HintCount = Annotated[int, Field(ge=0, le=100)]
 Seed = Annotated[int, Field(ge=0, le=(1 << 62))]
 
 
@@ -116,6 +117,26 @@ class CheckDocument(Document):
     def cluster(self) -> dict[str, Any]:
         """What takes the place of keys of the scenario's cluster."""
         return {"controller": self.controller} if self.controller else {}
+
+
+class Attempt(BaseModel):
+    """What is tried: levers of the exercise with their values, and steps as in a scenario. `hints`: how many were
+    taken; their price goes off."""
+
+    model_config = ConfigDict(extra="forbid")
+    set: dict[str, str | int | bool] = {}
+    steps: Annotated[list[dict[str, Any]], Field(max_length=20)] = []
+    hints: HintCount = 0
+
+    def plain(self) -> dict[str, Any]:
+        """As `lab.exercises.levers` takes it."""
+        return {"set": dict(self.set), "steps": list(self.steps)}
+
+
+class OwnAttempt(Document):
+    """An exercise of one's own and an attempt at it, or which of the two that stand in it."""
+
+    attempt: Attempt | Literal["solution", "wrong"] = "solution"
 
 
 class MakeLink(Document):

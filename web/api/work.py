@@ -32,6 +32,7 @@ from web.live.labs import labs
 AT_ONCE = 2
 WAITING = 32
 LONGEST_LINE = 4 * 1024 * 1024
+LEAVE_A_RUN = ("scenario", "attempt")
 REMEMBERED = 500
 LOOK_S = 0.2
 
@@ -136,7 +137,7 @@ class Jobs:
         await self._take_over()
         if len(self._tasks) >= WAITING + AT_ONCE:
             raise Problem(429, problem("jobs_wait", n=WAITING))
-        if request["do"] == "scenario":
+        if request["do"] in LEAVE_A_RUN:
             path = await asyncio.to_thread(claim_run, runs)
             request, facts = {**request, "out": str(path)}, {**facts, "run": path.name}
         job = Job(id=secrets.token_hex(8), kind=request["do"], lab=chosen().name, **facts)

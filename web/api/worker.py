@@ -7,6 +7,8 @@ in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "v
       "live": false, "out": DIR}
      {"do": "scenario", "parent": DIR, "out": DIR}      the fork of a run that a scenario has left
      {"do": "verify" | "receipt", "path": DIR}
+     {"do": "attempt", "document": {...}, "name": "keep-all", "attempt": {"set": {...}, "steps": [...]}, "hints": 1,
+      "out": DIR}
      {"do": "beside", "path": DIR, "other": DIR}        two runs of a scenario, one of each generation
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
      {"result": {...}}  or  {"error": "...", "place": "..."}
@@ -29,6 +31,7 @@ import orjson
 from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError
+from lab.exercises import grading, reading
 from lab.experiments import beside, forks
 from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
@@ -112,7 +115,21 @@ def beside_each_other(request: dict[str, Any]) -> dict[str, Any]:
     return beside.beside(Path(request["path"]), Path(request["other"]))
 
 
-KINDS = {"scenario": run_scenario, "verify": verify_run, "receipt": receipt_of, "beside": beside_each_other}
+def attempt_at(request: dict[str, Any]) -> dict[str, Any]:
+    """Grade an attempt at an exercise; the run of its first seed stays in `out`."""
+    exercise = reading.from_dict(request["document"], request["name"])
+
+    def tell(done: int, most: int) -> None:
+        say(progress=round(done / most, 3), phase="load")
+
+    grade = grading.grade(exercise, request["attempt"], request["hints"], Path(request["out"]), tell)
+    return {**grade.to_dict(), "why": exercise.why if grade.passed else {}}
+
+
+KINDS = {
+    "scenario": run_scenario, "attempt": attempt_at, "verify": verify_run, "receipt": receipt_of,
+    "beside": beside_each_other,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -213,13 +213,6 @@ found_in("lab.experiments")(
     shown_unpacked="path run given",
     shown_without="names",
 )
-found_in("lab.exercises")(
-    no_levers="", no_goals="", two_seeds="",
-    not_this_exercise="name",
-    shown_task="name n", shown_lever="name known", shown_lever_range="name least most", shown_steps="known most",
-    shown_hint="n given what", shown_hints="n", shown_goal="key wanted", shown_goals_of="seeds",
-    shown_seed="seed what", shown_reached="n most", shown_not_reached="n", shown_refused="what",
-)
 found_in("lab.faults")(
     same_ends="",
     several_links="",
@@ -238,7 +231,6 @@ found_in("lab.scenarios")(
     generation_differs_from_itself="given",
     generation_without_words="given key",
     expected_number_behind="given sign",
-    one_subject="known n",
     expected_broker="given",
     expected_belief="given",
     expected_path="given",
@@ -252,7 +244,6 @@ found_in("lab.scenarios")(
     cluster_and_clusters="",
     one_cluster="n",
     one_prediction="n",
-    two_choices="n",
     no_comparison="",
     expected_time="given",
     spread_shape="given", spread_too_large="given", spread_of_numbers="given",
@@ -264,7 +255,6 @@ found_in("lab.scenarios")(
     yaml_no_value="given kind",
     not_yaml="why",
     key_twice="key",
-    no_file="expected",
     link_too_large="n most",
     link_parts="",
     link_version="given expected",
@@ -311,7 +301,7 @@ found_in("web.api")(
     nobody_follows="run",
     not_ended="run",
     run_goes_on="run",
-    no_scenario="name",
+    no_scenario="name", no_exercise="name",
     exactly_one="known",
     spark_waits="n",
     no_work="kind name",
