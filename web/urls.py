@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import glossary
+from web.pages import exercises, glossary
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -17,6 +17,8 @@ handler404 = pages.nowhere
 urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
+    path("exercises/", exercises.exercises, name="exercises"),
+    path("exercises/<slug:name>/", exercises.exercise, name="exercise"),
     path("eras/", eras_page, name="eras"),
     path("not-modelled/", not_modelled, name="not-modelled"),
     path("glossary/", glossary.glossary, name="glossary"),

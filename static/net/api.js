@@ -1,8 +1,8 @@
 /** REST from the page: JSON in, JSON out; what is refused is thrown with the reason that the server gives. */
 export class Refusal extends Error {
-  constructor(status, text, { place = null, code = null, line = null } = {}) {
+  constructor(status, text, { place = null, code = null, line = null, problem = null } = {}) {
     super(place ? `${place}: ${text}` : text);
-    Object.assign(this, { status, place, code, line });
+    Object.assign(this, { status, place, code, line, problem });
   }
 }
 

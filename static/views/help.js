@@ -6,7 +6,7 @@ const KEYS = [
   [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
 ];
 
-const PAGES = [["/glossary/", "glossary"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
+const PAGES = [["/exercises/", "exercises"], ["/glossary/", "glossary"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
 
 export function help({ words, closeHelp }) {
   return [

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from lab.scenarios.reading import read
 from web.api.answers import BranchFacts
 from web.api.answers_bytes import Closed, Coded
 from web.api.answers_runs import Obeyed, RunListed, ScenarioFacts
@@ -125,12 +126,13 @@ class Attempt(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     set: dict[str, str | int | bool] = {}
-    steps: Annotated[list[dict[str, Any]], Field(max_length=20)] = []
+    steps: Annotated[list[dict[str, Any]], Field(max_length=20)] | Annotated[str, Field(max_length=10_000)] = []
     hints: HintCount = 0
 
     def plain(self) -> dict[str, Any]:
-        """As `lab.exercises.levers` takes it."""
-        return {"set": dict(self.set), "steps": list(self.steps)}
+        """As `lab.exercises.levers` takes it. Raises ScenarioError where steps in YAML are none."""
+        steps = read(self.steps, "steps")[1] if isinstance(self.steps, str) else list(self.steps)
+        return {"set": dict(self.set), "steps": steps}
 
 
 class OwnAttempt(Document):

@@ -4,7 +4,7 @@ Seven JSON files a language: `page` (labels, buttons, hints), `desk` (the same f
 receipts), `lesson` (what is watched and predicted), `inspect` (for the inspector and the levers), `spark`
 (for replays, sweeps and rolling figures) and `learn` (for the glossary and the path through the lessons),
 which join `page`, and `story` (what each journal event says and why it happens). The server alone uses
-`access`, `problems` (titles of what REST refuses with; what is wrong itself is told by
+`access`, `exercises`, `problems` (titles of what REST refuses with; what is wrong itself is told by
 `broker_core.kernel.problems`) and `api`. JSON needs no compiler on the learner's machine, the same file
 serves the server's first rendering, the browser and node's tests, and a test compares the two languages key
 by key.
@@ -48,8 +48,8 @@ def catalogue(language: str) -> dict[str, Any]:
 
 @cache
 def words_of(part: str, language: str) -> dict[str, Any]:
-    """One of the files that the server alone uses: `access` (the page that asks for a token), `problems` (what REST
-    refuses with), `api` and `api_values` (the page of operations)."""
+    """One of the files that the server alone uses: `access` (the page that asks for a token), `exercises` (its pages),
+    `problems` (what REST refuses with), `api` and `api_values` (the page of operations)."""
     name = f"{part}.{language if language in LANGUAGES else LANGUAGES[0]}.json"
     found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     return found

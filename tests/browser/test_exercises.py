@@ -1,0 +1,49 @@
+"""An exercise as a learner takes it: from the lab's help to the list, a hint, an attempt that fails, one that reaches the goals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.browser.lab_page import LabPage, open_pages, take_picture, violations
+
+from lab.exercises import reading
+from web.messages import words_of
+
+Open = Callable[..., LabPage]
+NAME = "lose-what-was-promised"
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("exercises"))
+
+
+@pytest.mark.parametrize(("language", "dark", "width"), [("en", False, 1280), ("ko", True, 390)])
+def test_an_exercise_is_failed_and_then_solved(visit: Open, language: str, dark: bool, width: int) -> None:
+    seen = visit(language, dark=dark, width=width)
+    page, words, exercise = seen.page, words_of("exercises", language), reading.load(NAME)
+    page.goto(f"{seen.lab.page}exercises/")
+    assert page.locator("[data-exercise]").count() == len(reading.names())
+    assert violations(page) == []
+    page.click(f"[data-exercise={NAME}]")
+    page.wait_for_selector("#hint:not([hidden])")
+    page.click("#hint")
+    page.wait_for_selector("#hints li")
+    assert page.inner_text("#hints li") == exercise.hints[0].text[language]
+    page.click("[data-add=kill]")
+    page.click("#try")
+    page.wait_for_selector(".verdict.missed")
+    assert "receipt.lost" in page.inner_text(".verdict li >> nth=0")
+    page.select_option("[name='set.acks']", "1")
+    page.click("#try")
+    page.wait_for_selector(".verdict.reached")
+    told = page.inner_text(".verdict")
+    assert f"{words['reached']}: 8 / 10" in told and exercise.why[language].split()[0] in told
+    assert page.get_attribute(".verdict a", "href").startswith("/#run=")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page) == []
+    take_picture(page, f"exercise-{language}")
+    page.goto(f"{seen.lab.page}exercises/")
+    assert "8" in page.inner_text(f"[data-exercise={NAME}].solved .done")

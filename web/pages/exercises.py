@@ -1,0 +1,107 @@
+"""Exercises as pages: all of them, and one with its levers, to be tried here.
+
+`/exercises/` needs no script to be read. What the browser has tried and solved it remembers itself; an attempt is a job
+of REST's (`web.api.exercises`), and the run of its first seed can be opened in the lab.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET
+
+from lab.exercises import reading
+from lab.exercises.reading import Exercise
+from lab.scenarios import grammar, subjects
+from web.api.exercises import described, shipped
+from web.language import language_of
+from web.messages import words_of
+
+PART = "exercises"
+SAMPLES = {
+    "set_client": "name: {client}, set: {{acks: all}}",
+    "alter_config": "topic: {topic}, set: {{min.insync.replicas: 2}}",
+    "create_topic": "topic: more, partitions: 3, replication_factor: 3",
+    "add_partitions": "topic: {topic}, partitions: 6",
+    "elect_leaders": "topic: {topic}, partition: 0",
+    "reassign": "topic: {topic}, partition: 0, replicas: [1, 2, 3]",
+    "delete_records": "topic: {topic}, partition: 0",
+    "delay_link": "between: [1, 2], delay_ms: 100",
+    "partition_link": "between: [1, 2]",
+    "heal_link": "between: [1, 2]",
+    "stop_client": "name: {client}",
+    "start_client": "name: {client}",
+    "produce": "topic: {topic}, value: hello",
+    "stop_all_faults": "",
+    "add_broker": "",
+    "random_halves": "",
+}
+"""Command -> the keys of a step that is put into the form; without one it is about the leader of a partition."""
+ABOUT_A_PROCESS = "leader_of: {topic}-0"
+
+
+def sample(command: str, exercise: Exercise) -> str:
+    """A line that somebody can begin from: `- {at: 5s, do: kill, leader_of: orders-0}`."""
+    topics, clients = (
+        exercise.start.get("topics") or [{"name": "orders"}],
+        exercise.start.get("clients") or [{"name": "a"}],
+    )
+    keys = SAMPLES.get(command, ABOUT_A_PROCESS).format(topic=topics[0]["name"], client=clients[0]["name"])
+    return f"- {{at: 5s, do: {command}{', ' if keys else ''}{keys}}}"
+
+
+@require_GET
+def exercises(request: HttpRequest) -> HttpResponse:
+    """All of them, by the tracks of the lessons."""
+    language = language_of(request)
+    found = {name: shipped(name) for name in reading.names()}
+    order = sorted(found.values(), key=lambda one: (one.points, one.name))
+    grouped = subjects.grouped((one.name, one.subject) for one in order)
+    groups = [
+        {"title": one["title"][language], "exercises": [_card(found[name], language) for name in one["scenarios"]]}
+        for one in grouped
+    ]
+    return _page(request, "exercises.html", {"groups": groups, "total": len(found)})
+
+
+def _card(exercise: Exercise, language: str) -> dict[str, Any]:
+    return {"name": exercise.name, "title": exercise.title[language], "points": exercise.points,
+            "task": exercise.task[language].strip().partition("\n")[0]}  # fmt: skip
+
+
+@require_GET
+@ensure_csrf_cookie
+def exercise(request: HttpRequest, name: str) -> HttpResponse:
+    """One, with a form for an attempt."""
+    if name not in reading.names():
+        raise Http404
+    language, found = language_of(request), shipped(name)
+    words = words_of(PART, language)
+    facts = described(found)
+    lesson = grammar.load(found.lesson) if found.lesson else None
+    samples = {command: sample(command, found) for command in found.levers.commands}
+    context = {
+        "exercise": facts, "title": found.title[language], "paragraphs": _paragraphs(found.task[language]),
+        "lesson": lesson and {"name": lesson.name, "title": lesson.title[language]},
+        "goals": list(facts["goals"].items()), "hints": len(found.hints),
+        "seeds": words["seeds"].format(n=len(found.seeds)) if len(found.seeds) > 1 else "",
+        "samples": list(samples), "facts": json.dumps({
+            "name": name, "points": found.points, "hints": [one.price for one in found.hints], "samples": samples,
+            "language": language, "words": words,
+        }),
+    }  # fmt: skip
+    return _page(request, "exercise.html", context)
+
+
+def _paragraphs(text: str) -> Iterable[str]:
+    return [" ".join(part.split()) for part in text.strip().split("\n\n")]
+
+
+def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    language = language_of(request)
+    return render(request, template, {**context, "language": language, "words": words_of(PART, language)})
