@@ -39,6 +39,33 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("acks-all-is-not-all-replicas", "fork"): CLEAN,
     ("acks-all-is-not-all-replicas", "two"): CLEAN,
     ("acks-all-is-not-all-replicas", "two/fork"): ((500, 600), NONE, NONE),
+    ("two-truths", None): CLEAN,
+    ("two-truths", "fork"): CLEAN,
+    # 150 of acks=1 in any case, and without the protection what acks=all had waited with for 3 s, at 50/s
+    ("a-diverging-fetch-counts", None): ((250, 340), NONE, NONE),
+    ("a-diverging-fetch-counts", "fork"): ((140, 160), NONE, NONE),
+    ("a-diverging-fetch-counts", "protected"): ((140, 160), NONE, NONE),
+    ("a-diverging-fetch-counts", "protected/fork"): ((250, 340), NONE, NONE),
+    # what the follower confirmed from the second election to the late news: 1.5 s, and 0.5 s of backlog, at 100/s
+    ("a-fetch-of-an-old-epoch", None): ((150, 230), NONE, NONE),
+    ("a-fetch-of-an-old-epoch", "fork"): CLEAN,
+    ("a-fetch-of-an-old-epoch", "protected"): CLEAN,
+    ("a-fetch-of-an-old-epoch", "protected/fork"): ((150, 230), NONE, NONE),
+    # one batch
+    ("in-sync-too-soon", None): ((60, 60), NONE, NONE),
+    ("in-sync-too-soon", "fork"): CLEAN,
+    ("in-sync-too-soon", "protected"): CLEAN,
+    ("in-sync-too-soon", "protected/fork"): ((60, 60), NONE, NONE),
+    # while broker 3 was dead records waited at broker 2, a session long at least; and one second more, at 100/s
+    ("a-leader-that-missed-the-news", None): ((350, 550), NONE, NONE),
+    ("a-leader-that-missed-the-news", "fork"): CLEAN,
+    ("a-leader-that-missed-the-news", "protected"): CLEAN,
+    ("a-leader-that-missed-the-news", "protected/fork"): ((350, 550), NONE, NONE),
+    # from the flush at the end of broker 4 to its power loss: 1.5 s, at 100/s
+    ("a-fetch-of-a-former-life", None): ((140, 170), NONE, NONE),
+    ("a-fetch-of-a-former-life", "fork"): CLEAN,
+    ("a-fetch-of-a-former-life", "protected"): CLEAN,
+    ("a-fetch-of-a-former-life", "protected/fork"): ((140, 170), NONE, NONE),
     # what finds no leader waits at the producer, and is written when the broker is back
     ("replication-factor", None): CLEAN,
     ("replication-factor", "fork"): CLEAN,
