@@ -34,26 +34,36 @@ export const labelOf = ({ kind, api }) => (kind === "closed" ? "✕" : api ?? "?
 const AROUND = 600; // events on either side in which a message is sent and arrives
 
 /**
- * What was under way at a moment of the past, from the journal alone: requests that were sent before it and arrive
- * behind it, and whatever the event of the moment itself has sent.
+ * What was under way at a moment of the past, from the journal alone: requests that were sent before it and arrive behind
+ * it, answers sent before it whose first effect stands behind it, and whatever the event of the moment itself has sent.
  */
 export function passing(history, viewed) {
   const now = history.timeAt(viewed);
-  const way = (from, to, { api, correlation }) => `${from}>${to}:${api}#${correlation}`;
-  const arrivals = new Map();
-  for (let at = Math.min(history.end, viewed + AROUND) - 1; at >= viewed; at -= 1) {
-    const { code, node, params, t } = history.at(at);
-    if (code === "request_received") arrivals.set(way(params.source, node, params), t);
-  }
+  const arrivals = arrivalsBehind(history, viewed);
   const found = [];
   for (let at = viewed - 1; at >= Math.max(history.begin, viewed - AROUND); at -= 1) {
     const event = history.at(at);
+    arrivals.delete(effectOf(event)); // it has had an effect before
     const flight = flightOf(event);
     if (!flight || !flight.to) continue;
-    const arrives = event.code === "request_sent" ? arrivals.get(way(flight.from, flight.to, event.params)) : undefined;
+    const arrives = arrivals.get(event.code === "request_sent" ? askedOf(flight.from, flight.to, event.params) : effectOf({ cause: event.seq, node: String(flight.to) }));
     if (arrives === undefined && at !== viewed - 1) continue;
     const share = arrives > event.t ? (now - event.t) / (arrives - event.t) : 0.5;
     found.push({ ...flight, to: String(flight.to), key: `${at}`, position: at, first: true, behind: 0, share: Math.max(0.08, Math.min(0.92, share)) });
+  }
+  return found;
+}
+
+const askedOf = (from, to, { api, correlation }) => `${from}>${to}:${api}#${correlation}`;
+const effectOf = ({ cause, node }) => `${cause}>${node}`;
+
+/** When what is on its way arrives: requests by name, answers by the first thing that they cause where they go. */
+function arrivalsBehind(history, viewed) {
+  const found = new Map();
+  for (let at = Math.min(history.end, viewed + AROUND) - 1; at >= viewed; at -= 1) {
+    const event = history.at(at);
+    if (event.code === "request_received") found.set(askedOf(event.params.source, event.node, event.params), event.t);
+    else found.set(effectOf(event), event.t);
   }
   return found;
 }

@@ -170,6 +170,18 @@ test("a moment of the past has the requests that were sent before it and arrive 
   assert.deepEqual(passing(history, 5), []);
 });
 
+test("a moment of the past has the answers whose first effect stands behind it", () => {
+  const history = new History();
+  const event = (seq, t, code, node, cause, params = {}) => ({ seq, t, code, node, cause, params });
+  const answer = { api: "Fetch", to: "broker-2", correlation: 7, error: "NONE" };
+  history.append([
+    event(1, 100, "response_sent", "broker-1", 0, answer), event(2, 200, "process_ended", "broker-1", 0, { how: "crash" }),
+    event(3, 500, "log_appended", "broker-2", 1), event(4, 600, "isr_shrunk", "broker-2", 1), event(5, 700, "isr_shrunk", "broker-2", 4),
+  ]);
+  assert.deepEqual(passing(history, 2).map(({ from, to, answer, share }) => [from, to, answer, share]), [["broker-1", "broker-2", true, 0.25]]);
+  assert.deepEqual(passing(history, 3), []); // it has arrived: what else it causes is no second arrival
+});
+
 test("what a member of a group sends leaves from its group's box", () => {
   const names = Array.from({ length: 12 }, (_, n) => `team-${n}`);
   const state = {
