@@ -26,6 +26,7 @@ export class Dots {
     this.context = canvas.getContext("2d");
     this.standing = []; // model/flights.js
     this.chosen = null;
+    this.sparing = false; // with labels
     this.clean = true;
     this.painted = -Infinity;
     this.widths = new Map(); // label -> pixels
@@ -152,7 +153,12 @@ export class Dots {
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     context.globalAlpha = 1;
-    if (flight.failed || (share > 0.08 && share < 0.85)) this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
+    if (flight.failed || (share > 0.08 && share < 0.85 && !this.#unnamed(flight))) this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
+  }
+
+  /** Answers that say nothing but yes have no name where the picture is to be calm: the question beside them has one. */
+  #unnamed({ answer, failed }) {
+    return this.sparing && answer && !failed;
   }
 
   #crowd(crowd, scene, state, palette, wall) {
@@ -166,7 +172,7 @@ export class Dots {
     if (still) this.#head(curve);
     else for (const wave of crowd.waves) this.#shape(along(curve, this.#share(wave, wall)), crowd, Math.min(9, 4 + Math.log2(wave.count) / 1.5));
     if (!crowd.text || wall - crowd.written > LABEL_MS) Object.assign(crowd, { text: crowdLabel(crowd), written: wall });
-    this.#label([0.5, 0.3, 0.7].map((share) => along(curve, share)), crowd, [crowd.text, crowdLabel(crowd, 1)]);
+    if (!this.#unnamed(crowd)) this.#label([0.5, 0.3, 0.7].map((share) => along(curve, share)), crowd, [crowd.text, crowdLabel(crowd, 1)]);
   }
 
   #stand(scene, state, palette) {

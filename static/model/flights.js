@@ -34,8 +34,8 @@ export const labelOf = ({ kind, api }) => (kind === "closed" ? "✕" : api ?? "?
 const AROUND = 600; // events on either side in which a message is sent and arrives
 
 /**
- * What was under way at a moment of the past, from the journal alone: requests that were sent before it and arrive behind
- * it, answers sent before it whose first effect stands behind it, and whatever the event of the moment itself has sent.
+ * What was under way at a moment of the past, from the journal alone: messages that were sent before it and whose first
+ * effect where they go stands behind it, and whatever the event of the moment itself has sent.
  */
 export function passing(history, viewed) {
   const now = history.timeAt(viewed);
@@ -43,10 +43,11 @@ export function passing(history, viewed) {
   const found = [];
   for (let at = viewed - 1; at >= Math.max(history.begin, viewed - AROUND); at -= 1) {
     const event = history.at(at);
-    arrivals.delete(effectOf(event)); // it has had an effect before
+    arrivals.delete(effectOf(event)); // it has arrived before
     const flight = flightOf(event);
     if (!flight || !flight.to) continue;
-    const arrives = arrivals.get(event.code === "request_sent" ? askedOf(flight.from, flight.to, event.params) : effectOf({ cause: event.seq, node: String(flight.to) }));
+    const { correlation } = event.params;
+    const arrives = arrivals.get(effectOf({ cause: event.seq, node: String(flight.to), params: event.code === "request_sent" ? { correlation } : {} }));
     if (arrives === undefined && at !== viewed - 1) continue;
     const share = arrives > event.t ? (now - event.t) / (arrives - event.t) : 0.5;
     found.push({ ...flight, to: String(flight.to), key: `${at}`, position: at, first: true, behind: 0, share: Math.max(0.08, Math.min(0.92, share)) });
@@ -54,16 +55,15 @@ export function passing(history, viewed) {
   return found;
 }
 
-const askedOf = (from, to, { api, correlation }) => `${from}>${to}:${api}#${correlation}`;
-const effectOf = ({ cause, node }) => `${cause}>${node}`;
+/** A request arrives as itself, an answer as the first thing that it causes where it goes. */
+const effectOf = ({ code = null, cause, node, params }) => `${cause}>${node}#${code === null || code === "request_received" ? params.correlation ?? "" : ""}`;
 
-/** When what is on its way arrives: requests by name, answers by the first thing that they cause where they go. */
+/** When what is on its way arrives. */
 function arrivalsBehind(history, viewed) {
   const found = new Map();
   for (let at = Math.min(history.end, viewed + AROUND) - 1; at >= viewed; at -= 1) {
     const event = history.at(at);
-    if (event.code === "request_received") found.set(askedOf(event.params.source, event.node, event.params), event.t);
-    else found.set(effectOf(event), event.t);
+    found.set(effectOf(event), event.t);
   }
   return found;
 }

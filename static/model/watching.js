@@ -10,12 +10,18 @@ const LEAST_S = 2.5; // a leg takes at least, and at most, so long to watch
 const MOST_S = 6;
 const AT_ONCE_US = 500; // what is nearer than that is not played
 
-/** Speed of a leg of `us` virtual microseconds, 0 for none: whole, or one over a whole number. */
+/** A number of one digit, with zeros behind it: 357 is 400. */
+const plain = (n) => {
+  const unit = 10 ** Math.floor(Math.log10(Math.max(1, n)));
+  return Math.round(n / unit) * unit;
+};
+
+/** Speed of a leg of `us` virtual microseconds, 0 for none: a plain number, or one over such a number. */
 export function legSpeed(us) {
   if (us < AT_ONCE_US) return 0;
   const s = us / 1e6;
   const speed = s / Math.min(MOST_S, Math.max(LEAST_S, s));
-  return speed >= 1 ? Math.round(speed) : 1 / Math.round(1 / speed);
+  return speed >= 1 ? plain(speed) : 1 / plain(1 / speed);
 }
 
 /** How many of `places` (positions right behind stops, ascending) a viewer at `viewed` has reached. */

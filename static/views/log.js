@@ -123,6 +123,12 @@ function fold(view, facts, log, { from, to, x: at, w }, id, x, y, tall) {
   ];
 }
 
+/** How many records behind the end of `log` were lost, and stand on no disk any more: when all have lost power at once. */
+export function vanished({ partition, fates, held, axis }, log) {
+  if (held !== null || Object.values(partition.logs).some(({ leo }) => leo > log.leo)) return 0;
+  return fates.ranges.reduce((sum, [from, last]) => sum + Math.max(0, Math.min(last + 1, axis.end) - Math.max(from, log.leo)), 0);
+}
+
 /** What it lacks of the longest replica, at the place where it would stand. */
 function lacking(view, facts, log, x, y, tall) {
   const { axis } = facts;
@@ -130,11 +136,13 @@ function lacking(view, facts, log, x, y, tall) {
   const from = placeOn(axis, Math.max(log.leo, axis.columns[0]?.from ?? 0));
   if (n <= 0 || from === null) return null;
   const room = axis.width - from - 2;
-  const whole = view.words.t("stage.lacks", { n });
-  const text = [whole, `−${brief(n, room - 10)}`].find((one) => one.length * LETTER + 8 <= room) ?? "";
+  const lost = vanished(facts, log);
+  const whole = lost ? view.words.t("stage.vanished", { n: lost }) : view.words.t("stage.lacks", { n });
+  const text = [whole, lost ? `✕ ${brief(lost, room - 24)}` : `−${brief(n, room - 10)}`].find((one) => one.length * LETTER + 8 <= room) ?? "";
+  const kind = lost ? " lost" : "";
   return [
-    h("rect", { key: "hole", class: "cell hole", x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, whole)),
-    text && h("text", { key: "lacks", class: "cell-text lacks", x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
+    h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, whole)),
+    text && h("text", { key: "lacks", class: `cell-text lacks${kind}`, x: x + from + room / 2, y: y + tall / 2 + 4.5 }, text),
   ];
 }
 

@@ -37,8 +37,8 @@ export function pipelineWay(view, box) {
     }));
 }
 
-/** SVG of the strip in the head of `box`, between `x` and `right`; nothing without room or figures. */
-export function pipelineStrip(view, box, x, right) {
+/** SVG of the strip in `box`, between `x` and `right`, in its head or `down` pixels below; nothing without room or figures. */
+export function pipelineStrip(view, box, x, right, down = 0) {
   const pipeline = view.state.pipelines?.[box.id];
   if (!pipeline || box.broker.state !== "running" || right - x < 6 * STEP || box.w < LEAST) return null;
   const { words } = view;
@@ -47,6 +47,6 @@ export function pipelineStrip(view, box, x, right) {
   return h("g", { key: "pipe", class: "pipe-strip", onclick: () => view.openBroker(box.id) },
     h("title", {}, `${words.t("pipe")}: ${text}`),
     stagesOf(pipeline).map(([name, sign, value, busy], index) => h("g", { key: name, class: `pipe-cell${busy ? " busy" : ""} ${name}` },
-      h("rect", { x: from + index * STEP + 0.5, y: box.y + 3.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
-      h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + 16.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
+      h("rect", { x: from + index * STEP + 0.5, y: box.y + down + 3.5, width: STEP - 3, height: 18, rx: name === "purgatory" ? 2 : 5 }),
+      h("text", { x: from + index * STEP + (STEP - 3) / 2, y: box.y + down + 16.5 }, `${sign}${value > 999 ? "1k+" : value}`))));
 }

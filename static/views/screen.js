@@ -117,6 +117,7 @@ export class Screen {
     if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
     this.#replay(wall);
+    this.dots.sparing = app.mode === "learn";
     if (this.dots.busy && app.scene) this.dots.paint(app.scene, app.state, this.palette, wall);
   }
 
@@ -286,6 +287,7 @@ export class Screen {
   /** Everything anew: another theme or language. */
   redraw() {
     this.palette.read();
+    this.dots.clean = false;
     this.app.dirty = true;
   }
 }

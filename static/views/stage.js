@@ -5,7 +5,7 @@
  * broker, so what one replica lacks is a hole in its row.
  */
 import { FILTERS } from "../i18n/format.js";
-import { fatesOf } from "../model/fates.js";
+import { doubledIn, fatesOf } from "../model/fates.js";
 import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
 import { boxOf, layout, way } from "../draw/layout.js";
@@ -17,6 +17,7 @@ import { h } from "./patch.js";
 import { side } from "./sides.js";
 
 const NARROW = 290; // a card without room for long notes
+const ROOMY = 1000; // a stage with room for what its legend says of checksums
 
 /** The partitions of `topic` that a card with room for `rows` rows shows, the chosen one among them. */
 export function shownPartitions(topic, rows, chosen) {
@@ -84,8 +85,9 @@ function brokerCard(view, box) {
   const all = Math.max(1, Object.keys(topic?.partitions ?? {}).length);
   const whole = box.h - ROW.head - 1;
   const rows = Math.max(1, Math.min(all, Math.floor(whole / ROW.least)));
-  const worded = teachesRequests(view) && hasWay(view, box) && whole - WORDED >= rows * ROW.least;
-  const space = worded ? whole - WORDED : whole;
+  const below = teachesRequests(view) && whole - WORDED >= rows * ROW.least;
+  const worded = below && hasWay(view, box);
+  const space = below ? whole - WORDED : whole;
   const tall = Math.max(ROW.least, Math.min(ROW.most, Math.floor(space / rows)));
   const free = space - rows * tall;
   const numbers = topic ? shownPartitions(topic, rows, chosenNumber) : [];
@@ -103,7 +105,8 @@ function brokerCard(view, box) {
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
     hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 }, h("title", {}, words.t("stage.more", { n: hidden })), box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
-    worded ? pipelineWay(view, box) : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
+      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(end - 22, box.y + 5), h("title", {}, words.t("stage.crown"))],
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
@@ -239,11 +242,16 @@ export function legend(view) {
   const partitions = Object.entries(topic?.partitions ?? {});
   const lost = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).lost.size > 0);
   const read = Object.values(state.groups).some(({ offsets }) => topicName in (offsets ?? {}));
+  const logs = partitions.flatMap(([, { logs: each }]) => Object.values(each));
+  const doubled = logs.some((log) => doubledIn(log).size > 0);
+  const behind = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).reordered.size > 0);
   return [
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
     read ? entry("glyph reads", "stage.legend.reads", "▲") : null,
+    doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
+    (view.scene?.width ?? 0) > ROOMY && logs.length > 0 ? entry("glyph", "stage.legend.print", "#") : null,
   ];
 }
 

@@ -137,8 +137,8 @@ def lessons(view: Gallery) -> None:
             page.fill("[data-guess-number]", "1")
         page.click("[data-lesson=run]")
         seen.wait("lab.app.desk.work === null && lab.app.desk.lessons.result !== null")
-        page.wait_for_timeout(1500)  # it begins to be watched
-        page.evaluate("lab.app.desk.lessons.showVerdict()")
+        seen.wait("lab.app.desk.watch.active || lab.app.desk.lessons.result.seen")
+        page.evaluate("Object.assign(lab.clock, { playing: false, until: null })")
         page.evaluate("lab.app.desk.lessons.showMoment()")
         page.evaluate("lab.app.desk.panel && lab.app.desk.close()")
         for width in (1440, 390):

@@ -163,7 +163,7 @@ test("the label of a crowd names what most of it is and counts the rest", () => 
 
 test("a moment of the past has the requests that were sent before it and arrive behind it", () => {
   const history = new History();
-  const received = (seq, t, correlation) => ({ seq, t, code: "request_received", node: "broker-1", cause: 0, params: { api: "Fetch", correlation, source: "broker-2" } });
+  const received = (seq, t, correlation) => ({ seq, t, code: "request_received", node: "broker-1", cause: 1, params: { api: "Fetch", correlation, source: "broker-2" } });
   history.append([{ ...sent(1, "Fetch"), t: 100 }, { ...sent(2, "Lost"), t: 100 }, { seq: 3, t: 200, code: "isr_shrunk", node: "broker-1", cause: 0, params: {} }, received(4, 500, 1), { seq: 5, t: 600, code: "isr_shrunk", node: "broker-1", cause: 0, params: {} }]);
   assert.deepEqual(passing(history, 3).map(({ label, share }) => [label, share]), [["Fetch", 0.25]]);
   assert.deepEqual(passing(history, 2).map(({ label }) => label), ["Lost", "Fetch"]); // what the event of the moment sends, whether it arrives or not
@@ -205,4 +205,17 @@ test("polling alone is calm traffic; a record, a failure or a crowd is not", () 
   };
   assert.deepEqual([calm(), calm(request("Fetch"), request("Heartbeat")), calm(request("Fetch"), request("Produce"))], [true, true, false]);
   assert.equal(calm({ seq: 1, t: 1, code: "response_sent", node: "broker-2", params: { api: "Fetch", to: "broker-1", error: "NOT_LEADER_OR_FOLLOWER" } }), false);
+});
+
+test("on a phone no way between two brokers leaves the stage", () => {
+  const scene = layout({ ...state, brokers: brokers(3) }, 370, 620);
+  assert.ok(scene.stacked);
+  for (const answer of [false, true]) for (const from of scene.brokers) for (const to of scene.brokers) {
+    if (from === to) continue;
+    const curve = way(scene, from, to, answer);
+    for (let share = 0; share <= 1; share += 0.1) {
+      const { x } = along(curve, share);
+      assert.ok(x >= 0 && x <= 370, `${from.id} ${to.id} ${answer} ${x}`);
+    }
+  }
 });

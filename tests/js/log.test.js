@@ -8,7 +8,7 @@ import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
 import { Records, plain } from "../../static/inspect/records.js";
 import { History } from "../../static/time/history.js";
-import { cellKind, replacedIn } from "../../static/views/log.js";
+import { cellKind, replacedIn, vanished } from "../../static/views/log.js";
 import { placesOf } from "../../static/views/stage.js";
 
 const logs = (...ends) => ({ logs: Object.fromEntries(ends.map((leo, index) => [index + 1, { leo, hw: 0, start: 0 }])) });
@@ -173,4 +173,14 @@ test("values that cells show are asked for once, many at a time", async () => {
   await records.tick();
   assert.deepEqual(asked, ["/labs/lab/topics/orders/records?partition=0&offset=3&limit=60&run=7"]);
   assert.equal(plain({ base64: "AP8=" }), "0x00ff");
+});
+
+test("what stands on no disk any more is lost, and what one disk still has is only missing", () => {
+  const fates = { ranges: [[10, 29]] };
+  const of = (partition, held = null) => ({ partition, fates, held, axis: { end: 40 } });
+  const gone = logs(0, 0, 5);
+  assert.equal(vanished(of(gone), gone.logs[3]), 20);
+  assert.equal(vanished(of(gone), gone.logs[1]), 0); // the third broker's disk ends later: what it lacks of that is missing
+  assert.equal(vanished(of(logs(15, 15)), { leo: 15 }), 15);
+  assert.equal(vanished(of(gone, 5), gone.logs[3]), 0); // somebody is there: what it does not have is told by who leads
 });

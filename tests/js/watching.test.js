@@ -32,7 +32,7 @@ function frames(clock, s) {
 }
 
 test("a leg is played at a speed that can be read, whole or one over a whole number", () => {
-  assert.deepEqual([5e6, 30e6, 0.5e6, 20_000, 100].map(legSpeed), [1, 5, 1 / 5, 1 / 125, 0]);
+  assert.deepEqual([5e6, 30e6, 90e6, 0.5e6, 20_000, 7_000, 100].map(legSpeed), [1, 5, 20, 1 / 5, 1 / 100, 1 / 400, 0]);
 });
 
 test("where a viewer stands follows from the position alone", () => {
