@@ -48,7 +48,7 @@ class Gallery:
 
     def look(self, name: str) -> None:
         """Take the picture of a scene once the page has come to rest."""
-        kept = README.get((self.language, name))
+        kept = None if self.target else README.get((self.language, name))
         path = HOME / kept if kept else self.target and self.target / f"{self.language}-{'dark' if self.dark else 'light'}-{self.width}-{name}.png"
         if path is None or not self.only.search(path.name):
             return
