@@ -219,7 +219,7 @@ function readers(view, facts, found, scale, x, y, deep) {
       end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
       h("path", { key: "at", class: "at", d: `M${at.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
       position !== null && position !== from && h("path", { key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
-      deep && h("text", { key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 7 }, sign));
+      deep && h("text", { key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 9 }, sign));
   });
 }
 
@@ -243,7 +243,7 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const y = box.y + top;
   const x = box.x + 18 + LABEL;
   const deep = tall >= TALL;
-  const cell = deep ? Math.max(13, Math.min(24, tall - 15)) : Math.max(12, tall - 6);
+  const cell = deep ? Math.max(13, Math.min(24, tall - 17)) : Math.max(12, tall - 6);
   const base = y + cell / 2 + 4.5;
   const name = `${topicName}-${number}`;
   const mine = partition.replicas.includes(id);

@@ -30,7 +30,7 @@ import { rollingSwitch } from "./spark/buttons.js";
 import { sparkDialog } from "./spark/dialog.js";
 import { rollingStrip } from "./spark/rolling.js";
 import { sentence, storyFilter, storyList } from "./story.js";
-import { spotLine } from "./walk.js";
+import { spotLine, walksBelow } from "./walk.js";
 import { cursorText, lanesWords, stageWords, wordsSwitch } from "./words.js";
 import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.js";
 
@@ -135,6 +135,7 @@ export class Screen {
         patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
         this.dots.fit(app.scene);
       }
+      $("stage-spot").classList.toggle("above", walksBelow(app));
       patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
       this.stale.stage = false;
     }

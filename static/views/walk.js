@@ -50,6 +50,13 @@ export function spotText(view) {
 /** The line that says it; shown while the stage has the focus. */
 export const spotLine = (view) => [h("b", { key: "spot" }, spotText(view)), h("span", { key: "keys" }, view.words.t("walk.keys"))];
 
+/** Whether one walks in the lower half of the stage: then the line stands in the upper one, and covers nothing that it tells of. */
+export function walksBelow({ spot, scene, state }) {
+  if (!spot || !scene) return false;
+  const box = spot.kind === "broker" || spot.kind === "replica" ? scene.brokers.find(({ id }) => id === spot.name) : boxOf(scene, spot.name, state);
+  return Boolean(box) && box.y + box.h / 2 > scene.height / 2;
+}
+
 function enter(app, spot) {
   const { scene, topicName } = app;
   if (spot.kind === "replica") {
