@@ -15,7 +15,7 @@ import { byTopic, byNumber, inspectedAs, isInternal, isKRaft, kindIn } from "./m
 import { placeOf } from "./model/places.js";
 import { changesState } from "./model/reduce.js";
 import { TOLD_ONLY } from "./model/story.js";
-import { beginning, keep } from "./store.js";
+import { PARTS, beginning, keep } from "./store.js";
 import { Present } from "./time/present.js";
 import { BELOW_TABS, reveal } from "./views/reveal.js";
 
@@ -27,12 +27,7 @@ export class App extends Looking {
     Object.assign(this, { history, story, clock });
     this.#speak(words);
     this.lookOnly = globalThis.document?.body?.dataset.may === "look"; // came with the class's link
-    Object.assign(this, beginning());
-    this.scene = null;
-    this.tabHeight = 600;
-    this.dirty = true;
-    this.send = null; // (command) => promise of the answer
-    this.notice = () => {};
+    Object.assign(this, beginning(), PARTS);
     this.desk = new Desk(this); // runs, forks, scenarios, receipts
     this.present = new Present(this); // where an act belongs while rewound
     prepare(this); // questions, metrics, lessons

@@ -66,6 +66,40 @@ const INSPECTOR = {
 /** Of the connection. */
 const WIRE = { online: false, everOnline: false };
 
+const nothing = () => {};
+
+/** Parts that are put together when the page opens (`inspect/open.js`, `views/listen.js`), and what they do for all. */
+const TOOLS = {
+  inquiry: null, // questions to the server
+  asking: () => Promise.resolve({ ok: false, lost: true }), // one question; answered once there is a wire
+  send: null, // (command) => promise of the answer
+  measure: null, // figures before and after a fault
+  runner: null, // lessons at one key
+  messages: null, // bytes of a message
+  attend: null, // what happened last is looked at
+  records: null, // keys and values
+  follow: null, // the leader, in the inspector
+  termCard: null,
+  notice: nothing, // (text, tone)
+  openMenu: nothing, closeMenu: nothing, openDialog: nothing, closeDialog: nothing, openHelp: nothing, closeHelp: nothing,
+};
+
+/** What one view leaves for the others, or for its next picture. Nobody chose it, and it makes no picture stale. */
+const NOTES = {
+  scene: null, // the layout of the stage
+  underWay: [], // sums of the messages that are drawn
+  tabHeight: 600, // pixels
+  configText: null, // what is typed into a setting
+  logFound: null, // lines of a server log
+  lastBytes: null, // while others come
+  heldRecent: null, // rows that stand still under the pointer
+  heldLanes: null,
+  dirty: true, // whether a new picture is wanted
+};
+
+/** What stands on the page's object beside the fields. */
+export const PARTS = { ...TOOLS, ...NOTES };
+
 export const FIELDS = { ...REMEMBERED, ...STAGE, ...INSPECTOR, ...WIRE };
 const KEPT = "lab";
 

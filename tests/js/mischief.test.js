@@ -22,12 +22,12 @@ test("a broker without records has none to harm, but a clock and a disk of its o
 });
 
 test("a menu offers what the state of its thing allows", () => {
-  const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, servers: { "controller-101": { state: "paused" } }, links: [{ from: "broker-1", to: "broker-2", partitioned: true }], clients: {} };
+  const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, servers: { "controller-101": { state: "paused" } }, links: [{ from: "broker-1", to: "broker-2", partitioned: true }], clients: {}, cluster: { controller_mode: "kraft" }, quorum: { voters: [101] } };
   const verbs = (kind, name) => itemsOf({ state, acks: "1", topicName: null }, { kind, name }).map(([verb]) => verb);
   assert.deepEqual(verbs("broker", "1"), ["kill", "pause", "stop", "power_loss", "stop_all_faults", "open"]);
   assert.deepEqual(verbs("broker", "2"), ["restart", "wipe", "open"]);
   assert.deepEqual(verbs("broker", "9"), []);
-  assert.deepEqual(verbs("server", "controller-101"), ["kill", "resume", "stop", "isolate"]);
+  assert.deepEqual(verbs("server", "controller-101"), ["kill", "resume", "stop", "remove_controller", "isolate"]);
   const [, chosen] = itemsOf({ state, acks: "1", topicName: null }, { kind: "you", name: "operator" });
   assert.deepEqual(chosen, ["acks=1", null, { acks: "1", on: true }]);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { beginning, FIELDS, keep } from "../../static/store.js";
+import { beginning, FIELDS, keep, PARTS } from "../../static/store.js";
 
 const sources = readdirSync(join(import.meta.dirname, "../../static"), { recursive: true }).filter((name) => name.endsWith(".js"));
 
@@ -34,6 +34,16 @@ test("whatever is set on the page is declared in the store", () => {
     }
   }
   assert.deepEqual(unknown, []);
+});
+
+test("whatever stands on the page's object is declared there", () => {
+  const unknown = [];
+  for (const name of sources) {
+    const source = readFileSync(join(import.meta.dirname, "../../static", name), "utf8");
+    for (const [, field] of source.matchAll(/\b(?:app|view)\.([a-zA-Z]+) (?:[-+|&?]*)= /g)) if (!(field in PARTS) && !(field in FIELDS)) unknown.push(`${name}: ${field}`);
+  }
+  assert.deepEqual(unknown, []);
+  assert.deepEqual(Object.keys(PARTS).filter((field) => field in FIELDS), []);
 });
 
 test("what outlives the page comes back, the rest begins anew", () => {

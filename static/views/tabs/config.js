@@ -38,7 +38,7 @@ function row(view, subject, one) {
   const { words } = view;
   const open = view.configEdit === one.name;
   const toggle = () => {
-    view.configText = undefined;
+    view.configText = null;
     view.set({ configEdit: open ? null : one.name });
   };
   return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },

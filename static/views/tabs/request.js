@@ -65,7 +65,7 @@ function underWay(view) {
   const { words, clock } = view;
   const { paused } = clock.cluster;
   const standing = clock.live ? view.standing : [];
-  const passing = clock.live && !paused && !standing.length ? (view.underWay ?? []).reduce((sum, { count }) => sum + count, 0) : 0;
+  const passing = clock.live && !paused && !standing.length ? view.underWay.reduce((sum, { count }) => sum + count, 0) : 0;
   const n = standing.length || passing;
   const key = !clock.live ? "flights.past" : standing.length ? (paused ? "flights.hint" : "flights.running") : paused ? "flights.none" : passing ? "flights.passing" : "flights.none_running";
   return [
