@@ -137,7 +137,7 @@ def lessons(view: Gallery) -> None:
             page.fill("[data-guess-number]", "1")
         page.click("[data-lesson=run]")
         seen.wait("lab.app.desk.work === null && lab.app.desk.lessons.result !== null")
-        seen.wait("lab.app.desk.watch.active || lab.app.desk.lessons.result.seen")
+        seen.wait(f"lab.app.desk.watch.active && lab.app.desk.watch.ended.facts.scenario.scenario === '{name}'")
         page.evaluate("Object.assign(lab.clock, { playing: false, until: null })")
         page.evaluate("lab.app.desk.lessons.showMoment()")
         page.evaluate("lab.app.desk.panel && lab.app.desk.close()")

@@ -116,7 +116,7 @@ class LabPage:
 
     def go_to(self, code: str) -> None:
         """Look at the moment right before the first event of a code."""
-        self.wait("lab.app.desk.past.complete")
+        self.page.evaluate("lab.app.desk.past.toTime(-1)")  # all of it, also of a long run that is loaded in part
         self.page.evaluate(
             """(code) => {
                 const { history, clock, app } = lab;
