@@ -49,6 +49,10 @@ def test_a_term_is_told_in_one_short_sentence_or_two(language: str) -> None:
         assert bool(re.search("[가-힣]", text)) == (language == "ko"), term.id
 
 
+def test_every_term_leads_to_a_lesson_in_which_it_is_seen_at_work() -> None:
+    assert [term.id for term in catalogue.terms() if not term.lessons] == []
+
+
 def test_pictures_are_drawings_without_script_or_address() -> None:
     for name, picture in PICTURES.items():
         root = ElementTree.fromstring(picture)
