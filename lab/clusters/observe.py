@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any
 
+from broker_core.kernel.network import SETTINGS
 from broker_core.kernel.names import OPERATOR, broker_node, broker_of, is_broker, is_keeper
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
@@ -236,7 +237,7 @@ def _connections(world: World) -> dict[str, Any]:
 
 def _links(world: World) -> list[dict[str, Any]]:
     return [
-        {"from": source, "to": dest, "delay_us": link.delay_us, "drop": link.drop, "partitioned": link.partitioned}
+        {"from": source, "to": dest} | {name: getattr(link, name) for name in SETTINGS}
         for (source, dest), link in sorted(world.network.links.items())
         if link.changed
     ]

@@ -20,10 +20,13 @@ function forgetConnections(draft, broker) {
   }
 }
 
-function changeLink(draft, { source, dest, delay_us, drop, partitioned }) {
+/** What a link does to its messages; all of it 0 where it does nothing. */
+const LINK = ["delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth"];
+
+function changeLink(draft, { source, dest, partitioned, ...what }) {
   const others = draft.root.links.filter((link) => link.from !== source || link.to !== dest);
-  const differs = delay_us > 0 || drop > 0 || partitioned;
-  draft.root.links = differs ? [...others, { from: source, to: dest, delay_us, drop, partitioned: Boolean(partitioned) }] : others;
+  const now = { from: source, to: dest, partitioned: Boolean(partitioned), ...Object.fromEntries(LINK.map((name) => [name, what[name] ?? 0])) };
+  draft.root.links = now.partitioned || LINK.some((name) => now[name] > 0) ? [...others, now] : others;
 }
 
 /** What was asked of a built-in client; it holds once the client's process starts. */

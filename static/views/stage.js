@@ -8,13 +8,14 @@ import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
-import { boxOf, layout, way } from "../draw/layout.js";
+import { boxOf, layout } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
 import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
 import { serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
+import { ways } from "./ways.js";
 
 const NARROW = 290; // a card without room for long notes
 const ROOMY = 1000; // a stage with room for what its legend says of checksums
@@ -111,28 +112,6 @@ function brokerCard(view, box) {
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
-}
-
-/** Who writes to and reads from the leaders, and links that are cut; between brokers messages draw their own way. */
-function ways(view, scene) {
-  const found = [];
-  const leaders = new Set();
-  for (const partition of Object.values(view.topic?.partitions ?? {})) leaders.add(partition.leader);
-  const cut = new Set(view.state.links.filter((link) => link.partitioned).map((link) => `${link.from}>${link.to}`));
-  const add = (key, from, to, answer, kind) => {
-    const [a, c, b] = way(scene, from, to, answer);
-    found.push(h("path", { key, class: `way ${kind}`, d: `M${a.x} ${a.y}Q${c.x} ${c.y} ${b.x} ${b.y}` }));
-    if (kind === "cut") found.push(h("text", { key: `${key}x`, class: "cut-mark", x: (a.x + 2 * c.x + b.x) / 4, y: (a.y + 2 * c.y + b.y) / 4 + 5 }, "✕"));
-  };
-  for (const box of scene.brokers) {
-    for (const other of scene.brokers) {
-      if (Number(other.id) < Number(box.id) && (cut.has(`broker-${other.id}>broker-${box.id}`) || cut.has(`broker-${box.id}>broker-${other.id}`))) add(`${other.id}~${box.id}`, other, box, false, "cut");
-    }
-    if (!leaders.has(Number(box.id)) || box.broker.state !== "running") continue;
-    for (const item of scene.left) if (item.kind !== "you" || !scene.left.some(({ kind }) => kind === "producer")) add(`${item.name}>${box.id}`, item, box, false, "client");
-    for (const item of scene.right) add(`${item.name}<${box.id}`, item, box, false, "client");
-  }
-  return found;
 }
 
 function treeFacts({ cluster: { controller }, znodes }, ids, words) {

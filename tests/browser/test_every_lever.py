@@ -87,10 +87,49 @@ def test_links_are_slow_or_cut_and_faults_end(seen: LabPage) -> None:
     clicked(seen, '[data-fault="stop_all"]', "lab.app.state.links.length === 0")
 
 
-@pytest.mark.parametrize("fault", ["slow_disk", "lost_fsync"])
+@pytest.mark.parametrize("fault", ["drop_link", "duplicate_link", "reorder_link", "bandwidth_link"])
+def test_a_link_loses_doubles_reorders_or_narrows_what_it_carries(seen: LabPage, fault: str) -> None:
+    command = clicked(seen, f'[data-fault="{fault}"]', "lab.app.state.links.length > 0")
+    assert command["do"] == fault and command["between"] == ["broker-1", "broker-2"]
+    assert command.get("probability", command.get("bytes_per_s"))
+    clicked(seen, '[data-fault="stop_all"]', "lab.app.state.links.length === 0")
+
+
+def test_the_cluster_falls_into_halves_and_is_one_again(seen: LabPage) -> None:
+    assert clicked(seen, '[data-fault="random_halves"]', "lab.app.state.links.some((one) => one.partitioned)") == {"do": "random_halves"}
+    clicked(seen, '[data-fault="stop_all"]', "lab.app.state.links.length === 0")
+    seen.wait("lab.app.chosenPartition.isr.length === 3 && lab.app.chosenPartition.leader > 0")
+
+
+def test_a_coordination_server_dies_and_comes_back_by_its_own_menu(seen: LabPage) -> None:
+    for verb, state in (("kill", "stopped"), ("restart", "running")):
+        seen.page.click('[data-menu="server:zookeeper-1"]')
+        held = f"(lab.app.state.servers['zookeeper-1']?.state ?? 'running') === '{state}'"
+        assert clicked(seen, f"[data-menu-do={verb}]", held) == {"do": verb, "node": "zookeeper-1"}
+    seen.wait("Object.values(lab.app.state.brokers).every((one) => one.registered)")
+
+
+@pytest.mark.parametrize("fault", ["slow_disk", "lost_fsync", "disk_full", "disk_read_error"])
 def test_a_disk_has_a_fault_and_is_repaired(seen: LabPage, fault: str) -> None:
     assert clicked(seen, f'[data-fault="{fault}"]', "lab.app.state.brokers[1].disk?.length === 1")["do"] == fault
     assert clicked(seen, '[data-fault="repair_disk"]', "!lab.app.state.brokers[1].disk?.length")["broker"] == 1
+
+
+def test_what_a_disk_keeps_is_harmed_at_its_place(seen: LabPage) -> None:
+    """A bit of the last record, the index of a stopped broker, and a power loss that leaves half of a write."""
+    seen.wait("lab.app.chosenPartition.logs[1]?.leo > 0 && lab.app.chosenPartition.isr.length === 3")
+    last = seen.value("lab.app.chosenPartition.logs[1].leo") - 1
+    told = "lab.app.story.items.some(({ code, first }) => code === 'command' && first.params.command.do === '%s')"
+    place = {"broker": 1, "topic": "orders", "partition": 0}
+    assert clicked(seen, "[data-fault=bit_flip]", told % "bit_flip") == {"do": "bit_flip", **place, "offset": last}
+    assert seen.page.is_disabled("[data-fault=lose_index]")  # it runs, and has its indexes in memory
+    torn = clicked(seen, "[data-fault=torn]", "lab.app.state.brokers[1].state === 'stopped'")
+    assert torn == {"do": "power_loss", "broker": 1, "torn": True}
+    if seen.value("lab.app.chosenPartition.logs[1].leo") > 0:
+        seen.wait("!document.querySelector('[data-fault=lose_index]').disabled")
+        assert clicked(seen, "[data-fault=lose_index]", told % "lose_index") == {"do": "lose_index", **place}
+    clicked(seen, '[data-do="restart"][data-broker="1"]', "lab.app.state.brokers[1].registered")
+    seen.wait("lab.app.chosenPartition.isr.length === 3")
 
 
 def test_a_session_is_ended_by_hand(seen: LabPage) -> None:

@@ -5,6 +5,7 @@ import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
 import { shownPartitions } from "../../static/views/stage.js";
+import { linkSign, troubled } from "../../static/views/ways.js";
 import { passing } from "../../static/model/flights.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { History } from "../../static/time/history.js";
@@ -218,4 +219,13 @@ test("on a phone no way between two brokers leaves the stage", () => {
       assert.ok(x >= 0 && x <= 370, `${from.id} ${to.id} ${answer} ${x}`);
     }
   }
+});
+
+test("a link says in signs what it does, and both of its directions are one line", () => {
+  assert.deepEqual([{ delay_us: 1000 }, { delay_us: 100_000, drop: 0.3 }, { duplicate: 0.3 }, { reorder: 1 }, { bandwidth: 20_000 }, { partitioned: true, drop: 1 }].map(linkSign),
+    ["", "100 ms · ✕ 30 %", "×2 30 %", "⇄ 100 %", "20 kB/s", "✕"]);
+  const scene = layout(state, 1100, 600);
+  const link = (from, to, more) => ({ from, to, delay_us: 0, drop: 0, partitioned: false, ...more });
+  const links = [link("broker-1", "broker-2", { delay_us: 50_000 }), link("broker-2", "broker-1", { delay_us: 50_000 }), link("producer-a", "broker-1", { partitioned: true }), link("broker-1", "nowhere", { delay_us: 1 })];
+  assert.deepEqual(troubled(scene, { ...state, links }).map(({ key, sign }) => [key, sign]), [["broker-1~broker-2", "50 ms"], ["broker-1~producer-a", "✕"]]);
 });
