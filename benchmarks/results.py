@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 OWN_GOALS = ("idle", "simulation", "fork", "longest", "soak", "laden", "frame",
-             "flood", "page", "watched", "deaf", "decode", "sweep", "session")
+             "flood", "page", "watched", "deaf", "decode", "sweep", "session", "replays")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ def replay(arguments: argparse.Namespace) -> int:
         from lab.analytics import queries
         from lab.analytics import replay as pipeline
         from lab.analytics.errors import AnalyticsError
-        from lab.analytics.places import find_runs, size_of
-        from lab.analytics.tables import SMALL
+        from lab.analytics.by_run.sharing import fits
+        from lab.analytics.places import find_runs
     except ImportError as error:
         raise CommandError(problem("no_package", name=str(error.name)), 2) from None
     words: Words = arguments.words
@@ -45,7 +45,7 @@ def replay(arguments: argparse.Namespace) -> int:
     told = 0
     try:
         names = [queries.find(name).name for name in arguments.query or []]
-        much = size_of(find_runs(arguments.directories)) >= SMALL
+        much = not fits(find_runs(arguments.directories))
     except AnalyticsError as error:
         raise CommandError(of_option(error), 2) from None
     if out is not None:

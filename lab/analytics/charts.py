@@ -26,6 +26,8 @@ _AXIS = 26
 """What the axis takes above the bars."""
 MOST = 40
 """Rows of bars, and lines of stretches, that a plot has at most."""
+STRETCHES = 10 * MOST
+"""Stretches that are looked at for them, the longest."""
 Row = Mapping[str, Any]
 
 

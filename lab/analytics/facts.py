@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from broker_core.kernel.problems import problem
 from lab.analytics.errors import AnalyticsError, kept
 from lab.analytics.places import RUN, RunPlace
@@ -33,3 +35,12 @@ def facts_of(runs: Iterable[RunPlace]) -> tuple[dict[str, dict[str, Any]], list[
         if broken is not None:
             hurt.append((run.name, -1, None, None, RUN, 0, kept(problem("recording_ended", why=broken))))
     return facts, hurt
+
+
+def row_of(run: RunPlace, facts: dict[str, Any]) -> tuple[Any, ...]:
+    """A row of the table `runs`."""
+    receipt = facts.get("receipt")
+    return (
+        run.name, facts.get("name"), facts.get("kind", "disks"), facts.get("seed"), str(run.journal or run.disks),
+        facts.get("end_us"), None if receipt is None else orjson.dumps(receipt).decode(), orjson.dumps(facts).decode(),
+    )  # fmt: skip

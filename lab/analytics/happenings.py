@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_CHANGES = {
+CHANGES = {
     "log_loaded": "loaded", "log_recovered": "recovered", "index_rebuilt": "index rebuilt", "segment_rolled": "rolled",
     "segment_deleted": "deleted", "log_start_moved": "start moved", "flushed": "flushed",
     "log_cleaned": "compacted",
 }  # fmt: skip
-CODES = (*_CHANGES, "log_appended", "truncated", "process_ended")
+CODES = (*CHANGES, "log_appended", "truncated", "process_ended")
 FAULTY = (
     "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "disks_changed",
     "protection_set", "command", "command_refused",
 )  # fmt: skip
-_AT_ONCE = ("bit_flip", "lose_index", "wipe", "expire_session", "lose_next", "hold_next", "drop_next")
+AT_ONCE = ("bit_flip", "lose_index", "wipe", "expire_session", "lose_next", "hold_next", "drop_next")
 
 
 def storage(events: DataFrame) -> DataFrame:
@@ -45,7 +45,7 @@ def storage(events: DataFrame) -> DataFrame:
         "*", f"nullif(last({end}, true) over ({place} rows between unbounded preceding and 1 preceding), -1) as held",
         f"coalesce(lead(position) over ({place}), 9223372036854775807) as next",
         f"last({end}, true) over ({place}) as ends")
-    change = " ".join(f"when '{code}' then '{name}'" for code, name in _CHANGES.items())
+    change = " ".join(f"when '{code}' then '{name}'" for code, name in CHANGES.items())
     told = known.where("code not in ('log_appended', 'truncated')").selectExpr(
         "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
         f"case code {change} end as change",
@@ -134,7 +134,7 @@ def _clocks(commands: DataFrame) -> DataFrame:
 
 
 def _at_once(commands: DataFrame) -> DataFrame:
-    names = ", ".join(f"'{name}'" for name in _AT_ONCE)
+    names = ", ".join(f"'{name}'" for name in AT_ONCE)
     record = ("concat(get_json_object(command, '$.topic'), '-', get_json_object(command, '$.partition'), ' at ',"
               " get_json_object(command, '$.offset'))")
     ends = "array_join(from_json(get_json_object(command, '$.between'), 'array<string>'), ' -> ')"

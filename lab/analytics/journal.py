@@ -87,7 +87,7 @@ class Choice:
         columns = arrow_schema(schema, FILES[self.what][1])
         try:
             for part in partition.parts:
-                yield from read_lines(part, columns, _event if self.what == "events" else _operation)
+                yield from read_lines(part, columns, event_of if self.what == "events" else operation_of)
         finally:
             heap.settle_executor()
 
@@ -190,7 +190,7 @@ Parsed = tuple[Any, ...]
 Parser = Callable[[bytes], Parsed]
 
 
-def _event(line: bytes) -> Parsed:
+def event_of(line: bytes) -> Parsed:
     """(seq, t_us, node, code, cause, params)."""
     seq, t_us, node, code, cause, params = orjson.loads(line)
     if type(params) is not dict:
@@ -200,7 +200,7 @@ def _event(line: bytes) -> Parsed:
     return seq, t_us, node, code, cause, line[line.index(b"{") : -1]
 
 
-def _operation(line: bytes) -> Parsed:
+def operation_of(line: bytes) -> Parsed:
     """(seq, t_us, process, kind, op, fields)."""
     row = orjson.loads(line)
     if type(row) is not dict:
@@ -210,8 +210,8 @@ def _operation(line: bytes) -> Parsed:
 
 
 _NAMES: dict[Parser, tuple[str, ...]] = {
-    _event: ("seq", "t_us", "node", "code", "cause", "params"),
-    _operation: ("seq", "t_us", "process", "kind", "op", "fields"),
+    event_of: ("seq", "t_us", "node", "code", "cause", "params"),
+    operation_of: ("seq", "t_us", "process", "kind", "op", "fields"),
 }
 
 
@@ -219,17 +219,8 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
     """The lines of a part as record batches; what cannot be parsed is a row with `error`."""
     names = _NAMES[parse]
     rows: list[Parsed] = []
-    for position, line in _lines(part):
-        try:
-            if line[-1:] != b"\n":
-                raise Wrong(problem("line_cut"))
-            rows.append((*parse(line.rstrip()), position, None))
-        except KeyError as error:
-            rows.append(_no_row(len(names), position, problem("line_missing", key=error.args[0])))
-        except Wrong as error:
-            rows.append(_no_row(len(names), position, error.problem))
-        except (ValueError, TypeError) as error:
-            rows.append(_no_row(len(names), position, problem("line_wrong", why=str(error))))
+    for position, line in lines_of(part):
+        rows.append(row_of(position, line, parse, len(names)))
         if len(rows) == ROWS:
             yield _sound_batch(rows, part, (*names, "position", "error"), schema)
             rows.clear()
@@ -237,11 +228,25 @@ def read_lines(part: Lines, schema: pa.Schema, parse: Parser) -> Iterator[pa.Rec
         yield _sound_batch(rows, part, (*names, "position", "error"), schema)
 
 
+def row_of(position: int, line: bytes, parse: Parser, width: int) -> Parsed:
+    """A line as a row: what `parse` makes of it (`width` columns), position, error."""
+    try:
+        if line[-1:] != b"\n":
+            raise Wrong(problem("line_cut"))
+        return (*parse(line.rstrip()), position, None)
+    except KeyError as error:
+        return _no_row(width, position, problem("line_missing", key=error.args[0]))
+    except Wrong as error:
+        return _no_row(width, position, error.problem)
+    except (ValueError, TypeError) as error:
+        return _no_row(width, position, problem("line_wrong", why=str(error)))
+
+
 def _no_row(columns: int, position: int, what: Problem) -> Parsed:
     return (*(None,) * columns, position, kept(problem("no_row", what=what)))
 
 
-def _lines(part: Lines) -> Iterator[tuple[int, bytes]]:
+def lines_of(part: Lines) -> Iterator[tuple[int, bytes]]:
     """(position, line with its newline) of the lines that begin in the part."""
     with open(part.path, "rb", buffering=BLOCK) as file:
         position = part.start
@@ -261,10 +266,11 @@ def _sound_batch(rows: list[Parsed], part: Lines, names: Sequence[str], schema: 
     try:
         return _batch(rows, part, names, schema)
     except (pa.ArrowException, OverflowError):
-        return _batch([_fitting(row, part, names, schema) for row in rows], part, names, schema)
+        return _batch([fitting(row, part, names, schema) for row in rows], part, names, schema)
 
 
-def _fitting(row: Parsed, part: Lines, names: Sequence[str], schema: pa.Schema) -> Parsed:
+def fitting(row: Parsed, part: Lines, names: Sequence[str], schema: pa.Schema) -> Parsed:
+    """A row whose values fit the columns, or one that tells why they do not."""
     try:
         _batch([row], part, names, schema)
     except (pa.ArrowException, OverflowError) as error:

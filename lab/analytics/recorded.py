@@ -14,7 +14,7 @@ A question may need several; the first one that is missing is told.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -51,11 +51,22 @@ SHOWN = 100
 
 def missing(tables: Tables, query: str) -> list[dict[str, str]]:
     """[{run, what}] of runs that cannot answer, or only in part; `what`: a key of `WORDS`."""
-    found = ((run.name, _missing(tables, run, query)) for run in tables.places)
+    found = ((run.name, missing_of(tables, run, query)) for run in tables.places)
     return [{"run": name, "what": what} for name, what in found if what is not None][:SHOWN]
 
 
-def _missing(tables: Tables, run: RunPlace, query: str) -> str | None:
+class Recorded(Protocol):
+    """What is asked about runs: the facts of run.json, and events that a journal does not tell one by one, by run."""
+
+    @property
+    def facts(self) -> dict[str, dict[str, Any]]: ...
+
+    @property
+    def summed_up(self) -> dict[str, set[str]]: ...
+
+
+def missing_of(tables: Recorded, run: RunPlace, query: str) -> str | None:
+    """What a run lacks for a question; None: nothing."""
     if query in _HISTORY:
         return OPERATIONS if run.journal is None else None
     if query in _TRANSITIONS:

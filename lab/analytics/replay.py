@@ -18,7 +18,10 @@ from lab.analytics import queries, report, summary
 from lab.analytics.agreement import disagreements
 from lab.analytics.errors import read
 from lab.analytics.history import History
-from lab.analytics.charts import MOST, natural
+from lab.analytics.charts import MOST, STRETCHES, natural
+from lab.analytics.by_run.sharing import ByRun, fits
+from lab.analytics.by_run.task import MOST_RANGES
+from lab.analytics.places import RunPlace, find_runs
 from lab.analytics.recorded import missing
 from lab.analytics.report import RANGES, ROWS, Answer
 from lab.analytics.schemas import TABLES
@@ -27,8 +30,6 @@ from lab.analytics.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-STRETCHES = 10 * MOST
-MOST_RANGES = 20_000
 _NATURAL = ("transform(regexp_extract_all(run, '([0-9]+|[^0-9]+)', 1),"
             " part -> if(part rlike '^[0-9]', lpad(part, 30, '0'), part))")
 _RANGES = """
@@ -48,37 +49,74 @@ def replay(
 
     Raises AnalyticsError for a directory without a run and for an unknown query.
     """
-    chosen = [queries.find(name) for name in names] or list(queries.QUERIES.values())
-    total = len(chosen) + (len(TABLES) + 1 if out is not None else 0)
-    done, found = 0, []
+    chosen = [queries.find(name).name for name in names] or list(queries.QUERIES)
+    runs = find_runs(paths)
+    steps = _by_run if fits(runs) else _in_sql
+    yield from steps(spark, paths, runs, chosen, out, progress or _nobody)
+
+
+def _nobody(what: str, done: int, total: int) -> None:
+    """Hears nothing."""
+
+
+def _by_run(
+    spark: SparkSession, paths: Sequence[str | Path], runs: Sequence[RunPlace], names: Sequence[str], out: Path | None,
+    progress: Progress,
+) -> Iterator[Answer]:  # fmt: skip
+    """A task takes whole runs."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    asked = ByRun(spark, runs, names, out)
+    rounds = len(asked.rounds)
+    total = rounds + len(names) + (out is not None)
+    done = iter(range(1, total + 1))
+    if not asked.work(lambda run: progress(run, next(done), total)):
+        yield from _in_sql(spark, paths, runs, names, out, progress)
+        return
+    found = []
+    for answer in asked.answers():
+        found.append(answer)
+        progress(answer.name, next(done), total)
+        yield answer
+    if out is not None:
+        _report(out, found, asked.runs, asked.figures)
+        progress("report", total, total)
+
+
+def _in_sql(
+    spark: SparkSession, paths: Sequence[str | Path], runs: Sequence[RunPlace], names: Sequence[str], out: Path | None,
+    progress: Progress,
+) -> Iterator[Answer]:  # fmt: skip
+    """All tasks work on each run: some are large."""
+    total = len(names) + (len(TABLES) + 1 if out is not None else 0)
+    done, found = iter(range(1, total + 1)), []
     figures: dict[str, dict[str, Any]] = {}
 
     def step(what: str) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(what, done, total)
+        progress(what, next(done), total)
 
     with Tables(spark, paths) as tables:
         history = History(tables)
-        for query in chosen:
-            frame = query.function(tables, history)
-            answer = collect(query.name, frame)
-            answer = replace(answer, missing=missing(tables, query.name))
+        for name in names:
+            frame = queries.QUERIES[name].function(tables, history)
+            answer = replace(collect(name, frame), missing=missing(tables, name))
             if out is not None:
                 summary.add(figures, answer, frame)
-                if query.name == "lost" and answer.count:
+                if name == "lost" and answer.count:
                     answer = replace(answer, ranges=_ranges(spark, frame))
             found.append(answer)
-            step(query.name)
+            step(name)
             yield answer
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             tables.write(out, done=step)
-            (out / "answers.json").write_bytes(orjson.dumps([plain(one) for one in found], option=orjson.OPT_INDENT_2))
-            names = sorted((run.name for run in tables.places), key=natural)
-            report.write(out / "report.html", found, names, figures)
+            _report(out, found, sorted((run.name for run in runs), key=natural), figures)
             step("report")
+
+
+def _report(out: Path, found: Sequence[Answer], runs: Sequence[str], figures: summary.Figures) -> None:
+    (out / "answers.json").write_bytes(orjson.dumps([plain(one) for one in found], option=orjson.OPT_INDENT_2))
+    report.write(out / "report.html", found, runs, figures)
 
 
 def collect(name: str, frame: Any) -> Answer:

@@ -17,7 +17,7 @@ is small, and a million acknowledgements are joined with it:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -79,40 +79,68 @@ class Standing:
     def _frame(self, rows: Iterator[Row], columns: str) -> DataFrame:
         return local(self.tables.spark, rows, f"{_PLACE}, {columns}")
 
+    @cached_property
+    def _stretches(self) -> Stretches:
+        return Stretches(self.lineages, self.copies)
+
+    @cached_property
+    def written(self) -> DataFrame:
+        return self._frame(self._stretches.written_rows(),
+                           f"node string, since bigint, until bigint, {_STRETCH}, life int")
+
+    @cached_property
+    def counting(self) -> DataFrame:
+        return self._frame(self._stretches.counting_rows(), _STRETCH)
+
+    @cached_property
+    def lines(self) -> DataFrame:
+        return self._frame(self._stretches.lines_rows(), "life int, start bigint, cleaned bigint")
+
+    @cached_property
+    def thin(self) -> DataFrame:
+        return self._frame(self._stretches.thin_rows(), f"{_STRETCH}, copies int")
+
+    @cached_property
+    def damaged(self) -> DataFrame:
+        return self._frame(self._stretches.damaged_rows(), "first bigint, last bigint")
+
+
+class Stretches:
+    """The rows of the frames, from lineages and disks by run."""
+
+    def __init__(self, lineages: Mapping[str, Lineage], copies: Mapping[str, Copies]) -> None:
+        self.lineages = lineages
+        self.copies = copies
+
     def _lines(self) -> Iterator[tuple[str, Partition, Any]]:
         for run, lineage in self.lineages.items():
             for partition, lines in lineage.partitions.items():
                 if lines.terms:
                     yield run, partition, lines
 
-    @cached_property
-    def written(self) -> DataFrame:
-        return self._frame(
-            ((run, *partition, node, term.seq, until, *stretch, term.life)
-             for run, partition, lines in self._lines() for node, term, until in _terms(lines.terms)
-             for stretch in _stretches(term.epochs, ENDLESS)),
-            f"node string, since bigint, until bigint, {_STRETCH}, life int")
+    def written_rows(self) -> Iterator[Row]:
+        """Of `written`."""
+        for run, partition, lines in self._lines():
+            for node, term, until in _terms(lines.terms):
+                for stretch in _stretches(term.epochs, ENDLESS):
+                    yield run, *partition, node, term.seq, until, *stretch, term.life
 
-    @cached_property
-    def counting(self) -> DataFrame:
-        return self._frame(
-            ((run, *partition, *stretch) for run, partition, lines in self._lines() if lines.last is not None
-             for copy in (lines.copies[lines.last.node],)
-             for stretch in _stretches(copy.epochs, ENDLESS if copy.leads else copy.end)), _STRETCH)
+    def counting_rows(self) -> Iterator[Row]:
+        """Of `counting`."""
+        for run, partition, lines in self._lines():
+            if lines.last is not None:
+                copy = lines.copies[lines.last.node]
+                for stretch in _stretches(copy.epochs, ENDLESS if copy.leads else copy.end):
+                    yield run, *partition, *stretch
 
-    @cached_property
-    def lines(self) -> DataFrame:
-        found = ((run, partition, lines, lines.copies.get(lines.last.node) if lines.last is not None else None)
-                 for run, partition, lines in self._lines())
-        return self._frame(
-            ((run, *partition, lines.life, copy.start if copy else 0, copy.cleaned if copy else 0)
-             for run, partition, lines, copy in found), "life int, start bigint, cleaned bigint")
+    def lines_rows(self) -> Iterator[Row]:
+        """Of `lines`."""
+        for run, partition, lines in self._lines():
+            copy = lines.copies.get(lines.last.node) if lines.last is not None else None
+            yield run, *partition, lines.life, copy.start if copy else 0, copy.cleaned if copy else 0
 
-    @cached_property
-    def thin(self) -> DataFrame:
-        return self._frame(self._thin(), f"{_STRETCH}, copies int")
-
-    def _thin(self) -> Iterator[Row]:
+    def thin_rows(self) -> Iterator[Row]:
+        """Of `thin`."""
         for run, copies in self.copies.items():
             for partition in copies.partitions():
                 edges = copies.edges(partition)
@@ -127,11 +155,12 @@ class Standing:
         lines = lineage.partitions.get(partition) if lineage is not None else None
         return [BEFORE, *lines.leaders] if lines is not None else []
 
-    @cached_property
-    def damaged(self) -> DataFrame:
-        return self._frame(
-            ((run, *partition, *stretch) for run, copies in self.copies.items() for partition in copies.partitions()
-             for stretch in copies.damaged(partition)), "first bigint, last bigint")
+    def damaged_rows(self) -> Iterator[Row]:
+        """Of `damaged`."""
+        for run, copies in self.copies.items():
+            for partition in copies.partitions():
+                for stretch in copies.damaged(partition):
+                    yield run, *partition, *stretch
 
 
 def _terms(terms: list[Term]) -> Iterator[tuple[str, Term, int]]:

@@ -42,10 +42,15 @@ def add(figures: Figures, answer: Answer, frame: DataFrame) -> None:
         for row in answer.rows:
             by_run.setdefault(row["run"], []).append(row)
         for run, rows in by_run.items():
-            figures.setdefault(run, {}).update({name: _of(name, how, rows) for name, how in wanted.items()})
+            figures.setdefault(run, {}).update(figures_of(answer.name, rows))
         return
     for found in frame.groupBy("run").agg(*(f.expr(how).alias(name) for name, how in wanted.items())).collect():
         figures.setdefault(found["run"], {}).update({name: found[name] for name in wanted})
+
+
+def figures_of(question: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the rows of one run give."""
+    return {name: _of(name, how, rows) for name, how in SUMMED.get(question, {}).items()} if rows else {}
 
 
 def _of(name: str, how: str, rows: Sequence[Mapping[str, Any]]) -> Any:

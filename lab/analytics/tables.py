@@ -15,13 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from broker_core.clients.history import ABORTED
 from broker_core.kernel.problems import problem
 from lab.analytics import places, schemas
 from lab.analytics.errors import AnalyticsError, kept
-from lab.analytics.facts import facts_of
+from lab.analytics.facts import facts_of, row_of
 from lab.analytics.frames import leaf, local
 from lab.analytics.recorded import summed_up
 from lab.analytics.schemas import TABLES
@@ -183,15 +181,7 @@ class Tables:
 
     @cached_property
     def runs(self) -> DataFrame:
-        rows = []
-        for run in self.places:
-            facts = self.facts[run.name]
-            receipt = facts.get("receipt")
-            rows.append((
-                run.name, facts.get("name"), facts.get("kind", "disks"), facts.get("seed"),
-                str(run.journal or run.disks), facts.get("end_us"),
-                None if receipt is None else orjson.dumps(receipt).decode(), orjson.dumps(facts).decode(),
-            ))  # fmt: skip
+        rows = (row_of(run, self.facts[run.name]) for run in self.places)
         return local(self.spark, rows, schemas.RUNS.ddl())
 
     @cached_property

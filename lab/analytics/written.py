@@ -8,7 +8,7 @@ there already is replaced: files that hold it are written again without it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from lab.analytics.schemas import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+UNIQUE = 32
+"""Letters behind the dot of a file that a task writes."""
 ROWS = 1 << 17
 """Rows that are in memory at once while a file is written again."""
 
@@ -30,6 +32,16 @@ def write_table(frame: DataFrame, out: Path, name: str, runs: Collection[str]) -
     table = out / name
     remove_runs(table, runs)
     frame.select(*TABLES[name].names).write.mode("append").parquet(str(table))
+    _drop_empty(table)
+
+
+def adopt(table: Path, files: Sequence[Path], runs: Collection[str]) -> None:
+    """Take files with the rows of these runs, which tasks have written there, for what is there of them."""
+    remove_runs(table, runs)
+    for path in files:
+        path.rename(table / f"part-{path.name.lstrip('.')}.parquet")
+    for left in table.glob(f".{'?' * UNIQUE}"):  # of a task that was repeated, or broke off
+        left.unlink()
     _drop_empty(table)
 
 

@@ -8,7 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from lab.analytics.history import History
+from lab.analytics import agreement
+from lab.analytics.by_run.questions import Run
+from lab.analytics.facts import facts_of
+from lab.analytics.history import COUNTS, History
+from lab.analytics.places import find_runs
 from lab.analytics.replay import check
 from lab.analytics.tables import Tables
 from lab.checkers.receipt import make_receipt
@@ -98,6 +102,39 @@ def test_receipt_and_spark_agree_on_every_shipped_scenario(spark, shipped):
     assert len(receipts) == len(SHIPPED) > 20
     assert check(spark, [home]) == []
     prove(receipts, ("lost", "removed", "duplicated", "reordered", "inconsistent", "nonmonotonic_send"))
+
+
+TAILS = {"lost": ", {test}", "duplicated": "", "reordered": ", behind {behind}", "inconsistent": ""}
+
+
+def judged_whole(home):
+    """What a task says of each run, in the forms of a receipt: figures by producer, anomalies as lines."""
+    places = find_runs([home])
+    facts, _ = facts_of(places)
+    for place in places:
+        run = Run(place, facts[place.name], [])
+        producers = {row["producer"]: {name: row[name] for name in COUNTS} for row in run.ask("receipt")}
+        lines = {kind: [line_of(row, tail) for row in run.ask(kind)] for kind, tail in TAILS.items()}
+        yield place.name, agreement.found(producers, {}), lines
+
+
+def line_of(row, tail):
+    value = f"{row['label']} {row['number']}" if row["label"] else row["number"]
+    at = "" if row["offset"] is None else f"@{row['offset']}"
+    return f"{value} at {row['topic']}-{row['partition']}{at}{tail.format_map(row)}"
+
+
+def test_receipt_and_whole_runs_agree_on_every_shipped_scenario(shipped):
+    home, receipts = shipped
+    different = []
+    for name, figures, lines in judged_whole(home):
+        told = {key: receipts[name][key] for key in (*COUNTS, "producers")}
+        different += agreement.compare(name, told, figures)
+        for kind, some in lines.items():
+            listed = [agreement._line(kind, place) for place in receipts[name]["places"].get(kind, ())]
+            if len(listed) < agreement.LISTED:
+                different += agreement._alone(name, kind, listed, some)
+    assert different == []
 
 
 @pytest.mark.slow

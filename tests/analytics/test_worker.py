@@ -90,9 +90,17 @@ def test_cancelling_ends_what_waits_and_what_works(talk: Talk, short_runs: Path)
     assert talk.until(long, "cancelled", "done", "failed")[-1]["event"] == "cancelled"
 
 
+def under_way(talk: Talk, run: Path) -> int:
+    """A replay that a worker with a session has begun."""
+    asked = {"do": "replay", "paths": [str(run)], "queries": ["receipt"]}
+    talk.until(talk.worker.submit(asked), "done")
+    number = talk.worker.submit({"do": "replay", "paths": [str(run)]})
+    talk.until(number, "started")
+    return number
+
+
 def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk: Talk, short_runs: Path) -> None:
-    number = talk.worker.submit({"do": "replay", "paths": [str(short_runs / "acks-1")]})
-    talk.until(number, "answer")
+    number = under_way(talk, short_runs / "acks-1")
     killed, java = talk.worker.pid, talk.java()
     os.kill(killed, signal.SIGKILL)
     found = talk.until(number, "done", "failed")
@@ -102,8 +110,7 @@ def test_a_worker_that_is_killed_is_reported_and_another_one_does_its_work(talk:
 
 
 def test_a_virtual_machine_that_is_killed_is_reported_and_started_again(talk: Talk, short_runs: Path) -> None:
-    number = talk.worker.submit({"do": "replay", "paths": [str(short_runs / "acks-1")]})
-    talk.until(number, "answer")
+    number = under_way(talk, short_runs / "acks-1")
     talk.java().kill()
     found = talk.until(number, "done", "failed")
     assert [event["error"] for event in found if event["event"] == "restarted"] == [{"code": "machine_died", "params": {}}]

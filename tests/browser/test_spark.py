@@ -228,9 +228,8 @@ def test_a_worker_that_dies_is_told_and_the_replay_ends_all_the_same(visit: Open
     open_tab(seen, "replay")
     seen.page.select_option("[data-spark=run]", run)
     seen.wait(f"{SPARK}.replay.asked === '{run}' && !{SPARK}.replay.running")
-    seen.page.click("[data-spark=start]")
-    seen.wait(f"{SPARK}.replay.running && {SPARK}.replay.answers.length > 0", PATIENCE_S)
-    seen.page.evaluate(f"{SPARK}.look()")
+    with seen.page.expect_response(lambda answer: answer.request.method == "POST" and answer.url.endswith("/replay")):
+        seen.page.click("[data-spark=start]")  # a replay takes a second or two: it is under way when this is answered
     os.kill(seen.value("fetch('/api/spark').then((answer) => answer.json()).then((found) => found.pid)"), signal.SIGKILL)
     seen.see("[data-spark=died]", PATIENCE_S)
     assert "exit code -9" in seen.page.inner_text("[data-spark=died]")

@@ -141,7 +141,7 @@ def test_a_worker_that_is_killed_under_a_replay_is_told_and_the_replay_is_done(
     require_module("pyspark")
     name = rest.post("runs/0777/replay", {}).json["id"]
     deadline = time.monotonic() + 2 * PATIENCE_S
-    while not rest.get(f"replays/{name}").json["answers"] and time.monotonic() < deadline:
+    while rest.get(f"replays/{name}").json["state"] != "running" and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = rest.get("spark").json["pid"]
     os.kill(killed, signal.SIGKILL)
