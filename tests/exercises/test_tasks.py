@@ -11,6 +11,11 @@ from lab.scenarios.subjects import SUBJECTS
 EXERCISES = reading.names()
 
 
+def test_there_are_exercises_for_every_track_of_lessons() -> None:
+    assert len(EXERCISES) >= 30
+    assert {reading.load(name).subject for name in EXERCISES} == set(SUBJECTS)
+
+
 @pytest.fixture(scope="module", params=EXERCISES)
 def exercise(request: pytest.FixtureRequest) -> Exercise:
     return reading.load(request.param)
