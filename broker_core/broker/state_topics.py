@@ -38,6 +38,17 @@ class StateTopic:
     def failed(self, error: StorageError) -> None:
         self.broker.log_manager.storage_failed(error)
 
+    def cut(self, partition: int, offset: int) -> None:
+        found = self.broker.replicas.partition(self.topic, partition)
+        if found is None or not found.is_leader or offset > found.log.high_watermark:
+            return
+        try:
+            found.log.delete_records_before(offset)
+        except StorageError as error:
+            self.failed(error)
+        else:
+            found.log_start_moved()
+
     def partition_count(self) -> int | None:
         return self.broker.cache.partition_count(self.topic)
 

@@ -17,6 +17,9 @@ class LogView(Segmented, Protocol):
     @property
     def log_start_offset(self) -> int: ...
 
+    @property
+    def log_end_offset(self) -> int: ...
+
 
 class StateTopicPort(Protocol):
     """An internal topic as its coordinator uses it. The broker implements it on its replicas."""
@@ -41,6 +44,14 @@ class StateTopicPort(Protocol):
 
     def partition_count(self) -> int | None:
         """Number of partitions of the topic, None while it does not exist."""
+        ...
+
+
+class CutTopicPort(StateTopicPort, Protocol):
+    """One that is not compacted, whose coordinator says itself what nobody needs any more."""
+
+    def cut(self, partition: int, offset: int) -> None:
+        """Records before the offset, which is committed, go; followers hear of it by the log start."""
         ...
 
 

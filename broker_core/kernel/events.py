@@ -313,6 +313,11 @@ TRANSACTION_TIMED_OUT = _event(TRANSITION, "transaction_timed_out", "transaction
     transactional_id="transactional.id", producer_id="producer id", timeout_ms="transaction.timeout.ms of its producer")
 TRANSACTIONAL_ID_EXPIRED = _event(TRANSITION, "transactional_id_expired", "transactional id {transactional_id} is forgotten",
     transactional_id="transactional.id")
+TRANSACTION_BEGINS = _event(TRANSITION, "transaction_begins", "{topic}-{partition}: a transaction of producer {producer_id} begins at {offset}",
+    **_TP, producer_id="producer id", offset="of its first record here")
+TRANSACTION_ENDS = _event(TRANSITION, "transaction_ends",
+    "{topic}-{partition}: {outcome} marker of producer {producer_id} at {offset} ends what began at {first_offset}", **_TP,
+    producer_id="producer id", first_offset="of the transaction's first record here", offset="of the marker", outcome="commit | abort")
 MARKERS_SENT = _event(MESSAGE, "markers_sent", "markers of {transactional_id} to broker {to}: {partitions}", transactional_id="transactional.id",
     to="broker id", commit="commit or abort?", partitions="list of partitions")
 TRANSACTION_VERIFIED = _event(DETAIL, "transaction_verified", "partitions of {transactional_id} verified: {partitions}",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker_core.kernel import events
 from broker_core.kernel.storage import Buffer
 from broker_core.log.facts import AppendInfo
 from broker_core.log.producers import ProducedBatch, ProducerStateTable
@@ -66,6 +67,20 @@ def completed(producers: ProducerStateTable, ended: CompletedTransaction, segmen
             AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset, last_stable)
         )
     transactions.complete(ended)
+
+
+def tell_transactions(log: PartitionLog, first: int) -> None:
+    """The leader's journal says what an append from `first` on has begun or ended."""
+    transactions = log.producers.transactions
+    for offset, producer_id in transactions.open.items():
+        if offset >= first:
+            log.fact(events.TRANSACTION_BEGINS, producer_id=producer_id, offset=offset)
+    for ended in transactions.recent:
+        if ended.last_offset >= first:
+            log.fact(
+                events.TRANSACTION_ENDS, producer_id=ended.producer_id, first_offset=ended.first_offset,
+                offset=ended.last_offset, outcome="abort" if ended.aborted else "commit",
+            )  # fmt: skip
 
 
 def aborted_transactions(log: PartitionLog, start: int, end: int) -> list[AbortedTransaction]:

@@ -24,7 +24,11 @@ Until it is verified only its lowest sequence may begin: batch 5..9 must not ove
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
+
+RECENT = 8
+"""Transactions that are over and can still be shown; nothing is decided by them."""
 
 
 class CompletedTransaction(NamedTuple):
@@ -41,30 +45,37 @@ class Transactions:
 
     - open: first offset -> producer id, ascending
     - unreplicated: first offset -> offset of the marker, in the order of the markers
+    - recent: the last that have ended, for those who look on; `changes` counts beginnings and ends
     """
 
-    __slots__ = ("open", "unreplicated", "first_unstable")
+    __slots__ = ("open", "unreplicated", "first_unstable", "recent", "changes")
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
         self.unreplicated: dict[int, int] = {}
+        self.recent: deque[CompletedTransaction] = deque(maxlen=RECENT)
+        self.changes = 0
         self.first_unstable: int | None = None
         """Asked at each fetch, so it is kept; None: everything below the high watermark is stable."""
 
     def load(self, started: dict[int, int]) -> None:
         """Those that a snapshot says are open, by first offset."""
         self.open = dict(sorted(started.items()))
+        self.recent.clear()
         self.unreplicated.clear()
         self._look()
 
     def begin(self, first_offset: int, producer_id: int) -> None:
         self.open[first_offset] = producer_id
+        self.changes += 1
         self._look()
 
     def complete(self, ended: CompletedTransaction) -> None:
         """Its marker is in the log."""
         del self.open[ended.first_offset]
         self.unreplicated[ended.first_offset] = ended.last_offset
+        self.recent.append(ended)
+        self.changes += 1
         self._look()
 
     def replicated_to(self, offset: int) -> None:

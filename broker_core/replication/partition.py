@@ -30,6 +30,7 @@ from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Buffer
 from broker_core.kernel.transitions import Transitions
+from broker_core.log.markers import tell_transactions
 from broker_core.log.partition_log import AppendInfo, PartitionLog
 from broker_core.metadata.registration import PartitionRegistration
 from broker_core.purgatory.operations import DelayedOperationPurgatory
@@ -244,7 +245,7 @@ class Partition:
                 f" requirement of {self.min_isr} for partition {self}",
             )
         host = self.host
-        now_ms = host.node.wall_ms()
+        now_ms, changes = host.node.wall_ms(), self.log.producers.transactions.changes
         info = self.log.append_as_leader(records, self.leader_epoch, now_ms, origin, guard, transaction_version)
         if info.duplicate:
             host.node.emit(
@@ -259,6 +260,8 @@ class Partition:
                     "topic": self.topic, "partition": self.index, "base_offset": info.first_offset,
                     "last_offset": info.last_offset, "bytes": info.bytes, "role": LEADER, "crc": info.last_crc,
                 })  # fmt: skip
+            if self.log.producers.transactions.changes != changes:
+                tell_transactions(self.log, info.first_offset)
             self._wake(self.follower_positions)
             if self in host.fetch_purgatory.watchers:
                 host.fetch_purgatory.check_soon(self)
@@ -272,10 +275,8 @@ class Partition:
         host.meters.replication_bytes_in += info.bytes
         if host.node.messages:
             first, last, _, _, _, size, _, _, crc = info
-            host.node.note(events.LOG_APPENDED, {
-                "topic": self.topic, "partition": self.index, "base_offset": first, "last_offset": last,
-                "bytes": size, "role": FOLLOWER, "crc": crc,
-            })  # fmt: skip
+            where = {"topic": self.topic, "partition": self.index, "base_offset": first, "last_offset": last}
+            host.node.note(events.LOG_APPENDED, where | {"bytes": size, "role": FOLLOWER, "crc": crc})
         return info
 
     # -- high watermark ---------------------------------------------------------------------

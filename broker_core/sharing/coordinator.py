@@ -12,7 +12,8 @@ A request is about many share-partitions; each of them is decided by itself, one
 | ReadShareGroupStateSummary 87 | the group coordinator            |
 
 Share-partitions that nobody writes to get a snapshot every now and then
-(`share.coordinator.cold.partition.snapshot.interval.ms`), and those of topics that are deleted go.
+(`share.coordinator.cold.partition.snapshot.interval.ms`), and those of topics that are deleted go. What stands before the
+last snapshot of each is cut off the log every `share.coordinator.state.topic.prune.interval.ms` (5 min).
 Source: ShareCoordinatorService of 4.3.
 """
 
@@ -24,7 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from broker_core.coordinators.lanes import Lanes
-from broker_core.coordinators.ports import StateTopicPort
+from broker_core.coordinators.ports import CutTopicPort
 from broker_core.coordinators.runtime import CoordinatorRuntime, KeyValue
 from broker_core.coordinators.stored import Buffer
 from broker_core.kernel import events
@@ -59,18 +60,29 @@ class _Gathering:
 
 
 class _Outcome:
-    """What was decided about one share-partition. `place`, `gathering`: where the answer goes; None: nobody waits."""
+    """What was decided about one share-partition. `part`, `gathering`: where the answer goes; None: nobody waits.
 
-    __slots__ = ("states", "decision", "part", "what", "gathering")
+    `offset`: where its records begin: at the end of the `log` of the partition `place` when they are asked for.
+    """
 
-    def __init__(self, states: ShareStates | None, decision: Decision, part: Any, what: str, to: _Gathering | None):
+    __slots__ = ("states", "decision", "part", "what", "gathering", "log", "place", "offset")
+
+    def __init__(
+        self, states: ShareStates | None, decision: Decision, part: Any, what: str, to: _Gathering | None,
+        log: Callable[[int], Any], place: int,
+    ) -> None:  # fmt: skip
         self.states = states
         self.decision = decision
         self.part = part
         self.what = what
         self.gathering = to
+        self.log = log
+        self.place = place
+        self.offset = 0
 
     def lines(self) -> list[KeyValue]:
+        log = self.log(self.place)
+        self.offset = 0 if log is None else log.log_end_offset
         return [encoded(record) for record in self.decision.records]
 
 
@@ -85,7 +97,7 @@ class ShareShard:
     def replay(self, key: Buffer | None, value: Buffer | None, header: BatchHeader) -> None:
         record = decoded(key, value)
         if record is not None:
-            self.states.replay(record)
+            self.states.replay(record, header.base_offset)
 
     def replay_marker(self, header: BatchHeader, commit: bool) -> None:
         """No transaction writes here."""
@@ -94,14 +106,17 @@ class ShareShard:
 class ShareCoordinator:
     """Keeps the share-partitions whose partition of `__share_group_state` this broker leads.
 
-    `config`: read are share.coordinator.state.topic.num.partitions, .snapshot.update.records.per.snapshot and
-    .cold.partition.snapshot.interval.ms. `partition_count`: of a topic of the cluster, by its id.
+    `config`: read are share.coordinator.state.topic.num.partitions, .snapshot.update.records.per.snapshot,
+    .state.topic.prune.interval.ms and .cold.partition.snapshot.interval.ms. `partition_count`: of a topic of the cluster, by its id.
     """
 
     def __init__(
-        self, node: Node, config: Mapping[str, Any], topic: StateTopicPort, partition_count: PartitionCount
+        self, node: Node, config: Mapping[str, Any], topic: CutTopicPort, partition_count: PartitionCount
     ) -> None:
         self.node = node
+        self.topic = topic
+        self.prune_ms = int(config["share.coordinator.state.topic.prune.interval.ms"])
+        self.pruned: dict[int, int] = {}
         self.limit = int(config["share.coordinator.snapshot.update.records.per.snapshot"])
         self.cold_ms = int(config["share.coordinator.cold.partition.snapshot.interval.ms"])
         partitions = int(config["share.coordinator.state.topic.num.partitions"])
@@ -119,6 +134,7 @@ class ShareCoordinator:
     def on_election(self, partition: int, leader_epoch: int) -> None:
         """This broker has become leader of a partition of `__share_group_state`."""
         if not self.runtime.timers:  # a broker that keeps nothing has nothing to look after
+            self.runtime.every(self.prune_ms, self.prune)
             self.runtime.every(self.cold_ms, self.snapshot_cold)
         self.runtime.elected(partition, leader_epoch)
 
@@ -182,13 +198,14 @@ class ShareCoordinator:
             part.error_code, part.error_message = refusal.error, refusal.message
             gathering.came()
             return None
-        return _Outcome(states, decision, part, what, gathering)
+        place = self.runtime.partition_for(key.name)
+        return _Outcome(states, decision, part, what, gathering, self.topic.read, place)
 
     def _finish(self, outcome: _Outcome, code: int, in_the_log: bool) -> None:
         """Replays what is in the log, and answers."""
         if in_the_log and outcome.states is not None:
             for record in outcome.decision.records:
-                outcome.states.replay(record)
+                outcome.states.replay(record, outcome.offset)
         if outcome.gathering is None:
             return
         for name in outcome.part.FIELDS:
@@ -221,7 +238,15 @@ class ShareCoordinator:
     def _write_alone(self, states: ShareStates, key: ShareKey, record: Record) -> None:
         """A record that nobody waits for; one that a request overtakes is not needed."""
         if not self.lanes.busy(key.name):
-            self.lanes.run(self.runtime, key.name, _Outcome, states, Decision([record], None), None, "", None)
+            decision, place = Decision([record], None), self.runtime.partition_for(key.name)
+            self.lanes.run(self.runtime, key.name, _Outcome, states, decision, None, "", None, self.topic.read, place)
+
+    def prune(self) -> None:
+        """Records that later snapshots have replaced are cut off."""
+        for partition, states in self.partitions.items():
+            if states.needed > self.pruned.get(partition, 0):
+                self.topic.cut(partition, states.needed)
+                self.pruned[partition] = states.needed
 
     # --- moving (`coordinators.ports.Shards`) ---------------------------------------------------
 
@@ -235,6 +260,7 @@ class ShareCoordinator:
 
     def give_up(self, partition: int, known: bool) -> None:
         self.partitions.pop(partition, None)
+        self.pruned.pop(partition, None)
         self.lanes.give_up([name for name in list(self.lanes.lanes) if self.runtime.partition_for(name) == partition])
         if known:
             self.node.emit(events.SHARE_STATE_UNLOADED, partition=partition)

@@ -46,20 +46,34 @@ class ShareState:
 
 
 class ShareStates:
-    """The share-partitions of one partition of `__share_group_state`. `limit`: updates between two snapshots."""
+    """The share-partitions of one partition of `__share_group_state`. `limit`: updates between two snapshots.
 
-    __slots__ = ("states", "limit")
+    - `places`: where the last snapshot of each stands; `needed`: nothing before it is needed any more, 0 before anything is
+      known. It is the smallest place, so one share-partition that stands still holds up all others:
+
+            a: snapshot 1    b: snapshots 2, 4, 6    c: snapshots 3, 5    needed: 1, until a has another one
+
+    Source: ShareCoordinatorOffsetsManager.
+    """
+
+    __slots__ = ("states", "limit", "places", "needed")
 
     def __init__(self, limit: int) -> None:
         self.states: dict[ShareKey, ShareState] = {}
         self.limit = limit
+        self.places: dict[ShareKey, int] = {}
+        self.needed = 0
 
-    def replay(self, record: Record) -> None:
-        """What a record says."""
+    def replay(self, record: Record, offset: int) -> None:
+        """What a record says that stands at an offset, or behind it in one batch."""
         if record.kind == UPDATE:
             self._update(record.key, record.value)
-        elif record.value is None:
+            return
+        self.places[record.key] = offset
+        self.needed = min(self.places.values())
+        if record.value is None:
             self.states.pop(record.key, None)
+            del self.places[record.key]
         else:
             self._snapshot(record.key, record.value)
 

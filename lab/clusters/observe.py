@@ -16,6 +16,7 @@ from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.replication.partition import FAILED
 from lab.clusters.brokers import BrokerSpec
+from lab.clusters.observe_work import add_log_transactions, observe_shares, observe_transactions
 from lab.clusters.spec import RunSpec
 from lab.clusters.stopped import DiskLog, log_dirs, stopped_logs
 from lab.clusters.tails import add_tails
@@ -71,6 +72,8 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         "brokers": _brokers(world, spec),
         "topics": _topics(world, spec),
         "groups": _groups(world),
+        "transactions": observe_transactions(world),
+        "shares": observe_shares(world),
         "clients": _clients(world),
         "connections": _connections(world),
         **truth_of(world).snapshot(),
@@ -142,6 +145,7 @@ def _topics(world: World, spec: RunSpec) -> dict[str, Any]:
             min_isr = _min_isr(world, state, configs[topic])
             found[topic]["partitions"][str(number)] = {**state, "min_isr": min_isr, "logs": marks}
     add_tails(found, logs)
+    add_log_transactions(found, logs)
     return found
 
 

@@ -15,6 +15,7 @@ export const groups = {
   group_state(draft, params, { node }) {
     if (params.after === "Dead") {
       delete draft.make("groups")[params.group];
+      if (draft.root.shares?.[params.group]) delete draft.make("shares")[params.group];
       return;
     }
     const coordinator = brokerOf(node);

@@ -9,6 +9,7 @@
  * whose batch at one offset has two checksums have diverged, and the screen can show it.
  */
 import { brokerOf, isInternal } from "./names.js";
+import { cutLines } from "./transactions.js";
 
 const TAIL = 16;
 const EMPTY_LOG = { leo: 0, hw: 0, start: 0 };
@@ -71,6 +72,7 @@ function lead(draft, params, event) {
   const found = partitionOf(draft, params);
   if (!found || params.leo === undefined || String(found.leader) !== brokerOf(event.node)) return;
   found.committed = Math.min(found.committed ?? 0, params.leo);
+  if (found.transactions) found.transactions = cutLines(found.transactions, params.leo);
   // From here on offsets that were given out get other records.
   if (Object.values(found.logs).some(({ leo }) => leo > params.leo)) found.cut = Math.min(found.cut ?? Infinity, params.leo);
   for (const [broker, { leo, forked = Infinity }] of Object.entries(found.logs)) {

@@ -11,11 +11,13 @@ import { Draft } from "./draft.js";
 import { processes } from "./processes.js";
 import { partitions } from "./partitions.js";
 import { groups } from "./groups.js";
+import { shares } from "./shares.js";
+import { transactions } from "./transactions.js";
 import { SILENT, progress } from "./progress.js";
 
 export const SNAPSHOT = "$snapshot";
 
-const TABLE = { ...processes, ...partitions, ...groups, ...progress };
+const TABLE = { ...processes, ...partitions, ...groups, ...transactions, ...shares, ...progress };
 
 /** One event of the history: {seq, t, code, node, cause, params}; t is virtual microseconds. */
 export function eventOf(row, t0) {
@@ -46,5 +48,5 @@ export function changesState(code) {
 export const EMPTY = Object.freeze({
   cluster: { name: "", controller_mode: "zookeeper", controller: null, controller_epoch: 0, preset: "default", seed: 0, settings: {} },
   time: { t_us: 0, speed: 1, paused: false, epoch_ms: 0 },
-  brokers: {}, topics: {}, groups: {}, clients: {}, connections: {}, znodes: {}, links: [], pipelines: {}, invariants: {},
+  brokers: {}, topics: {}, groups: {}, transactions: {}, shares: {}, clients: {}, connections: {}, znodes: {}, links: [], pipelines: {}, invariants: {},
 });

@@ -13,6 +13,7 @@ import { lightsTab } from "./tabs/lights.js";
 import { metricsTab } from "./tabs/metrics.js";
 import { replicasTab } from "./tabs/replicas.js";
 import { requestTab } from "./tabs/request.js";
+import { transactionsTab } from "./tabs/transactions.js";
 import { treeTab } from "./tabs/tree.js";
 import { h } from "./patch.js";
 
@@ -20,7 +21,7 @@ const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
 /** Each tab with its views; the first is what the tab opens. */
-export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
+export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "transactions", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
 
 /** A cluster without a coordination tree has nothing to show of it. */
 const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== "tree" || !isKRaft(state));
@@ -94,7 +95,7 @@ function partitions(view) {
   ];
 }
 
-const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
+const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, transactions: transactionsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
 
 /** The contents of the chosen tab. */
 export function panel(view) {

@@ -12,6 +12,9 @@ import { axisOf, placeOn } from "../model/axis.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { fingerprint, truthOf } from "../model/figures.js";
 import { readersOf } from "../model/readers.js";
+import { sharesOf } from "../model/shares.js";
+import { lastStable } from "../model/transactions.js";
+import { bands, markerAt, shareStrip } from "./bands.js";
 import { h } from "./patch.js";
 
 /** Heights: of a row at least, at most, with room for its readers, and of one beside such a row; of a card's head. */
@@ -50,6 +53,15 @@ function brief(n, room) {
   return n < 1e6 ? `${Number((n / 1e3).toPrecision(2))}k` : `${Number((n / 1e6).toPrecision(2))}M`;
 }
 
+/** The axis with what readers wait for: the last stable offset and the start of a share-partition, however far behind they are. */
+function axisIn(state, { topicName, number, partition }, axisWith) {
+  const axis = axisWith([]);
+  const log = partition.logs[partition.leader];
+  const places = [log && partition.transactions ? lastStable(partition, log) : null, ...sharesOf(state, topicName, number).map(({ start }) => start)];
+  const hidden = places.filter((offset) => offset !== null && offset < axis.end && placeOn(axis, offset) === null);
+  return hidden.length ? axisWith(hidden) : axis;
+}
+
 /** The facts that all rows of a partition share. */
 function factsOf(view, number, room) {
   const { topicName, topic } = view;
@@ -63,7 +75,7 @@ function factsOf(view, number, room) {
   const truth = truthOf(view.state, partition);
   const gone = truth.held === null ? truth.committed : 0; // nobody is there: what was committed is missed by all
   return {
-    partition, name, number, axis: axisOf(partition, room, wanted, fates.borders, gone), fates, ...truth,
+    partition, name, number, axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(partition, room, [...wanted, ...more], fates.borders, gone)), fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
 }
@@ -84,6 +96,7 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
   const lit = from === facts.lit;
   const chosen = facts.record?.offset === from && facts.record.broker === id;
   const walked = facts.walked?.offset === from && facts.walked.name === String(id);
+  const marker = markerAt(facts, log, from);
   const times = Math.max(facts.fates.doubled.get(from) ?? 1, facts.doubled.get(from) ?? 1);
   const behind = facts.fates.reordered.has(from);
   const left = x + column.x;
@@ -93,8 +106,8 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
     view.openRecord(facts.name, from, id);
   };
   return [
-    h("rect", { key: `c${from}`, class: `cell ${kind}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`, "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2, height: tall, rx: 2.5, onclick: open }),
-    h("text", { key: `t${from}`, class: `cell-text ${kind}`, x: middle, y: y + tall / 2 + 4.5 }, cellText(view, facts, column, kind)),
+    h("rect", { key: `c${from}`, class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`, "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2, height: tall, rx: 2.5, onclick: open }),
+    h("text", { key: `t${from}`, class: `cell-text ${kind}${marker ? " marker" : ""}`, x: middle, y: y + tall / 2 + 4.5 }, marker ? marker[1] : cellText(view, facts, column, kind)),
     kind === "lost" && h("line", { key: `x${from}`, class: "cell-cross", x1: left + 3, x2: left + column.w - 4, y1: y + tall - 2, y2: y + 3 }),
     times > 1 && h("text", { key: `n${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, `×${times}`),
     behind && h("text", { key: `r${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, "⇄"),
@@ -266,6 +279,8 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
     mine ? cells(view, facts, log, id, x, y, cell) : h("text", { class: "row-note", x, y: base }, words.t("stage.no_replica")),
     whole?.parts,
+    whole && bands(view, facts, log, { x, y, cell, tall }),
+    whole && leads && deep && shareStrip(view, facts, { x, y: under + thick + 3, tall, topic: topicName, number }),
     whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
     print && (below || aside > 0) && h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10, y: below ? Math.min(base + 14, y + tall - 4) : base }, print.differs ? `≠ ${print.text}` : print.text));

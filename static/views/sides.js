@@ -2,6 +2,7 @@
 import { FILTERS } from "../i18n/format.js";
 import { lag } from "../model/figures.js";
 import { membersOf, numbersText, rebalances } from "../model/readers.js";
+import { countsOf, heldBy, shareLag } from "../model/shares.js";
 import { h } from "./patch.js";
 
 const NOTE = 11.5; // font of the notes
@@ -34,11 +35,17 @@ function groupName({ name, w }, words) {
   return w >= NARROW_SIDE && cut(whole, w - 8) === whole ? whole : name;
 }
 
+/** How far a group is: its lag; a share group's records that nobody has done yet, and how many of them are held. */
+function groupNote({ name, group }, state, words) {
+  if (!state.shares?.[name]) return words.t("stage.lag", { n: lag(state, group) });
+  return words.t("stage.share.note", { n: shareLag(state, name), held: countsOf(state, name).acquired });
+}
+
 function sideText(item, view) {
   const { words, state, acks } = view;
   if (item.kind === "folded") return [words.t("stage.more_clients", { n: item.rest.length }), item.rest.map(({ name }) => name).join(", ")];
   if (item.kind === "group") {
-    return [groupName(item, words), words.t("stage.lag", { n: lag(state, item.group) }), words.t("stage.members", { n: item.group.members.length })];
+    return [groupName(item, words), groupNote(item, state, words), words.t("stage.members", { n: item.group.members.length })];
   }
   if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
@@ -98,7 +105,9 @@ function groupCard(view, item) {
   const idle = members.every(({ partitions }) => !partitions.length);
   const most = Math.max(1, Math.floor((item.h - HEAD - 2) / MEMBER));
   const shown = members.length > most ? members.slice(0, most - 1) : members;
-  const note = waits ? words.t(idle ? "stage.rebalance.nobody" : "stage.rebalance") : words.t("stage.lag", { n: lag(state, group) });
+  const note = waits ? words.t(idle ? "stage.rebalance.nobody" : "stage.rebalance") : groupNote(item, state, words);
+  const held = state.shares?.[name] ? heldBy(state, name) : null;
+  const parts = (member) => (held && !member.gone ? words.t("stage.share.holds", { n: held.get(member.name) ?? 0 }) : partitionsText(member, words));
   const line = (index) => y + HEAD + 11 + index * MEMBER;
   const told = sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ");
   return h("g", { key: name, class: `side group team${waits ? " waits" : ""}${view.spot?.name === name ? " spot" : ""}`, ...opens(view, item, told) },
@@ -108,9 +117,9 @@ function groupCard(view, item) {
     h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
     h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
     shown.map((member, index) => h("g", { key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id },
-      h("title", {}, `${member.name}: ${partitionsText(member, words)}`),
+      h("title", {}, `${member.name}: ${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
       h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
-      h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(partitionsText(member, words), w - 46, NOTE)))),
+      h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(parts(member), w - 46, NOTE)))),
     shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) }, words.t("stage.more_clients", { n: members.length - shown.length })));
 }
 

@@ -8,6 +8,7 @@ import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
+import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
@@ -224,11 +225,15 @@ export function legend(view) {
   const logs = partitions.flatMap(([, { logs: each }]) => Object.values(each));
   const doubled = logs.some((log) => doubledIn(log).size > 0);
   const behind = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).reordered.size > 0);
+  const transacted = partitions.some(([, partition]) => partition.transactions?.length > 0);
+  const shared = partitions.some(([number]) => sharesOf(state, topicName, number).length > 0);
   return [
     entry("committed", "stage.legend.committed"), entry("waiting", "stage.legend.uncommitted"), entry("hole", "stage.legend.missing"),
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
     read ? entry("glyph reads", "stage.legend.reads", "▲") : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
+    transacted ? [entry("band open", "stage.legend.open", "…"), entry("band commit", "stage.legend.commit", "✓"), entry("band abort", "stage.legend.abort", "↩"), entry("bar stable", "stage.legend.lso")] : null,
+    shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
     (view.scene?.width ?? 0) > ROOMY && logs.length > 0 ? entry("glyph", "stage.legend.print", "#") : null,
   ];

@@ -12,6 +12,8 @@ import { fingerprint, leadingLog } from "../model/figures.js";
 import { seconds } from "../i18n/format.js";
 import { icon } from "./icons.js";
 import { readersOf } from "../model/readers.js";
+import { countsOf, sharesOf } from "../model/shares.js";
+import { bandsOf, idOf, lastStable } from "../model/transactions.js";
 import { h } from "./patch.js";
 import { controllerText } from "./header.js";
 import { sidesText } from "./sides.js";
@@ -63,7 +65,22 @@ function partitionWords(view, number) {
   const partition = topic.partitions[number];
   const facts = { name: `${topicName}-${number}`, leader: partition.leader, epoch: partition.leader_epoch, isr: partition.isr, replicas: partition.replicas, hw: leadingLog(partition)?.hw ?? 0 };
   return h("li", { key: number }, words.t(partition.leader >= 0 && partition.leader !== null ? "words.partition" : "words.partition_nobody", facts),
-    number === chosenNumber && h("ul", {}, partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words))), readers(view, number)));
+    number === chosenNumber && h("ul", {}, partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words))), transacted(view, partition), readers(view, number), shared(view, number)));
+}
+
+/** Where read_committed ends, and the transactions in the leader's log. */
+function transacted({ state, words }, partition) {
+  const log = leadingLog(partition);
+  const found = log ? bandsOf(partition, log) : [];
+  if (!found.length) return null;
+  const told = (band) => words.t(`words.band.${band.outcome}`, { id: idOf(state, band.producer) ?? String(band.producer), first: band.first, marker: band.marker ?? "" });
+  return [h("li", { key: "lso" }, words.t("stage.lso", { lso: lastStable(partition, log), hw: log.hw })), found.map((band) => h("li", { key: `band ${band.producer} ${band.first}` }, told(band)))];
+}
+
+/** What share groups have done with the records of a partition. */
+function shared({ state, topicName, words }, number) {
+  return sharesOf(state, topicName, number).map(({ group, start }) => h("li", { key: `share-${group}` },
+    words.t("words.share", { group, start, ...countsOf(state, group, `${topicName}-${number}`) })));
 }
 
 /** Who reads a partition, and from where. */

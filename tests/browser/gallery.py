@@ -22,7 +22,7 @@ from tests.conftest import CHECKOUT, start_lab
 
 HOME = CHECKOUT / "docs" / "pictures"
 README = {("en", "readme-load"): "lab.png", ("ko", "readme-killed"): "lab-ko-dark.png"}
-TABS = ("partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach")
+TABS = ("partitions", "replicas", "brokers", "groups", "transactions", "files", "config", "request", "metrics", "lights", "tree", "attach")
 PANELS = {"scenarios": "[data-scenario]", "runs": "#drawer .run", "receipt": "[data-figure=acked]"}
 WIDTHS = (390, 800, 1080, 1280, 1440)
 VIEWS = ("learn", "explore", "inspect")

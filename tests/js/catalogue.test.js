@@ -74,7 +74,7 @@ test("every filter that a sentence uses exists", () => {
 });
 
 test("Korean texts leave no English words but names of settings, tools and protocol terms", () => {
-  const allowed = /^(up|record|level|details|acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|ELR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|orders|fsync|YAML|TCP|python|num|network|threads|queued|requests|io|JoinGroup|SyncGroup|aiokafka|B|Spark|Parquet|brokerlab|replay|MB|GB|ZooKeeper|KRaft|Java|JavaScript|Apache|ID|InitProducerId|EndTxn|transaction|transactional|share|state|id|expiration|read|committed)$/i;
+  const allowed = /^(up|record|level|details|acks|all|min|insync|replicas|replica|lag|time|max|ms|ISR|ELR|HW|LEO|REST|API|KIP|Produce|Fetch|ApiVersions|kcat|kill|confluent|kafka|purgatory|znode|ephemeral|controller|brokers|ids|consumer|offsets|UnderReplicatedPartitions|OfflinePartitionsCount|UnderMinIsrPartitionCount|v|s|index|poll|group|size|DeleteRecords|orders|fsync|YAML|TCP|python|num|network|threads|queued|requests|io|JoinGroup|SyncGroup|aiokafka|B|Spark|Parquet|brokerlab|replay|MB|GB|ZooKeeper|KRaft|Java|JavaScript|Apache|ID|InitProducerId|EndTxn|transaction|transactional|version|auto|offset|reset|share|state|id|expiration|read|committed)$/i;
   const all = [...Object.entries(ko.words), ...Object.entries(ko.story).flatMap(([code, { say, why, many }]) => [[code, say], [code, why ?? ""], [code, many ?? ""]])];
   for (const [key, text] of all) {
     if (key.includes(".protocol")) continue; // it quotes requests, settings and error codes

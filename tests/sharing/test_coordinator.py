@@ -26,6 +26,7 @@ CONFIG = {
     "share.coordinator.state.topic.num.partitions": 3,
     "share.coordinator.snapshot.update.records.per.snapshot": 4,
     "share.coordinator.cold.partition.snapshot.interval.ms": 300_000,
+    "share.coordinator.state.topic.prune.interval.ms": 60_000,
 }
 
 
@@ -67,6 +68,11 @@ class Machine:
 
     def failed(self, error: Exception) -> None:
         raise error
+
+    def cut(self, partition: int, offset: int) -> None:
+        log = self.topic.logs[partition]
+        log.update_high_watermark(log.log_end_offset)
+        log.delete_records_before(offset)
 
     def partition_count(self) -> int | None:
         return int(CONFIG["share.coordinator.state.topic.num.partitions"])
@@ -227,3 +233,41 @@ def test_what_is_quiet_is_written_whole_now_and_then() -> None:
     assert sum(log.log_end_offset for log in lab.topic.logs.values()) == before + 1
     lab.run(900_000)
     assert sum(log.log_end_offset for log in lab.topic.logs.values()) == before + 1
+
+
+def starts(lab: Lab) -> dict[int, int]:
+    return {partition: log.log_start_offset for partition, log in lab.topic.logs.items()}
+
+
+def test_what_stands_before_the_last_snapshot_of_all_is_cut_off_and_the_next_coordinator_knows_the_same() -> None:
+    lab = Lab()
+    for number in (0, 1):
+        lab.initialize(number)
+    for offset in range(40):  # after four updates comes a snapshot
+        lab.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), start=offset)
+    known = told(lab.read())
+    assert not any(starts(lab).values())
+    lab.run(60_000)
+    place, other = (lab.coordinator().partition_for(ShareKey("g", TOPIC, number).name) for number in (0, 1))
+    assert place != other
+    log = lab.topic.logs[place]
+    assert 0 < log.log_end_offset - log.log_start_offset <= 5
+    assert starts(lab)[other] == 0
+    lab.lead("broker-2")
+    assert told(lab.read(leader=2)) == known
+    lab.run(60_000)
+    assert log.log_end_offset - log.log_start_offset <= 6, "the next coordinator knows what it may cut by what it has read"
+
+
+def test_a_share_partition_that_stands_still_keeps_what_stands_behind_its_last_snapshot() -> None:
+    lab = Lab()
+    keys = {number: lab.coordinator().partition_for(ShareKey("g", TOPIC, number).name) for number in range(PARTITIONS)}
+    one, still = next((a, b) for a in keys for b in keys if a != b and keys[a] == keys[b])
+    lab.initialize(still)
+    lab.initialize(one)
+    for offset in range(40):
+        lab.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), number=one, start=offset)
+    lab.run(60_000)
+    assert starts(lab)[keys[one]] == 0
+    lab.run(300_000)  # long enough for a snapshot of what nobody writes to
+    assert starts(lab)[keys[one]] > 30

@@ -1,9 +1,11 @@
 /** Groups and clients: state, generation, coordinator; members with what they own; lag by partition. */
 import { lag, leaderLog } from "../../model/figures.js";
+import { shareLag } from "../../model/shares.js";
 import { count } from "../../i18n/format.js";
 import { chosenCard, clientCards } from "./client.js";
 import { badge, facts, head, number, table, title } from "./common.js";
 import { offsetsForm } from "./offsets.js";
+import { shareTables } from "./shares.js";
 import { h } from "../patch.js";
 
 const owned = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => `${topic}-${number}`));
@@ -69,12 +71,13 @@ function card(view, name, group) {
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
       [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
-      [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(lag(state, group))],
+      [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(state.shares?.[name] ? shareLag(state, name) : lag(state, group))],
       found?.assignment_epoch !== undefined && [words.t("groups.epochs"), `${count(found.generation)} / ${count(found.assignment_epoch)}`],
       (found?.type ?? group.kind) && [words.t("groups.kind"), words.t(`reason.${found?.type ?? group.kind}`)],
       found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],
     ]),
     positions(view, group, view.clock.live ? found : null),
+    shareTables(view, name),
     shown.length > 0 && [title("members", words.t("groups.members")), h("ul", { key: "member-list" }, shown.map((one) => member(one, words)))],
     view.clock.live && !group.members.length && topics.length > 0 && offsetsForm(view, name, topics));
 }

@@ -1,0 +1,85 @@
+"""Transactions as bands over the logs, share groups record by record: what the page has by events is what a new page gets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
+
+# Since when a state holds, and how long a transaction may take, only one of both ways tells to the microsecond.
+KNOWN = """JSON.stringify([
+    Object.values(lab.app.state.topics).map(({ partitions }) => Object.values(partitions).map(({ transactions }) => transactions ?? null)),
+    Object.entries(lab.app.state.transactions).map(([id, { state, producer_id, epoch, partitions }]) => [id, state, producer_id, epoch, partitions]).sort(),
+    Object.entries(lab.app.state.shares).map(([group, all]) => [group, Object.entries(all).map(([name, { start, records }]) =>
+        [name, start, Object.entries(records).filter(([offset, [state]]) => Number(offset) >= start && state !== 'available').map(([offset, [state, count, who]]) => [offset, state, count, who])])]),
+])"""
+COMMITTED = "lab.app.state.topics.sales?.partitions[0].transactions?"
+
+
+@pytest.fixture(scope="module")
+def visit(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("transactions") / "lab", "--controller", "kraft")
+
+
+@pytest.fixture(scope="module")
+def seen(visit: Open) -> LabPage:
+    """One producer commits and aborts, another one stands still in its transaction; workers share a queue, one of them stands still."""
+    page = visit()
+    for topic in ("sales", "jobs"):
+        page.command(do="create_topic", topic=topic, partitions=1, replication_factor=3)
+    page.command(do="alter_config", group="mill", set={"share.auto.offset.reset": "earliest"})
+    page.command(do="start_client", name="producer-quick", kind="producer", topic="sales", rate=10, transaction_ms=400, abort_share=0.4,
+                 settings={"transactional.id": "quick"})
+    page.command(do="start_client", name="producer-slow", kind="producer", topic="sales", rate=4, transaction_ms=30_000, settings={"transactional.id": "slow"})
+    page.command(do="start_client", name="producer-jobs", kind="producer", topic="jobs", rate=10)
+    for name in ("worker-a", "worker-b"):
+        page.command(do="start_client", name=name, kind="worker", topic="jobs", process_ms=200, fail_share=0.3,
+                     settings={"group.id": "mill", "share.acknowledgement.mode": "explicit", "max.poll.records": 3})
+    page.wait(f"{COMMITTED}.some(([, , , outcome]) => outcome === 'commit') && {COMMITTED}.some(([, , , outcome]) => outcome === 'abort')")
+    page.wait("lab.app.state.transactions.slow?.state === 'Ongoing'")
+    page.command(do="pause", node="producer-slow")
+    page.command(do="pause", node="worker-b")
+    page.wait("Object.values(lab.app.state.shares.mill?.['jobs-0']?.records ?? {}).some(([state, count]) => state === 'acknowledged' && count > 1)")
+    return page
+
+
+def test_the_row_of_each_replica_has_bands_markers_and_the_last_stable_offset(seen: LabPage) -> None:
+    seen.page.evaluate("lab.app.choose('sales', '0')")
+    seen.see("#scene-svg .band.open")
+    seen.see("#scene-svg .band-named.open")
+    seen.wait("document.querySelectorAll('#scene-svg .lso').length === 3")
+    seen.wait("document.querySelector('#scene-svg .band-named.open text')?.textContent.startsWith('slow')")
+    seen.see("#legend .legend-sign.stable")
+
+
+def test_a_card_for_each_transactional_id_has_its_state_and_its_coordinator(seen: LabPage) -> None:
+    seen.page.evaluate("lab.app.showTab('transactions')")
+    seen.wait("document.querySelector('[data-transaction=slow] .machine [aria-current]')?.dataset.state === 'Ongoing'")
+    leader = seen.value("""(() => { const all = lab.app.state.topics.__transaction_state.partitions;
+        return String(all[Number(document.querySelector('[data-transaction=slow] dd code').textContent.split('-').at(-1))].leader); })()""")
+    assert seen.value("document.querySelector('[data-transaction=slow] dd .badge').textContent") == leader
+    seen.see("[data-transaction=quick] [data-band-line=sales-0] .band-named.commit")
+    assert violations(seen.page) == []
+
+
+def test_records_of_a_share_group_stand_beneath_the_leaders_cells_and_in_its_card(seen: LabPage) -> None:
+    seen.page.evaluate("lab.app.choose('jobs', '0')")
+    seen.see("#scene-svg .share.acquired")
+    seen.see("#scene-svg .share.acknowledged")
+    seen.page.evaluate("lab.app.showTab('groups')")
+    seen.wait("[...document.querySelectorAll('[data-share-record]')].some((row) => row.innerText.includes('worker-b') && row.innerText.includes('s left'))")
+    assert violations(seen.page) == []
+
+
+def test_events_and_a_snapshot_tell_the_same(seen: LabPage, visit: Open) -> None:
+    seen.command(do="time", speed="pause")
+    seen.wait("lab.app.clock.cluster.paused")
+    late = visit(language="ko", dark=True)
+    last = late.value("lab.feed.last")
+    seen.wait(f"lab.feed.last >= {last}")
+    assert seen.value(KNOWN) == late.value(KNOWN)
+    late.page.evaluate("lab.app.choose('jobs', '0')")
+    late.see("#scene-svg .share.acquired")
+    late.wait("document.querySelector('#legend').innerText.includes('잡힘')")
+    assert violations(late.page) == []
