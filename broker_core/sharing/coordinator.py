@@ -12,8 +12,8 @@ A request is about many share-partitions; each of them is decided by itself, one
 | ReadShareGroupStateSummary 87 | the group coordinator            |
 
 Share-partitions that nobody writes to get a snapshot every now and then
-(`share.coordinator.cold.partition.snapshot.interval.ms`), and those of topics that are deleted go. What stands before the
-last snapshot of each is cut off the log every `share.coordinator.state.topic.prune.interval.ms` (5 min).
+(`share.coordinator.cold.partition.snapshot.interval.ms`), and those of topics that are deleted go. What stands before
+the last snapshot of each is cut off the log every `share.coordinator.state.topic.prune.interval.ms` (5 min).
 Source: ShareCoordinatorService of 4.3.
 """
 
@@ -107,7 +107,8 @@ class ShareCoordinator:
     """Keeps the share-partitions whose partition of `__share_group_state` this broker leads.
 
     `config`: read are share.coordinator.state.topic.num.partitions, .snapshot.update.records.per.snapshot,
-    .state.topic.prune.interval.ms and .cold.partition.snapshot.interval.ms. `partition_count`: of a topic of the cluster, by its id.
+    .state.topic.prune.interval.ms and .cold.partition.snapshot.interval.ms. `partition_count`: of a
+    topic of the cluster, by its id.
     """
 
     def __init__(

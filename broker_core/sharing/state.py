@@ -48,8 +48,8 @@ class ShareState:
 class ShareStates:
     """The share-partitions of one partition of `__share_group_state`. `limit`: updates between two snapshots.
 
-    - `places`: where the last snapshot of each stands; `needed`: nothing before it is needed any more, 0 before anything is
-      known. It is the smallest place, so one share-partition that stands still holds up all others:
+    - `places`: where the last snapshot of each stands; `needed`: nothing before it is needed, 0 before anything
+      is known. It is the smallest place, so one share-partition that stands still holds up all others:
 
             a: snapshot 1    b: snapshots 2, 4, 6    c: snapshots 3, 5    needed: 1, until a has another one
 

@@ -5,7 +5,8 @@
     shares.GROUP.orders-0                 {start, records: {offset: [state, deliveries, client, its lock's end in us]}}
 
 The first are of the leader's log: all that are open, and the last that ended; then what the coordinators know, and what
-the leaders of share-partitions do. Who coordinates an id is not told: it is the leader of its partition of `__transaction_state`.
+the leaders of share-partitions do. Who coordinates an id is not told: it is the leader of its partition of
+`__transaction_state`.
 """
 
 from __future__ import annotations

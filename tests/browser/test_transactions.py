@@ -24,7 +24,7 @@ def visit(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="module")
 def seen(visit: Open) -> LabPage:
-    """One producer commits and aborts, another one stands still in its transaction; workers share a queue, one of them stands still."""
+    """One producer commits and aborts, another one stands still in its transaction; workers share a queue, one of them works slowly. Then time stands still."""
     page = visit()
     for topic in ("sales", "jobs"):
         page.command(do="create_topic", topic=topic, partitions=1, replication_factor=3)
@@ -33,14 +33,16 @@ def seen(visit: Open) -> LabPage:
                  settings={"transactional.id": "quick"})
     page.command(do="start_client", name="producer-slow", kind="producer", topic="sales", rate=4, transaction_ms=30_000, settings={"transactional.id": "slow"})
     page.command(do="start_client", name="producer-jobs", kind="producer", topic="jobs", rate=10)
-    for name in ("worker-a", "worker-b"):
-        page.command(do="start_client", name=name, kind="worker", topic="jobs", process_ms=200, fail_share=0.3,
+    for name, process_ms in (("worker-a", 200), ("worker-b", 10_000)):
+        page.command(do="start_client", name=name, kind="worker", topic="jobs", process_ms=process_ms, fail_share=0.3,
                      settings={"group.id": "mill", "share.acknowledgement.mode": "explicit", "max.poll.records": 3})
     page.wait(f"{COMMITTED}.some(([, , , outcome]) => outcome === 'commit') && {COMMITTED}.some(([, , , outcome]) => outcome === 'abort')")
     page.wait("lab.app.state.transactions.slow?.state === 'Ongoing'")
     page.command(do="pause", node="producer-slow")
-    page.command(do="pause", node="worker-b")
     page.wait("Object.values(lab.app.state.shares.mill?.['jobs-0']?.records ?? {}).some(([state, count]) => state === 'acknowledged' && count > 1)")
+    page.wait("Object.values(lab.app.state.shares.mill['jobs-0'].records).some(([state, , who]) => state === 'acquired' && who === 'worker-b')")
+    page.command(do="time", speed="pause")
+    page.wait("lab.app.clock.cluster.paused")
     return page
 
 
@@ -73,8 +75,6 @@ def test_records_of_a_share_group_stand_beneath_the_leaders_cells_and_in_its_car
 
 
 def test_events_and_a_snapshot_tell_the_same(seen: LabPage, visit: Open) -> None:
-    seen.command(do="time", speed="pause")
-    seen.wait("lab.app.clock.cluster.paused")
     late = visit(language="ko", dark=True)
     last = late.value("lab.feed.last")
     seen.wait(f"lab.feed.last >= {last}")

@@ -305,6 +305,12 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     # what is processed again is another record, with a number of its own
     ("exactly-once", None): CLEAN,
     ("exactly-once", "fork"): CLEAN,
+    ("queue-many-workers", None): CLEAN,
+    ("queue-many-workers", "fork"): CLEAN,
+    ("queue-poison-record", None): CLEAN,
+    ("queue-poison-record", "fork"): CLEAN,
+    ("queue-lock-runs-out", None): CLEAN,
+    ("queue-lock-runs-out", "fork"): CLEAN,
     ("two-guarantees", None): CLEAN,
     ("two-guarantees", "fork"): CLEAN,
     ("two-guarantees", "exactly"): CLEAN,
