@@ -109,10 +109,8 @@ def client_from_dict(value: Any, place: Place, preset: str = "default", usual: s
         if client.kind == half or (client.kind == "processor" and half != "worker"):
             client.settings |= {**given[preset], **ERAS[era].get(half, {})}
     client.settings |= own
-    if str(own.get(GROUP_PROTOCOL, CLASSIC)).lower() == CONSUMER:  # what presets say its brokers decide
-        for name in CLASSIC_ONLY:
-            if name not in own:
-                client.settings.pop(name, None)
+    if str(own.get(GROUP_PROTOCOL)).lower() == CONSUMER:
+        _forget_classic(client, own)
     check_client_settings(client, (*place, "settings"), own)
     _check_pattern(client, (*place, "topic"))
     _read_load(client, data, place)
@@ -127,6 +125,13 @@ def _check_name(client: ClientSpec, place: Place) -> None:
         raise SpecError(place, problem("name_of_processor", name=client.name))
     if client.kind == "worker" and not client.name.startswith("worker"):
         raise SpecError(place, problem("name_of_worker", name=client.name))
+
+
+def _forget_classic(client: ClientSpec, given: Mapping[str, Any]) -> None:
+    """What presets say of groups, or what was said before, the brokers decide now."""
+    for name in CLASSIC_ONLY:
+        if name not in given:
+            client.settings.pop(name, None)
 
 
 def _check_pattern(client: ClientSpec, place: Place) -> None:
@@ -204,6 +209,8 @@ def changed_client(client: ClientSpec, given: Mapping[str, str | None], place: P
             changed.settings.pop(name, None)
         else:
             changed.settings[name] = value
+    if str(given.get(GROUP_PROTOCOL)).lower() == CONSUMER:
+        _forget_classic(changed, given)
     check_client_settings(changed, place, given)
     return changed
 

@@ -26,6 +26,7 @@ from lab.scenarios.expectations import (
     RECEIPT,
     SETTLED,
     SLOWEST,
+    STANDSTILL,
     event_filter,
     is_state,
     parameter_filter,
@@ -49,6 +50,7 @@ class Findings:
     rows: list[Row] = field(default_factory=list)
     gaps_ms: dict[str, int] = field(default_factory=dict)
     delays_ms: dict[str, tuple[int, int]] = field(default_factory=dict)
+    standstills_ms: dict[str, int] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     violations: dict[str, int] | None = None
 
@@ -69,6 +71,8 @@ class Findings:
             return self._of_parameter(kind, rest)
         if kind in DELAYS:
             return self.delays_ms[rest][kind.endswith(SLOWEST)] if rest in self.delays_ms else None
+        if kind == STANDSTILL:
+            return self.standstills_ms.get(rest)
         if kind == "group":
             group, _, figure = rest.rpartition(".")
             return self.groups.get(group, {}).get(figure)
@@ -221,6 +225,22 @@ def slowest_us(delays: list[int]) -> int:
     """The 99th percentile by nearest rank: the smallest delay that 99 of 100 do not exceed."""
     rank = -(-99 * len(delays) // 100)
     return sorted(delays)[rank - 1]
+
+
+def standstills_ms(
+    operations: Iterable[Mapping[str, Any]], group_of: Mapping[str, str], from_us: int, until_us: int
+) -> dict[str, int]:
+    """Consumer, and group -> longest time between two polls that gave it something, from its first one to the end of
+    the load, whole milliseconds."""
+    last: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for row in operations:
+        if row["op"] != "poll" or row["kind"] != "ok" or not from_us <= row["t"] <= until_us:
+            continue
+        for name in (row["process"], group_of.get(row["process"], "")):
+            found[name] = max(found.get(name, 0), row["t"] - last.get(name, row["t"]))
+            last[name] = row["t"]
+    return {name: max(gap, until_us - last[name]) // 1000 for name, gap in found.items() if name}
 
 
 def groups_work(

@@ -34,9 +34,19 @@ from lab.clusters import observe
 from lab.clusters.build import StorageFactory, memory
 from lab.experiments.directory import JOURNAL, RunDirectory, write_disks
 from lab.experiments.driven import Driven, RunError
-from lab.experiments.findings import Findings, Row, delays_ms, groups_work, kinds, longest_gaps_ms, plain, read_rows
+from lab.experiments.findings import (
+    Findings,
+    Row,
+    delays_ms,
+    groups_work,
+    kinds,
+    longest_gaps_ms,
+    plain,
+    read_rows,
+    standstills_ms,
+)
 from lab.scenarios import grammar
-from lab.scenarios.expectations import DELAYS
+from lab.scenarios.expectations import DELAYS, STANDSTILL
 from lab.scenarios.grammar import Scenario, Step
 from lab.scenarios.stops import stops_of
 from lab.truth import truth_of
@@ -215,6 +225,9 @@ class Execution(Driven):
         self.findings.gaps_ms = longest_gaps_ms(rows, self.began_us, self.world.now_us)
         if self.asked & set(DELAYS):
             self.findings.delays_ms = delays_ms(rows, self.began_us, self.world.now_us)
+        if STANDSTILL in self.asked:
+            group_of = {one.name: one.settings.get("group.id", "") for one in self.spec.clients}
+            self.findings.standstills_ms = standstills_ms(rows, group_of, self.began_us, self.world.now_us)
 
     def _step(self, command: dict[str, Any], index: int) -> None:
         """A step that is refused is an expectation that is not met: the rest of the run tells something, too."""

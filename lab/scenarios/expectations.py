@@ -14,6 +14,7 @@
 | `ack_delay.producer-1` | median time from the making of a record until its producer knew it acknowledged |
 | `read_delay.reader` | median time from the making of a record until this consumer has read it: `"<= 50ms"` |
 | `ack_p99.producer-1`, `read_p99.reader` | the same of the slowest hundredth: 99 of 100 records are at most so late |
+| `standstill.reader` | longest time under load in which this consumer, or a whole group, was given nothing |
 | `group.billing.twice` | what a group has made of the records under load: `lab.checkers.group_work` |
 | `invariants.violations`, `invariants.NAME` | how often an invariant did not hold |
 """
@@ -52,8 +53,10 @@ DELAYS = {"ack_delay": "producer", "read_delay": "consumer", "ack_p99": "produce
 """Figure -> whose it is."""
 SLOWEST = "_p99"
 """How figures of the slowest hundredth end."""
+STANDSTILL = "standstill"
 KINDS = (
-    "receipt", "events", *OF_PARAMETERS, "unavailability", *DELAYS, "group", "invariants", "settled", *SUBJECTS
+    "receipt", "events", *OF_PARAMETERS, "unavailability", *DELAYS, STANDSTILL, "group", "invariants", "settled",
+    *SUBJECTS,
 )  # fmt: skip
 _EVENT = re.compile(r"^([a-z_]+)(?:\[(.*)\])?$")
 _SIGN = re.compile(r"^\s*(>=|<=|!=|==|>|<)?\s*(.*)$")
@@ -76,6 +79,11 @@ def expectation(key: str, value: Any, place: Place, spec: RunSpec) -> Comparison
     elif kind in DELAYS:
         known = [client.name for client in spec.clients if client.kind == DELAYS[kind]]
         checks.choice(rest, place, known)
+        return _in_ms(value, place)
+    elif kind == STANDSTILL:
+        readers = [client for client in spec.clients if client.kind in ("consumer", "processor")]
+        groups = [client.settings["group.id"] for client in readers if client.settings.get("group.id")]
+        checks.choice(rest, place, dict.fromkeys([*(client.name for client in readers), *groups]))
         return _in_ms(value, place)
     elif kind == "group":
         _check_group(rest, key, place, spec)

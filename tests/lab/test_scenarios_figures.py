@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lab.experiments.findings import Findings, delays_ms, read_rows
+from lab.experiments.findings import Findings, delays_ms, read_rows, standstills_ms
 from lab.experiments.run import run_scenario
 from lab.scenarios.grammar import ScenarioError, parse
 
@@ -87,3 +87,10 @@ def test_a_figure_that_there_is_not_is_told_with_its_line(old: str, new: str, me
     with pytest.raises(ScenarioError) as error:
         parse(SCENARIO.replace(old, new, 1), "x.yaml")
     assert str(error.value).startswith(message)
+
+
+def test_a_standstill_is_the_longest_time_between_two_polls_of_a_reader_or_of_its_group() -> None:
+    polls = [("a", 1_000_000), ("a", 2_000_000), ("b", 3_500_000), ("a", 5_000_000), ("lone", 6_000_000), ("b", 9_900_000)]
+    rows = [{"op": "poll", "kind": "ok", "process": name, "t": t} for name, t in polls]
+    found = standstills_ms(rows, {"a": "g", "b": "g", "lone": ""}, 0, 8_000_000)
+    assert found == {"a": 3000, "b": 4500, "g": 3000, "lone": 2000}
