@@ -18,6 +18,7 @@ urlpatterns = [
     path("", pages.lab, name="lab"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
     path("exercises/", exercises.exercises, name="exercises"),
+    path("exercises/own/", exercises.own, name="own-exercise"),
     path("exercises/<slug:name>/", exercises.exercise, name="exercise"),
     path("eras/", eras_page, name="eras"),
     path("not-modelled/", not_modelled, name="not-modelled"),

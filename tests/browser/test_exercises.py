@@ -47,3 +47,26 @@ def test_an_exercise_is_failed_and_then_solved(visit: Open, language: str, dark:
     take_picture(page, f"exercise-{language}")
     page.goto(f"{seen.lab.page}exercises/")
     assert "8" in page.inner_text(f"[data-exercise={NAME}].solved .done")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_teacher_writes_an_exercise_and_sees_at_once_what_is_wrong_with_it(visit: Open, language: str) -> None:
+    seen = visit(language, view="learn")
+    page, words = seen.page, words_of("exercises", language)
+    page.goto(f"{seen.lab.page}exercises/own/")
+    page.wait_for_selector("#state.good")
+    assert words["valid"] in page.inner_text("#state") and violations(page) == []
+    text = page.input_value("[name=text]")
+    page.fill("[name=text]", text.replace("least", "lest").replace("receipt.lost: 0", "receipt.lots: 0"))
+    page.wait_for_selector("#state.bad")
+    assert "goals.receipt.lots" in page.inner_text("#state") and page.is_disabled("[data-run=solution]")
+    page.fill("[name=text]", text)
+    page.wait_for_selector("#state.good")
+    page.click("[data-run=wrong]")
+    page.wait_for_selector(".verdict.missed")
+    page.click("[data-run=solution]")
+    page.wait_for_selector(".verdict.reached")
+    with page.expect_download() as saved:
+        page.click("#save")
+    assert saved.value.suggested_filename == "keep-what-was-promised.yaml"
+    seen.complaints[:] = [one for one in seen.complaints if "422" not in one]  # the browser tells of each refusal

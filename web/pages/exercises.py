@@ -1,4 +1,4 @@
-"""Exercises as pages: all of them, and one with its levers, to be tried here.
+"""Exercises as pages: all of them, one with its levers, to be tried here, and a place to write one's own.
 
 `/exercises/` needs no script to be read. What the browser has tried and solved it remembers itself; an attempt is a job
 of REST's (`web.api.exercises`), and the run of its first seed can be opened in the lab.
@@ -23,6 +23,7 @@ from web.language import language_of
 from web.messages import words_of
 
 PART = "exercises"
+SAMPLE = "keep-what-was-promised"
 SAMPLES = {
     "set_client": "name: {client}, set: {{acks: all}}",
     "alter_config": "topic: {topic}, set: {{min.insync.replicas: 2}}",
@@ -96,6 +97,16 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
         }),
     }  # fmt: skip
     return _page(request, "exercise.html", context)
+
+
+@require_GET
+@ensure_csrf_cookie
+def own(request: HttpRequest) -> HttpResponse:
+    """A place to write one, with an exercise of the lab to begin from."""
+    language = language_of(request)
+    sample = (reading.HOME / f"{SAMPLE}.yaml").read_text(encoding="utf-8")
+    facts = json.dumps({"language": language, "words": words_of(PART, language)})
+    return _page(request, "own_exercise.html", {"facts": facts, "sample": sample})
 
 
 def _paragraphs(text: str) -> Iterable[str]:
