@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.results import Result, median
+from broker_core import COMPILED
 from broker_core.kernel.inputs import Command
 from lab import heap
 from lab.clusters.build import build_world
@@ -33,9 +34,10 @@ def description() -> RunSpec:
 def simulation(quick: bool) -> Iterator[Result]:
     """Under load, and idle."""
     virtual_s = 20 if quick else 120
+    core = ", compiled core" if COMPILED else ""
     under_load = median([_speed(virtual_s, load=True) for _ in range(1 if quick else 3)])
-    yield Result("simulation", f"{RATE} one-record batches/s", "virtual s/s", under_load, None, True, 100.0)
-    yield Result("simulation", "idle", "virtual s/s", _speed(virtual_s * 10, load=False), None, True)
+    yield Result("simulation", f"{RATE} one-record batches/s{core}", "virtual s/s", under_load, None, True, 100.0)
+    yield Result("simulation", f"idle{core}", "virtual s/s", _speed(virtual_s * 10, load=False), None, True)
 
 
 def _speed(virtual_s: int, *, load: bool) -> float:

@@ -17,6 +17,7 @@ from random import SystemRandom
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import broker_core
 from tests import outside, spending, spreading
@@ -29,6 +30,8 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 def pytest_configure(config: pytest.Config) -> None:
     for plugin in (outside, spending, spreading):
         config.pluginmanager.register(plugin)
+    settings.register_profile("patient", deadline=None)  # no example is wrong because the machine was busy
+    settings.load_profile("patient")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

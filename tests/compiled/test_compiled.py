@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.drivers import native
-from compiled import build, sources, wheel
+from compiled import sources, wheel
 
 TREES = {path: ast.parse(path.read_text()) for path in sorted((sources.CHECKOUT / sources.CORE).rglob("*.py"))}
 
@@ -37,6 +35,19 @@ def test_the_bases_of_a_compiled_class_are_compiled_too() -> None:
         and not sources.bases(next(n for n in TREES[made[base]].body if getattr(n, "name", "") == base)) & sources.NO_NATIVE
     ]  # fmt: skip
     assert missing == []
+
+
+def test_what_stands_on_a_compiled_class_is_compiled_too() -> None:
+    """Its own attributes would be missing in a pickle. Real disks are never in one."""
+    ordinary = sources.ordinary([*TREES.values()])
+    chosen = {sources.CHECKOUT / name for name in sources.modules()}
+    native_ones = {node.name for path in chosen for node in TREES[path].body if isinstance(node, ast.ClassDef)
+                   and node.name not in ordinary and not sources.bases(node) & sources.NO_NATIVE}  # fmt: skip
+    left = [f"{node.name} of {path.name}" for path in [*TREES, *sorted((sources.CHECKOUT / "lab").rglob("*.py"))]
+            if path not in chosen and "drivers" not in path.parts
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ClassDef) and sources.bases(node) & native_ones]  # fmt: skip
+    assert left == []
 
 
 def test_the_marked_copy_has_the_lines_of_the_sources(tmp_path: Path) -> None:
@@ -84,46 +95,3 @@ def test_a_wheel_of_other_sources_is_left_alone(a_wheel: Path, monkeypatch: pyte
 def test_the_switch_turns_it_off(a_wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(native.SWITCH, "0")
     assert not native.install()
-
-
-RUN = """
-import hashlib, pickle, sys
-from benchmarks.simulation import run, settled
-found = hashlib.sha256()
-world = settled(found.update, load=True)
-run(world, 2)
-again = pickle.loads(pickle.dumps(world))
-assert again.now_us == world.now_us
-world.journal.flush()
-first, later = found.copy(), hashlib.sha256()
-again.journal.sink, world.journal.sink = later.update, found.update
-rest = hashlib.sha256()
-world.journal.sink = rest.update
-run(world, 1)
-run(again, 1)
-world.journal.flush()
-again.journal.flush()
-assert rest.digest() == later.digest()
-compiled = sorted(name for name, module in sys.modules.items() if name.startswith("broker_core.")
-                  and (getattr(module, "__file__", "") or "").endswith(".so"))
-print(first.hexdigest(), rest.hexdigest(), len(compiled))
-"""
-
-
-@pytest.mark.slow
-def test_a_world_of_compiled_parts_writes_the_same_journal_also_from_a_pickle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Kernel and purgatory alone: all of it takes longer to compile."""
-    some = {package: sources.COMPILED[package] for package in ("kernel", "purgatory")}
-    monkeypatch.setattr(sources, "COMPILED", some)
-    made = wheel.write(tmp_path, build.build(tmp_path / "build", sources.modules()))
-    zipfile.ZipFile(made).extractall(tmp_path / "installed")
-    said = []
-    for switch in ("0", "1"):
-        environment = os.environ | {native.SWITCH: switch, "PYTHONPATH": f"{tmp_path / 'installed'}:{sources.CHECKOUT}"}
-        done = subprocess.run([sys.executable, "-P", "-c", RUN], env=environment, capture_output=True, text=True, timeout=250)
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout.split())
-    assert said[0][:2] == said[1][:2]
-    assert [row[2] for row in said] == ["0", str(len(sources.modules()))]
