@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.lab_page import LabPage, view_of
-from tests.conftest import CHECKOUT, start_lab
+from tests.conftest import CHECKOUT, PATIENCE_S, start_lab
 
 HOME = CHECKOUT / "docs" / "pictures"
 README = {("en", "readme-load"): "lab.png", ("ko", "readme-killed"): "lab-ko-dark.png"}
@@ -331,6 +331,7 @@ def page_of(browser: Any, language: str) -> Iterator[LabPage]:
     with tempfile.TemporaryDirectory(prefix="brokerlab-pictures-") as data:
         lab = start_lab(Path(data) / "lab", "--preset", "teaching", "--seed", "5", web=True)
         context = browser.new_context(viewport={"width": 1440, "height": TALL}, locale={"en": "en-US", "ko": "ko-KR"}[language])
+        context.set_default_timeout(4 * PATIENCE_S * 1000)  # also on a machine that does much else
         seen = LabPage(context.new_page(), lab)
         seen.page.add_init_script(view_of("learn"))
         seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))

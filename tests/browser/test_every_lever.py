@@ -104,7 +104,7 @@ def test_the_cluster_falls_into_halves_and_is_one_again(seen: LabPage) -> None:
 def test_a_coordination_server_dies_and_comes_back_by_its_own_menu(seen: LabPage) -> None:
     for verb, state in (("kill", "stopped"), ("restart", "running")):
         seen.page.click('[data-menu="server:zookeeper-1"]')
-        held = f"(lab.app.state.servers['zookeeper-1']?.state ?? 'running') === '{state}'"
+        held = f"(lab.app.state.servers?.['zookeeper-1']?.state ?? 'running') === '{state}'"
         assert clicked(seen, f"[data-menu-do={verb}]", held) == {"do": verb, "node": "zookeeper-1"}
     seen.wait("Object.values(lab.app.state.brokers).every((one) => one.registered)")
 
