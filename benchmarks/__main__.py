@@ -19,6 +19,7 @@ BENCHMARKS = {
     "latency": ("times", "one record at a time, acks=all, also with ten viewers of the page"),
     "memory": ("weight", "resident memory, idle and after load"),
     "idle": ("weight", "CPU without clients"),
+    "fidelity": ("fidelity", "how long each fault lasts, with the quorum, done to Apache Kafka 4.3 at the same time"),
     "simulation": ("simulation", "virtual seconds per second"),
     "hops": ("hops", "where the time of a simulated record goes, hop by hop, beside the floor of each"),
     "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),

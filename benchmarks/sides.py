@@ -53,8 +53,8 @@ class Ours:
 
     name = "ours"
 
-    def __init__(self, web: bool = False, settings: tuple[str, ...] = ()) -> None:
-        self.web, self.settings = web, settings
+    def __init__(self, web: bool = False, settings: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> None:
+        self.web, self.settings, self.more = web, settings, more
         self.directory = Path(tempfile.mkdtemp(prefix="brokerlab-bench-"))
         first = free_ports(BROKERS + 1)
         self.page_port, self.ports = first + BROKERS, list(range(first, first + BROKERS))
@@ -64,7 +64,7 @@ class Ours:
     def launch(self) -> None:
         """Begin to start; returns at once."""
         command = [*self._front_door(), "up", "--data", str(self.directory), "--kafka-port", str(self.ports[0]),
-                   "--port", str(self.page_port), "--brokers", str(BROKERS)]
+                   "--port", str(self.page_port), "--brokers", str(BROKERS), *self.more]
         command += [] if self.web else ["--no-web"]
         for setting in self.settings:
             command += ["--set", setting]
@@ -141,7 +141,9 @@ class Kafka:
             self._oracle("restart", str(node))
 
     def remove(self) -> None:
-        self._oracle("down")
+        """What did not come up has said why; there is nothing to take down."""
+        if (self.directory / "cluster.json").exists():
+            self._oracle("down")
 
     def processes(self) -> list[psutil.Process]:
         nodes = json.loads((self.directory / "cluster.json").read_text())["processes"]

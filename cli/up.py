@@ -28,7 +28,9 @@ from cli.errors import CommandError
 from cli.page_home import page_home
 from cli.signals import Signals, Stop
 from lab.clusters import eras
+from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import SpecError
+from lab.clusters.generation import shape_of
 from lab.clusters.presets import replicated
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import Addresses, LiveLab
@@ -71,11 +73,11 @@ def up(arguments: argparse.Namespace) -> int:
 
 def make_spec(arguments: argparse.Namespace) -> RunSpec:
     """What the lab is built from; CommandError when a setting is unknown or does not fit."""
-    controller = arguments.controller or eras.controller(arguments.era or "")
+    controller, controllers = _shape(arguments)
     common, single = parse_settings(arguments.settings, arguments.brokers, controller, arguments.words)
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers, controller), **common}
-    cluster = {"brokers": brokers, "controller": controller, "controllers": arguments.controllers,
+    cluster = {"brokers": brokers, "controller": controller, "controllers": controllers,
                "ensemble": arguments.ensemble, "preset": arguments.preset, "settings": common,
                "host": arguments.kafka_host, "port": arguments.kafka_port}
     if arguments.era:
@@ -87,6 +89,18 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     except SpecError as error:
         option = "--era" if error.problem["code"] == "era_controller" else "--set"
         raise CommandError(problem("wrong_in", place=option, what=what_of(error)), 2) from None
+
+
+def _shape(arguments: argparse.Namespace) -> tuple[str, int]:
+    """Kind of controller, and how many are dedicated: as asked for, else as the directory has them, else as usual."""
+    if arguments.controller is None and not arguments.era:
+        try:
+            found = shape_of(Path(arguments.data or home()))
+        except OSError:
+            found = None  # what cannot be read is told when it is opened
+        if found is not None:
+            return found[0], arguments.controllers or found[1]
+    return arguments.controller or eras.controller(arguments.era or ""), arguments.controllers
 
 
 def _all_advertised(spec: RunSpec) -> bool:
@@ -209,8 +223,17 @@ def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.sock
         lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
     if lab.spec.cluster.era:
         lines.append(f"Era: {lab.spec.cluster.era} (defaults of that Kafka: docs/eras.md)")
+    lines.append(f"Metadata: {_keeper(lab.spec.cluster)}")
     lines.append("Stop: Ctrl-C; what was written is there at the next start")
     print("\n".join(lines), flush=True)
+
+
+def _keeper(cluster: ClusterSpec) -> str:
+    """Where the cluster keeps what it has decided: the generation of Kafka that it is of."""
+    if not cluster.is_kraft:
+        return "ZooKeeper (--controller kraft on another --data has today's Kafka)"
+    ids = cluster.controller_ids() or [broker.id for broker in cluster.brokers]
+    return f"KRaft, a quorum of {', '.join(map(str, ids))}"
 
 
 def page_address(listener: socket.socket) -> str:

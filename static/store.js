@@ -51,6 +51,11 @@ const INSPECTOR = {
   plan: null, // of a reassignment: {topic, rows}
   fileBroker: null,
   znode: null,
+  metadataOf: null, // the process whose metadata log is read; null: who leads the quorum
+  metadataFile: null, // a snapshot in its directory
+  metadataAt: null, // the first record of the page; null: the end
+  metadataOpen: null, // the record that is open
+  metadataAll: false, // those that change nothing, too
   flight: null, // the message under way that is looked at
   messageLit: null, // its field
   byteOffset: null, // the record whose bytes are shown

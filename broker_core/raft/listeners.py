@@ -64,6 +64,8 @@ class ListenerProgress:
 
     def advance(self, log: MetadataLog, high_watermark: int) -> None:
         """Hand over what is committed by now."""
+        if log.start_offset <= self.next_offset >= high_watermark:
+            return  # it has all of it: so most of the calls
         if self.next_offset == NOTHING_YET or self.next_offset < log.start_offset:
             latest = log.latest_snapshot_id
             reader = log.open_snapshot(latest) if latest is not None else None

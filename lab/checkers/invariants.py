@@ -163,7 +163,7 @@ class InvariantMonitor:
 
     def _look(self, bounded: bool) -> None:
         self.looks += 1
-        with Unfaulted(node.storage for node in self.world.nodes.values()):
+        with Unfaulted(node.storage for node in self.world.nodes.values()), self.view.cluster.still():
             self.view.look(bounded)
             for one in self.invariants:
                 for violation in one.check(self.world):

@@ -135,9 +135,11 @@ class MetadataConvergence(Invariant):
             return []
         if not self._queue:
             self._queue = [(broker, place) for broker, machine in self.view.machines() for place in _cached(machine)]
-        found = []
+        found, registered = [], set(self.view.cluster.registered())
         for _ in range(min(METADATA_CHECKS, len(self._queue)) if self.view.bounded else len(self._queue)):
-            found += self._compare(world, *self._queue.pop())
+            broker, place = self._queue.pop()
+            if broker in registered:
+                found += self._compare(world, broker, place)
         return found
 
     def _healthy(self, world: World) -> bool:
@@ -153,7 +155,7 @@ class MetadataConvergence(Invariant):
         machine: Any = world.nodes[broker_node(broker)].machine
         state = self.view.truth(*place)
         cached = machine.cache.partition(*place) if machine is not None else None
-        if state is None or cached is None or broker not in self.view.cluster.registered():
+        if state is None or cached is None:
             return []
         if (cached.leader, cached.leader_epoch) == (state.leader, state.leader_epoch):
             return []

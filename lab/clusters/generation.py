@@ -1,5 +1,7 @@
 """Of which generation a lab's directory is: a directory of one is not opened with the other.
 
+A lab that is started without a word about it goes on with the one that its directory is of (`shape_of`).
+
 What `meta.properties` says in the brokers' log directories decides, and the directories of dedicated controllers: what
 the cluster has decided lies on the voters' disks, so another number of them would be another cluster.
 
@@ -16,8 +18,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
+
 from broker_core.kernel.problems import Problem, problem
 from lab.clusters.brokers import ClusterSpec
+from lab.clusters.joining import CONTROLLER, JOINED
 
 VERSIONS = {"version=0": "zookeeper", "version=1": "kraft"}
 
@@ -29,6 +34,24 @@ def generation_of(directory: Path) -> str | None:
             if line.strip() in VERSIONS:
                 return VERSIONS[line.strip()]
     return None
+
+
+def shape_of(directory: Path) -> tuple[str, int] | None:
+    """Generation and number of dedicated controllers (without those that have joined since) that a directory is of;
+    None where no broker has ever started. Raises OSError."""
+    found = generation_of(directory)
+    if found is None:
+        return None
+    return found, len(list(directory.glob("controller-*"))) - _joined(directory)
+
+
+def _joined(directory: Path) -> int:
+    """Controllers that have joined; what is wrong with the file is said when the lab reads it."""
+    try:
+        rows = orjson.loads((directory / JOINED).read_bytes())
+        return sum(CONTROLLER in row for row in rows)
+    except (FileNotFoundError, ValueError, TypeError):
+        return 0
 
 
 def misfit(directory: Path, cluster: ClusterSpec) -> Problem | None:

@@ -9,6 +9,8 @@
 | files | orders-0@2 | segments and index entries of one replica |
 | bytes | orders-0@2:41 | the batch with that offset: bytes, fields, records, and the way through the index |
 | dump | orders-0@2:FILE[:BYTE] | a page of a segment's file as kafka-dump-log prints it (`inspect_dump`) |
+| metadata | controller-101:40 | a page of the metadata log or of a snapshot of it (`inspect_metadata`) |
+| metadata_record | controller-101:41 | one record of it, and what it has changed |
 | balance | | leaders, replicas and bytes of each broker; reassignments under way (`inspect_balance`) |
 | config | topic:orders, broker:2, client:reader | every setting with value, default and source |
 | trial | a command as JSON, `seq` | nothing, or why this change of settings would be refused (`inspect_trial`) |
@@ -42,6 +44,7 @@ from lab.clusters.charge import clients_of
 from lab.clusters.inspect_balance import balance
 from lab.clusters.inspect_beliefs import beliefs
 from lab.clusters.inspect_dump import dumped
+from lab.clusters.inspect_metadata import metadata, metadata_record
 from lab.clusters.inspect_trial import trial
 from lab.clusters.inspect_znode import znode
 from lab.clusters.metrics import metrics
@@ -258,4 +261,5 @@ KINDS: dict[str, Callable[[World, str], dict[str, Any]]] = {
     "partition": partition, "broker": broker, "group": group, "znode": znode, "files": files,
     "config": inspect_config.config, "bytes": _bytes, "trial": trial,
     "metrics": _metrics, "lights": _lights, "flights": _flights, "dump": dumped, "balance": balance,
+    "metadata": metadata, "metadata_record": metadata_record,
 }  # fmt: skip

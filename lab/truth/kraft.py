@@ -12,6 +12,8 @@ so it knows them whether anybody has asked it or not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from broker_core.cluster.kraft.loader import MetadataLoader
@@ -41,6 +43,7 @@ class KRaftTruth:
         self.world = world
         self._furthest = _NOBODY
         self._loaders: dict[str, MetadataLoader] = {}
+        self._still: MetadataLoader | None = None
 
     def heard(self, row: Row) -> None:
         """A state transition: its node's process is known from now on, as is what the one before it knew."""
@@ -63,8 +66,18 @@ class KRaftTruth:
                 found.append(process)
         return found
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        self._still = self.loader
+        try:
+            yield
+        finally:
+            self._still = None
+
     @property
     def loader(self) -> MetadataLoader:
+        if self._still is not None:
+            return self._still
         running = [process.loader for process in self._processes()]
         leading = self._leading()
         if leading is not None and leading.loader.offset > _NOBODY.offset:
@@ -205,9 +218,39 @@ class KRaftTruth:
         }
         return {"znodes": {}, "quorum": quorum, "servers": servers}
 
+    def progress(self) -> list[dict[str, Any]]:
+        """Each process with a copy of the log, running or paused, by its id: `lag` in records behind what is committed,
+        `caught_up_ms` as the leader knows it, whether it is a voter; of a broker whether it is fenced, or on its way
+        out."""
+        found, leading = [], self._leading()
+        mark = None if leading is None else leading.raft.high_watermark
+        for one in sorted(self._processes(), key=lambda process: process.id):
+            history = (leading or one).raft.history
+            leo, broker = one.raft.log.end_offset, self.image.brokers.get(one.id)
+            found.append({
+                "id": one.id, "node": one.node.name, "state": one.raft.quorum.state.name,
+                "epoch": one.raft.quorum.epoch, "voter": one.id in history.last_voters.ids, "leo": leo,
+                "applied": one.loader.offset, "lag": None if mark is None else max(0, mark - leo),
+                "caught_up_ms": _caught_up_ms(leading, one.id),
+                "fenced": None if broker is None else broker.fenced,
+                "leaving": None if broker is None else broker.in_controlled_shutdown,
+            })  # fmt: skip
+        return found
+
     def expire_session(self, node: str) -> str | None:
         """There are no sessions to end: a broker is fenced for its silence."""
         return None
+
+
+def _caught_up_ms(leading: MetadataProcess | None, replica: int) -> int | None:
+    """How long ago a replica had all that the leader had; None where nobody can say."""
+    state = None if leading is None else leading.raft.quorum.leader
+    if leading is None or state is None or replica == leading.id:
+        return None if leading is None or state is None else 0
+    now_ms = leading.node.wall_ms()
+    every = [*state.voters.values(), *state.live_observers(now_ms)]
+    known = next((one for one in every if one.key.id == replica and one.last_caught_up_ms > 0), None)
+    return None if known is None else max(0, now_ms - known.last_caught_up_ms)
 
 
 def _offset(loader: MetadataLoader) -> int:

@@ -14,6 +14,7 @@ looked at from outside between two events: it costs no message and leaves no tra
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -62,6 +63,10 @@ class Truth(Protocol):
 
     def registered(self) -> list[int]:
         """Brokers that the cluster counts on, sorted."""
+        ...
+
+    def still(self) -> AbstractContextManager[None]:
+        """While it lasts nothing happens: what is asked many times may be found once."""
         ...
 
     # -- topics -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ A server that looks for a leader has more in its log than is committed, a follow
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from broker_core.controller.zk import znodes
@@ -62,6 +63,10 @@ class ZooKeeperTruth:
         self._last = DataTree()
         self._last.nodes.clear()
         self._epoch = 0
+
+    def still(self) -> AbstractContextManager[None]:
+        """The tree is at hand, asked once or many times."""
+        return nullcontext()
 
     def heard(self, row: Row) -> None:
         """With one server the tree stands while it is gone. Of an ensemble the last leader's tree is kept."""

@@ -279,7 +279,7 @@ export class Lanes {
       context.stroke();
       return;
     }
-    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, hw: palette.ink, tick: palette.ink }[kind];
+    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, vote: palette.warn, hw: palette.ink, tick: palette.ink }[kind];
     if (kind === "start") path([-0.8, -1], [1, 0], [-0.8, 1]);
     else if (kind === "expand") path([0, -1], [1, 0.8], [-1, 0.8]);
     else if (kind === "shrink") path([0, 1], [1, -0.8], [-1, -0.8]);

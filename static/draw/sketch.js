@@ -27,6 +27,7 @@ const MARKS = {
   controller_elected: ["crown", ({ epoch }) => `e${epoch}`], leader_elected: ["turn", ({ topic, partition, leader_epoch }) => `${topic}-${partition} e${leader_epoch}`],
   isr_shrunk: ["shrink", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`], isr_expanded: ["expand", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`],
   truncated: ["cut", ({ before, after }) => `${before}→${after}`], session_expired: ["death", () => ""],
+  quorum_state: ["vote", ({ after, epoch }) => (after === "candidate" || after === "leader" ? `${after === "leader" ? "★" : "?"} e${epoch}` : "")],
   partition_offline: ["death", ({ topic, partition }) => `${topic}-${partition}`], send_failed: ["death", ({ error }) => `${error}`],
 };
 

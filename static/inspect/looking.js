@@ -94,6 +94,13 @@ export class Looking {
     if (first) this.#goToSeq(first.seq);
   }
 
+  /** The moment of the run, be it loaded or not. */
+  async goToTime(t) {
+    await this.desk.past?.toTime(t);
+    this.clock.goTime(t);
+    this.set({ selected: null });
+  }
+
   async #goToSeq(seq) {
     await this.desk.past?.toSeq(seq);
     const position = this.history.positionOf(seq);

@@ -10,7 +10,9 @@
  */
 import { brokerOf, isInternal } from "./names.js";
 import { cutLines } from "./transactions.js";
+import { committed } from "./quorum.js";
 
+const METADATA = "__cluster_metadata";
 const TAIL = 16;
 const EMPTY_LOG = { leo: 0, hw: 0, start: 0 };
 
@@ -176,6 +178,7 @@ export const partitions = {
     log.tail = [...(log.tail ?? []), ...batches].slice(-TAIL);
   },
   high_watermark(draft, params, { node }) {
+    if (params.topic === METADATA) return committed(draft, params.after);
     const log = logOf(draft, params, node);
     if (log) log.hw = params.after;
     commit(draft, params, brokerOf(node), params.after);

@@ -1,6 +1,7 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
 import { brokerOf, kindOf } from "./names.js";
 import { keepStopped } from "./partitions.js";
+import { leaveQuorum } from "./quorum.js";
 
 /** The entry of a node: a broker, a client of any name, or a server of the coordination tree; the operator has none. */
 function process(draft, node) {
@@ -69,6 +70,7 @@ export const processes = {
   process_ended(draft, { how }, { node }) {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
     if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
+    leaveQuorum(draft, node);
     if (draft.root.cluster.controller_mode === "kraft" && node.endsWith(`-${draft.root.cluster.controller}`) && (brokerOf(node) !== null || kindOf(node) === "server")) draft.own("cluster").controller = null;
     if (draft.root.ensemble && kindOf(node) === "server") leaveEnsemble(draft, node, null);
     else if (draft.root.ensemble) connectedTo(draft, node, null);

@@ -11,13 +11,14 @@ import { Draft } from "./draft.js";
 import { processes } from "./processes.js";
 import { partitions } from "./partitions.js";
 import { groups } from "./groups.js";
+import { quorum } from "./quorum.js";
 import { shares } from "./shares.js";
 import { transactions } from "./transactions.js";
 import { SILENT, progress } from "./progress.js";
 
 export const SNAPSHOT = "$snapshot";
 
-const TABLE = { ...processes, ...partitions, ...groups, ...transactions, ...shares, ...progress };
+const TABLE = { ...processes, ...partitions, ...groups, ...quorum, ...transactions, ...shares, ...progress };
 
 /** One event of the history: {seq, t, code, node, cause, params}; t is virtual microseconds. */
 export function eventOf(row, t0) {

@@ -17,7 +17,7 @@ export const LOUD = new Set([
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned", "log_uncleanable", "group_state",
-  "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated",
+  "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated", "quorum_voters",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
@@ -26,6 +26,9 @@ const BAD = new Set([
 ]);
 const GOOD = new Set(["broker_added", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
 const TURN = new Set(["ensemble_epoch", "leader_elected", "controller_elected", "became_leader"]);
+
+/** Of the states of the quorum's replicas only the candidacies: who wins is told as the controller that it is. */
+const loud = ({ code, params }) => LOUD.has(code) || code === "command" || (code === "quorum_state" && params.after === "candidate");
 
 /** What kind of mark an event gets: bad | good | turn | plain. Shown by colour and by glyph. */
 export function toneOf(code) {
@@ -110,7 +113,7 @@ export class Story {
     }
     this.items.push({
       key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)],
-      loud: LOUD.has(event.code) || event.code === "command", tone: toneOf(event.code), version: 0,
+      loud: loud(event), tone: toneOf(event.code), version: 0,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
   }

@@ -10,6 +10,7 @@ import { filesTab } from "./tabs/files.js";
 import { groupsTab } from "./tabs/group.js";
 import { logTab } from "./tabs/log.js";
 import { lightsTab } from "./tabs/lights.js";
+import { metadataTab } from "./tabs/metadata.js";
 import { metricsTab } from "./tabs/metrics.js";
 import { replicasTab } from "./tabs/replicas.js";
 import { requestTab } from "./tabs/request.js";
@@ -21,10 +22,10 @@ const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
 /** Each tab with its views; the first is what the tab opens. */
-export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "transactions", "attach"], requests: ["request"], health: ["metrics", "lights", "tree"] };
+export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "transactions", "attach"], requests: ["request"], health: ["metrics", "lights", "tree", "metadata"] };
 
-/** A cluster without a coordination tree has nothing to show of it. */
-const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== "tree" || !isKRaft(state));
+/** Each generation keeps its metadata in one place: the coordination tree, or the metadata log. */
+const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== (isKRaft(state) ? "tree" : "metadata"));
 
 const tabOf = (name) => Object.keys(TABS).find((tab) => TABS[tab].includes(name));
 
@@ -95,7 +96,7 @@ function partitions(view) {
   ];
 }
 
-const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, transactions: transactionsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, attach: attachTab };
+const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, transactions: transactionsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, metadata: metadataTab, attach: attachTab };
 
 /** The contents of the chosen tab. */
 export function panel(view) {

@@ -6,6 +6,7 @@
  */
 import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
+import { lagging, observersOf } from "../model/quorum.js";
 import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
@@ -40,7 +41,7 @@ function diskText(broker, words) {
 function stateText(broker, words) {
   if (broker.state === "stopped") return `× ${words.t(`state.${broker.how ?? "stopped"}`)}`;
   if (broker.state === "paused") return `❚❚ ${words.t("state.paused")}`;
-  return broker.registered ? "" : `○ ${words.t("state.unregistered")}`;
+  return broker.registered ? "" : `○ ${words.t(words.generation?.() === "kraft" ? "state.fenced" : "state.unregistered")}`;
 }
 
 function crown(x, y) {
@@ -122,9 +123,16 @@ function treeFacts({ cluster: { controller }, znodes }, ids, words) {
 
 function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum }, ids, words) {
   const nobody = words.t("stage.nobody");
+  const voters = quorum?.voters ?? [];
+  const observers = observersOf(quorum);
+  const late = lagging(quorum);
   return [
     words.t("stage.quorum.leader", { id: String(controller ?? nobody) }), words.t("stage.quorum.epoch", { n: String(epoch) }),
-    words.t("stage.quorum.voters", { ids: (quorum?.voters ?? []).join(" ") || nobody }), words.t("stage.quorum.brokers", { ids: ids.join(" ") || nobody }),
+    ...(quorum?.high_watermark >= 0 ? [words.t("stage.quorum.committed", { n: quorum.high_watermark })] : []),
+    ...(late.length ? [`▽ ${words.t("stage.quorum.lagging", { ids: late.join(" ") })}`] : []),
+    words.t("stage.quorum.voters", { ids: voters.join(" ") || nobody }),
+    ...(observers.length ? [words.t("stage.quorum.observers", { ids: observers.join(" ") })] : []),
+    words.t("stage.quorum.brokers", { ids: ids.join(" ") || nobody }),
   ];
 }
 
@@ -186,7 +194,7 @@ function tree(view, { tree: box }) {
     places.push([fact, x]);
     x += wide;
   }
-  return h("g", { key: "tree", class: `tree${down ? " stopped" : ""}`, onclick: () => view.showTab(quorum ? "brokers" : "tree") },
+  return h("g", { key: "tree", class: `tree${down ? " stopped" : ""}`, onclick: () => view.showTab(quorum ? "metadata" : "tree") },
     h("rect", { x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 8 }),
     h("text", { class: "tree-name", x: box.x + 14, y: box.y + 18.5 }, words.t(quorum ? "stage.quorum" : "stage.zookeeper")),
     places.map(([fact, at], index) => h("text", { key: index, class: "tree-fact", x: at, y: box.y + 18.5 }, fact)),

@@ -122,3 +122,14 @@ def test_what_was_written_is_there_at_the_next_start(tmp_path):
         second.stop()
     assert sorted(read) == sorted(value for error, value in acked if error is None)
     assert len(read) == 100
+
+
+def test_a_directory_goes_on_with_its_own_generation_and_is_refused_to_the_other(tmp_path):
+    first = start_lab(tmp_path / "lab", "--controller", "kraft", "--controllers", "3", brokers=1)
+    first.stop()
+    assert "Metadata: KRaft, a quorum of 101, 102, 103" in first.lines
+    again = start_lab(tmp_path / "lab", brokers=1)
+    again.stop()
+    assert "Metadata: KRaft, a quorum of 101, 102, 103" in again.lines
+    done = brokerlab("up", "--no-web", "--brokers", "1", "--data", str(tmp_path / "lab"), "--kafka-port", "0", "--controller", "zookeeper")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "--controller kraft" in done.stderr

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fingerprint, lag, ledger, lights, shortCrc } from "../../static/model/figures.js";
+import { lagging, observersOf } from "../../static/model/quorum.js";
 import { EMPTY, eventOf, reduce, snapshotEvent } from "../../static/model/reduce.js";
 import { advice } from "../../static/model/coach.js";
 
@@ -199,4 +200,16 @@ test("a client may have any name, and what becomes of it says nothing of the coo
   const made = reduce(cluster, [event("process_started", "mine", { incarnation: 1 }), event("process_started", "producer-a", { incarnation: 1 }), event("process_ended", "operator", { how: "shutdown" })]);
   assert.deepEqual(Object.fromEntries(Object.entries(made.clients).map(([name, one]) => [name, one.kind])), { mine: "consumer", "producer-a": "producer" });
   assert.deepEqual(made.servers ?? {}, {});
+});
+
+test("the quorum's state follows its events: parts, epochs, ends, what is committed, who lags and who has gone", () => {
+  const state = { ...EMPTY, cluster: { ...EMPTY.cluster, controller_mode: "kraft" }, quorum: { leader: 101, epoch: 1, voters: [101, 102], high_watermark: 10, replicas: { 101: { state: "leader", epoch: 1, leo: 10 }, 1: { state: "follower", epoch: 1, leo: 10 } } } };
+  const after = reduce(state, [
+    event("metadata_appended", "controller-101", { base_offset: 10, last_offset: 19 }), event("high_watermark", "controller-101", { topic: "__cluster_metadata", partition: 0, before: 10, after: 20 }),
+    event("quorum_state", "controller-102", { before: "follower", after: "candidate", epoch: 2, leader: null }), event("process_ended", "controller-101", { how: "crash" }),
+  ]);
+  assert.deepEqual([after.quorum.high_watermark, after.quorum.epoch, after.quorum.leader], [20, 2, null]);
+  assert.deepEqual(Object.keys(after.quorum.replicas), ["1", "102"]);
+  assert.deepEqual([lagging(after.quorum), observersOf(after.quorum)], [["1"], ["1"]]);
+  assert.ok(!("__cluster_metadata" in after.topics));
 });

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 
 from web.api.answers_bytes import BytesView, Closed, DumpView, FilesView
 from web.api.answers_broker import BalanceView, BrokerView, SettingView
+from web.api.answers_metadata import MetadataRecordView, MetadataView
 from web.api.answers_znode import ZnodeView
 
 Row = list[Any]
@@ -191,7 +192,8 @@ class Light(Closed):
 
 Found = (
     PartitionView | BrokerView | GroupView | ZnodeView | FilesView | BytesView | ConfigView | TrialView
-    | MetricsView | FlightsView | DumpView | BalanceView | dict[str, Light]
+    | MetricsView | FlightsView | DumpView | BalanceView
+    | MetadataView | MetadataRecordView | dict[str, Light]
 )  # fmt: skip
 
 
