@@ -217,13 +217,16 @@ class CommittedOffsetNotBeyondEnd(Invariant):
 
 
 class OneOwnerPerPartitionInGroupGeneration(Invariant):
-    """In a generation of a group a partition has one owner, as the coordinator shares out and as members take it."""
+    """In a generation of a group a partition has one owner, as the coordinator shares out and as members take it.
+
+    A group without members may begin to count anew: as a group of the other protocol it has epochs of its own.
+    """
 
     meaning = {
         "en": "In a generation of a group each partition has one owner.",
         "ko": "그룹의 한 세대에서 파티션의 소유자는 하나입니다.",
     }
-    codes = (events.GROUP_ASSIGNED.name, events.ASSIGNMENT_TAKEN.name)
+    codes = (events.GROUP_ASSIGNED.name, events.ASSIGNMENT_TAKEN.name, events.GROUP_STATE.name)
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
@@ -232,6 +235,10 @@ class OneOwnerPerPartitionInGroupGeneration(Invariant):
 
     def row(self, row: Row) -> None:
         params = row[5]
+        if row[3] == events.GROUP_STATE.name:
+            if params["before"] == "Empty":
+                self._taken = {key: owners for key, owners in self._taken.items() if key[0] != params["group"]}
+            return
         if row[3] == events.GROUP_ASSIGNED.name:
             owners: dict[Place, str] = {}
             for member, share in params["assignment"].items():
