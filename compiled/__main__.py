@@ -7,7 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from broker_core.drivers.native import digest
 from compiled.build import build
+from compiled.sources import modules
 from compiled.wheel import write
 
 
@@ -18,7 +20,8 @@ def main(arguments: list[str]) -> int:
     directory = parser.parse_args(arguments).directory.absolute()
     if shutil.which("gcc") is None:
         parser.error("there is no C compiler (gcc)")
-    print(write(directory, build(directory / "build")))
+    of = digest(modules())
+    print(write(directory, build(directory / "build"), of))
     return 0
 
 

@@ -10,7 +10,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from broker_core.drivers.native import WHEEL, digest
+from broker_core.drivers.native import WHEEL
 from compiled.build import GROUP, SUFFIX
 from compiled.sources import CHECKOUT, modules
 
@@ -18,12 +18,12 @@ STAMP = (2020, 1, 1, 0, 0, 0)
 """Of all files: the same sources and compilers make the same wheel."""
 
 
-def write(directory: Path, libraries: Path) -> Path:
-    """The wheel of what is below `libraries`, in `directory`."""
+def write(directory: Path, libraries: Path, of: str) -> Path:
+    """The wheel of what is below `libraries`, in `directory`; `of`: digest of the sources before they were read."""
     version = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["version"]
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-    files = {f"{WHEEL}/__init__.py": _tables().encode()}
+    files = {f"{WHEEL}/__init__.py": _tables(of).encode()}
     for path in sorted(libraries.rglob(f"*{SUFFIX}")):
         files[f"{WHEEL}/{path.relative_to(libraries).as_posix()}"] = path.read_bytes()
     about = f"{WHEEL}-{version}.dist-info"
@@ -38,12 +38,12 @@ def write(directory: Path, libraries: Path) -> Path:
     return wheel
 
 
-def _tables() -> str:
+def _tables(of: str) -> str:
     """The package's own module: what it was made of, and what it has."""
     names = [f"{GROUP}__mypyc", *(name.removesuffix(".py").replace("/", ".") for name in modules())]
     return (
         '"""Compiled modules of broker_core; broker_core.drivers.native finds them."""\n'
-        f"DIGEST = {digest(modules())!r}\nSOURCES = {modules()!r}\nLIBRARIES = {names!r}\n"
+        f"DIGEST = {of!r}\nSOURCES = {modules()!r}\nLIBRARIES = {names!r}\n"
     )
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
+import shutil
+import subprocess
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.drivers import native
-from compiled import sources, wheel
+from compiled import build, sources, wheel
 
 TREES = {path: ast.parse(path.read_text()) for path in sorted((sources.CHECKOUT / sources.CORE).rglob("*.py"))}
 
@@ -64,7 +68,7 @@ def test_the_marked_copy_has_the_lines_of_the_sources(tmp_path: Path) -> None:
 @pytest.fixture
 def a_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An installed wheel with the right tables and no library behind them."""
-    zipfile.ZipFile(wheel.write(tmp_path, tmp_path)).extractall(tmp_path / "installed")
+    zipfile.ZipFile(wheel.write(tmp_path, tmp_path, native.digest(sources.modules()))).extractall(tmp_path / "installed")
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.delitem(sys.modules, native.WHEEL, raising=False)
@@ -95,3 +99,52 @@ def test_a_wheel_of_other_sources_is_left_alone(a_wheel: Path, monkeypatch: pyte
 def test_the_switch_turns_it_off(a_wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(native.SWITCH, "0")
     assert not native.install()
+
+
+RUN = """
+import hashlib, pickle, sys
+from benchmarks.simulation import run, settled
+found = hashlib.sha256()
+world = settled(found.update, load=True)
+run(world, 2)
+again = pickle.loads(pickle.dumps(world))
+assert again.now_us == world.now_us
+world.journal.flush()
+first, later = found.copy(), hashlib.sha256()
+again.journal.sink, world.journal.sink = later.update, found.update
+rest = hashlib.sha256()
+world.journal.sink = rest.update
+run(world, 1)
+run(again, 1)
+world.journal.flush()
+again.journal.flush()
+assert rest.digest() == later.digest()
+compiled = sorted(name for name, module in sys.modules.items() if name.startswith("broker_core.")
+                  and (getattr(module, "__file__", "") or "").endswith(".so"))
+print(first.hexdigest(), rest.hexdigest(), len(compiled))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(
+    shutil.which("gcc") is None or not (Path(sysconfig.get_path("include")) / "Python.h").is_file(),
+    reason="no C compiler, or no headers of Python",
+)
+def test_a_world_of_compiled_parts_writes_the_same_journal_also_from_a_pickle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel alone: all of it takes longer to compile."""
+    some = {package: sources.COMPILED[package] for package in ("kernel",)}
+    monkeypatch.setattr(sources, "COMPILED", some)
+    of = native.digest(sources.modules())
+    made = wheel.write(tmp_path, build.build(tmp_path / "build", sources.modules()), of)
+    zipfile.ZipFile(made).extractall(tmp_path / "installed")
+    said = []
+    for switch in ("0", "1"):
+        environment = os.environ | {native.SWITCH: switch, "PYTHONPATH": f"{tmp_path / 'installed'}:{sources.CHECKOUT}"}
+        done = subprocess.run([sys.executable, "-P", "-c", RUN], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split())
+    assert said[0][:2] == said[1][:2]
+    assert [row[2] for row in said] == ["0", str(len(sources.modules()))]
