@@ -24,7 +24,9 @@ from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Storage
-from broker_core.log.checkpoints import CorruptCheckpoint, read_meta_properties, write_meta_properties
+from broker_core.log.checkpoints import (
+    META_PROPERTIES, CorruptCheckpoint, read_meta_properties, write_meta_properties,
+)  # fmt: skip
 
 DIRECTORY_ID = "directory.id"
 Failed = Callable[[str, str], object]
@@ -59,6 +61,7 @@ def _claim(node: Node, log_dir: str, mine: dict[str, str]) -> bool:
             reason = f"{log_dir}/meta.properties says {key}={found[key]}, expected {mine[key]}"
             node.emit(events.DISK_FAULT, path=log_dir, error=reason, operation="start")
             return False
+    _directory_id(found, log_dir)
     wanted = dict(mine)
     if mine["version"] == "1":
         wanted[DIRECTORY_ID] = found.get(DIRECTORY_ID) or _text(new_uuid(node))
@@ -70,10 +73,18 @@ def _claim(node: Node, log_dir: str, mine: dict[str, str]) -> bool:
 def directory_id(storage: Storage, log_dir: str) -> uuid.UUID | None:
     """A directory's own id; None where it has none or cannot be read."""
     try:
-        found = read_meta_properties(storage, log_dir).get(DIRECTORY_ID)
+        return _directory_id(read_meta_properties(storage, log_dir), log_dir)
     except (StorageError, CorruptCheckpoint):
         return None
-    return None if found is None else uuid.UUID(bytes=base64.urlsafe_b64decode(found + "=="))
+
+
+def _directory_id(found: dict[str, str], log_dir: str) -> uuid.UUID | None:
+    """Raises CorruptCheckpoint."""
+    text = found.get(DIRECTORY_ID)
+    try:
+        return None if text is None else uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+    except ValueError:
+        raise CorruptCheckpoint(f"{log_dir}/{META_PROPERTIES}", f"no {DIRECTORY_ID}: {text!r}") from None
 
 
 def new_uuid(node: Node) -> uuid.UUID:

@@ -49,6 +49,7 @@ class CorruptCheckpoint(Exception):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
+        self.path = path
         self.reason = reason
 
 

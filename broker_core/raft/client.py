@@ -64,7 +64,7 @@ class RaftClient:
     ) -> None:  # fmt: skip
         """`static`: `controller.quorum.voters`, empty where voters are dynamic; `bootstrap`: whom an observer asks.
 
-        Raises CorruptQuorumState, RecordsError, StorageError.
+        Raises CorruptCheckpoint, RecordsError, StorageError.
         """
         self.node = node
         self.own = own

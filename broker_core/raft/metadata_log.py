@@ -47,7 +47,11 @@ class Place(NamedTuple):
 
 
 class MetadataLog:
-    """See the module. `snapshots` are ordered by position; the log starts at 0 or at the offset of one of them."""
+    """See the module. `snapshots` are ordered by position; the log starts at 0 or at the offset of one of them.
+
+    A file that cannot be read raises CorruptCheckpoint: what the quorum has decided cannot be guessed, and another
+    replica has it.
+    """
 
     def __init__(self, node: Node, log_dir: str, settings: QuorumSettings) -> None:
         self.node = node
@@ -81,6 +85,7 @@ class MetadataLog:
             if parsed[1] or parsed[0].end_offset < self.start_offset:
                 self.storage.delete(f"{self.directory}/{name}")
             else:
+                SnapshotReader(self.storage, self.directory, parsed[0]).check()
                 found.append(parsed[0])
         self.snapshots = sorted(found, key=lambda one: one.position)
 

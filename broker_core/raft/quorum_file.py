@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.kernel.storage import Storage
+from broker_core.log.checkpoints import CorruptCheckpoint
 from broker_core.raft.voters import NO_DIRECTORY, ReplicaKey
 
 FILE = "quorum-state"
 NOBODY = -1
 
 
-class CorruptQuorumState(Exception):
+class CorruptQuorumState(CorruptCheckpoint):
     """A `quorum-state` that does not read as one: the replica cannot know what it has promised."""
 
 
@@ -47,12 +48,12 @@ class QuorumStateFile:
         try:
             found = json.loads(self.storage.read_text(self.path))
             if found["data_version"] not in (0, 1):
-                raise CorruptQuorumState(f"{self.path}: unknown data_version {found['data_version']!r}")
+                raise CorruptQuorumState(self.path, f"unknown data_version {found['data_version']!r}")
             leader, voted = int(found["leaderId"]), int(found["votedId"])
             directory = _uuid(found["votedDirectoryId"]) if found["data_version"] == 1 else NO_DIRECTORY
             epoch = int(found["leaderEpoch"])
         except (ValueError, KeyError, TypeError) as error:
-            raise CorruptQuorumState(f"{self.path}: {error}") from None
+            raise CorruptQuorumState(self.path, str(error)) from None
         return ElectionState(
             epoch, leader if leader >= 0 else None, ReplicaKey(voted, directory) if voted >= 0 else None
         )

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.kernel.storage import Buffer, File, Storage
+from broker_core.log.checkpoints import CorruptCheckpoint
 from broker_core.raft.control_records import (
     control_batch,
     kraft_version,
@@ -26,7 +27,8 @@ from broker_core.raft.control_records import (
 from broker_core.raft.settings import MAX_BATCH_BYTES
 from broker_core.raft.voters import VoterSet
 from broker_core.records.batch import decode_records, encode_batch
-from broker_core.records.control import Control, read_control
+from broker_core.records.control import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, Control, read_control
+from broker_core.records.errors import RecordsError
 from broker_core.records.header import CONTROL, ensure_valid, iterate_batches
 
 CHECKPOINT, PART, DELETED = ".checkpoint", ".part", ".deleted"
@@ -135,7 +137,8 @@ class SnapshotReader:
 
     def __init__(self, storage: Storage, directory: str, snapshot_id: SnapshotId) -> None:
         self.id = snapshot_id
-        self.file = storage.open(f"{directory}/{snapshot_id.file_name}")
+        self.path = f"{directory}/{snapshot_id.file_name}"
+        self.file = storage.open(self.path)
 
     @property
     def size(self) -> int:
@@ -152,6 +155,15 @@ class SnapshotReader:
                 yield True, [], [found for record in records if (found := read_control(record)) is not None]
             else:
                 yield False, [(record.timestamp, record.value or b"") for record in records], []
+
+    def check(self) -> None:
+        """Whether it is whole, from header to footer. Raises CorruptCheckpoint, StorageError."""
+        try:
+            found = [kind for kind, _ in self.controls()]
+        except (RecordsError, ValueError) as error:
+            raise CorruptCheckpoint(self.path, str(error)) from None
+        if found[:1] != [SNAPSHOT_HEADER] or found[-1:] != [SNAPSHOT_FOOTER]:
+            raise CorruptCheckpoint(self.path, "no snapshot from header to footer")
 
     def controls(self) -> list[Control]:
         """Header, kraft.version, voters, footer."""

@@ -35,6 +35,7 @@ from broker_core.kernel.node import Node
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.feature_levels import KRAFT_VERSION, Finalized
 from broker_core.metadata.registration import Endpoint
+from broker_core.log.checkpoints import CorruptCheckpoint
 from broker_core.raft import QuorumSettings, RaftClient, ReplicaKey, VoterNode, VoterSet
 from broker_core.raft.requests import CONNECTION
 from broker_core.raft.voters import Listener
@@ -90,7 +91,13 @@ class MetadataProcess:
             return False
         try:
             self.raft = self._raft(ReplicaKey(self.id, directory))
-        except (StorageError, RecordsError, ValueError) as error:
+        except CorruptCheckpoint as error:
+            self._failed(error.path, error.reason)
+            return False
+        except StorageError as error:
+            self._failed(error.path, str(error))
+            return False
+        except (RecordsError, ValueError) as error:
             self._failed(self.metadata_dir, str(error))
             return False
         if "controller" in self.config["process.roles"]:
