@@ -1,4 +1,4 @@
-"""Transactions as bands over the logs, share groups record by record: what the page has by events is what a new page gets at once."""
+"""Transactions as bands over the logs, share groups record by record."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from collections.abc import Iterator
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages, violations
 
-# Since when a state holds, and how long a transaction may take, only one of both ways tells to the microsecond.
-KNOWN = """JSON.stringify([
-    Object.values(lab.app.state.topics).map(({ partitions }) => Object.values(partitions).map(({ transactions }) => transactions ?? null)),
-    Object.entries(lab.app.state.transactions).map(([id, { state, producer_id, epoch, partitions }]) => [id, state, producer_id, epoch, partitions]).sort(),
-    Object.entries(lab.app.state.shares).map(([group, all]) => [group, Object.entries(all).map(([name, { start, records }]) =>
-        [name, start, Object.entries(records).filter(([offset, [state]]) => Number(offset) >= start && state !== 'available').map(([offset, [state, count, who]]) => [offset, state, count, who])])]),
-])"""
 COMMITTED = "lab.app.state.topics.sales?.partitions[0].transactions?"
 
 
@@ -72,14 +65,3 @@ def test_records_of_a_share_group_stand_beneath_the_leaders_cells_and_in_its_car
     seen.page.evaluate("lab.app.showTab('groups')")
     seen.wait("[...document.querySelectorAll('[data-share-record]')].some((row) => row.innerText.includes('worker-b') && row.innerText.includes('s left'))")
     assert violations(seen.page) == []
-
-
-def test_events_and_a_snapshot_tell_the_same(seen: LabPage, visit: Open) -> None:
-    late = visit(language="ko", dark=True)
-    last = late.value("lab.feed.last")
-    seen.wait(f"lab.feed.last >= {last}")
-    assert seen.value(KNOWN) == late.value(KNOWN)
-    late.page.evaluate("lab.app.choose('jobs', '0')")
-    late.see("#scene-svg .share.acquired")
-    late.wait("document.querySelector('#legend').innerText.includes('잡힘')")
-    assert violations(late.page) == []
