@@ -42,7 +42,7 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
     "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "Spark", "ephemeral", "unclean", "murmur2",
+    "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"), one["name"].rsplit("-", 1)[-1])),  # and its badge
 }  # fmt: skip
