@@ -124,6 +124,7 @@ def build_parser(words: Words | None = None) -> argparse.ArgumentParser:
     """All commands with their options."""
     words = words or Words(LANGUAGES[0])
     parser = Parser(prog="brokerlab", description=words.say("prog"), epilog=words.say("prog.epilog"), words=words)
+    parser.set_defaults(words=words)
     _language_option(parser, None)
     commands = parser.add_subparsers(title=words.say("commands"), metavar="COMMAND", required=True)
     build = Build(commands, words)

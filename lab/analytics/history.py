@@ -202,7 +202,7 @@ class History:
         """Steps of a consumer from a value to its next one, where that is not the next offset.
 
         One window over single reads, in the order of polls and inside them; `inside`: both in one poll. An era is
-        what lies between two assignments.
+        what lies between two assignments. Deliveries of a queue (share groups) have no order: their readers take none.
         """
         marks = self.tables.polls.selectExpr("run", "process", "position", "0 as moves").distinct().unionByName(
             self.tables.operations.where("op = 'assign'").selectExpr("run", "process", "position", "1 as moves"))
@@ -210,7 +210,9 @@ class History:
                                 "sum(moves) over (partition by run, process order by position) as era").where(
             "moves = 0").drop("moves")
         line = f"over (partition by {_TP}, process, era order by position, index)"
-        moves = self.tables.polls.join(eras, ["run", "process", "position"]).selectExpr(
+        queues = self.tables._fields.where("op = 'poll' and p.delivery is not null").select("run", "process").distinct()
+        ordered = self.tables.polls.join(queues, ["run", "process"], "left_anti")
+        moves = ordered.join(eras, ["run", "process", "position"]).selectExpr(
             *_PLACE, "process", "t_us", f"lag(offset) {line} as before",
             f"coalesce(position = lag(position) {line}, false) as inside").where("offset <> before + 1")
         befores = self.versions.selectExpr("run", "topic", "partition", "offset as before", "version as last")

@@ -50,7 +50,8 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
            "replication_factor int, deleted boolean>")
 _CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
-           "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
+           "texts array<string>, runs array<array<string>>, delivery int, `group` string,"
+           "offsets array<array<string>>, id string,"
            "acks int, error string, created_us bigint, broker string, transaction string>")
 _ABORTED = f"kind = 'fail' and p.transaction is not null and p.error = '{ABORTED}'"
 SMALL = 32 * 1024 * 1024

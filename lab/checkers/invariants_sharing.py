@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker_core.broker.broker import Broker
 from broker_core.clients.share_consumer import WorkerMachine
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
@@ -302,8 +303,8 @@ class _Led:
 def led_shares(world: World) -> Iterator[tuple[str, Shared, _Led]]:
     """Node, name and state of each share-partition at its leader."""
     for _, node in observe.brokers(world):
-        machine: Any = node.machine
-        if machine is None:
+        machine = node.machine
+        if not isinstance(machine, Broker):  # it is down, or has nothing but replicas
             continue
         held = machine.share_fetching.partitions
         for key, entry in held.entries.items():

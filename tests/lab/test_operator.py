@@ -61,7 +61,8 @@ def lab() -> Iterator[Lab]:
 def test_the_snapshot_has_what_the_screen_shows(lab: Lab) -> None:
     state = lab.state()
     assert set(state) == {
-        "cluster", "time", "brokers", "topics", "groups", "clients", "connections", "znodes", "links"}
+        "cluster", "time", "brokers", "topics", "groups", "clients", "connections", "znodes", "links",
+        "transactions", "shares"}
     assert state["cluster"]["controller"] in (1, 2, 3) and state["cluster"]["preset"] == "teaching"
     assert state["brokers"]["2"] == {
         "id": 2, "node": "broker-2", "state": "running", "how": None, "registered": True, "host": "127.0.0.1",

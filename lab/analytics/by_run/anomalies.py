@@ -109,14 +109,20 @@ def stale(judged: Judged) -> Iterator[tuple[str, str, int, int, int, int, int, s
 
 
 def _moves(judged: Judged) -> Iterator[tuple[Poll, int, bool]]:
-    """Reads that are not of the next offset, with the offset before; none over a rebalance."""
+    """Reads that are not of the next offset, with the offset before; none over a rebalance, and none of those who take
+    from a queue (share groups): its deliveries have no order."""
     assigned: dict[str, list[int]] = {}
+    queues: set[str] = set()
     for row in judged.run.operations:
         if row[4] == "assign":
             assigned.setdefault(row[2], []).append(row[6])
+        elif row[4] == "poll" and "delivery" in row[5]:
+            queues.add(row[2])
     eras: dict[str, int] = {}
     last: dict[Any, Poll] = {}
     for poll in judged.values.polls:
+        if poll.process in queues:
+            continue
         marks = assigned.get(poll.process)
         if marks:
             era = eras.get(poll.process, 0)
