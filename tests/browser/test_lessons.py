@@ -16,9 +16,11 @@ from tests.browser.test_looks import NAMES
 from tests.shared_runs import run_once
 
 from broker_core.clients.assignors import ASSIGNORS
-from broker_core.clients.settings import ConsumerSettings, ProducerSettings
+from broker_core.clients.settings import ConsumerSettings, ProducerSettings, ShareConsumerSettings
 from broker_core.kernel.events import REGISTRY
+from broker_core.metadata import configs_group
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_core.metadata.configs_group import LIMITED
 from broker_core.records import compression
 from broker_core.wire.apis import ApiKey, api_name
 from broker_core.wire.errors import ErrorCode
@@ -33,16 +35,18 @@ from lab.scenarios.conditions import SUBJECTS
 LESSONS = grammar.names()
 IN_ENGLISH = ("min-isr-blocks-writes", "leader-epoch-truncation", "retry-duplicates")
 JOURNAL = "journal.jsonl"
+SETTINGS = (ProducerSettings, ConsumerSettings, ShareConsumerSettings)
 
 # Words on the Korean page that are names: of settings, events, commands, requests, errors, metrics, things of the lab.
 WORDS = NAMES | {
-    *BROKER_SETTINGS, *TOPIC_SETTINGS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
+    *BROKER_SETTINGS, *TOPIC_SETTINGS, *LIMITED, *configs_group.WORDS, *(key for kind in KINDS.values() for key in kind.keys), *KINDS, *REGISTRY,
     *(name for name, one in vars(protocol).items() if getattr(one, "__module__", "") == protocol.__name__),  # messages of the tree
     protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
-    "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "LIVE", "RF", "U", "T",
+    "true", "false", "Kafka", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "kB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
     "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
+    "group.version", "worker", "explicit", "implicit", "record_limit", "batch_optimized", "RE2", "classic", "disabled", "upgrade", "downgrade", "bidirectional",  # group.protocol, group.consumer.migration.policy
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"), one["name"].rsplit("-", 1)[-1])),  # and its badge
 }  # fmt: skip
@@ -50,7 +54,7 @@ TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document
     one["topic"] for name in LESSONS for one in grammar.load(name).document.get("steps", ()) if one.get("do") == "create_topic"
 }
 NAME = re.compile(
-    r"(?:broker|controller|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|(?:KIP|KAFKA)-\d+|[ev]\d+|"
+    r"(?:broker|controller|producer|consumer|zookeeper|reader|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|[\w-]{20,22}|(?:KIP|KAFKA)-\d+|[ev]\d+|"
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
 )
 PATH = re.compile(r"/[\w/.\-]+")  # of a znode, of a file
@@ -78,8 +82,8 @@ def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Op
 
 def english(seen: LabPage) -> list[str]:
     """Words of the page that are no names, with what stands around them."""
-    settings = {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in vars(kind)}
-    settings |= {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in kind.__dataclass_fields__}
+    settings = {one.replace("_", ".") for kind in SETTINGS for one in vars(kind)}
+    settings |= {one.replace("_", ".") for kind in SETTINGS for one in kind.__dataclass_fields__}
     found = {}
     for text in seen.value(READ):
         for word in WORD.findall(PATH.sub(" ", QUOTED.sub(r" \1 ", text))):
