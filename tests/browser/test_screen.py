@@ -55,6 +55,7 @@ def test_a_record_is_written_by_hand_with_the_chosen_acks(visit: Open) -> None:
     seen.page.fill("#produce input[name=key]", "user-7")
     seen.page.fill("#produce input[name=value]", "42")
     seen.page.click('[data-segment="acks:1"]')
+    seen.page.wait_for_selector('[data-segment="acks:1"][aria-pressed=true]')
     seen.page.click("#produce-send")
     seen.page.wait_for_selector("#produce-result:not(:empty)")
     wanted = {"do": "produce", "topic": "orders", "key": "user-7", "value": "42", "acks": "1"}
