@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.kernel.problems import problem
-from lab.analytics import answers
+from lab.analytics import answers, generations
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.history import COUNTS, History
 from lab.analytics.standing import ENDLESS
@@ -210,6 +210,12 @@ QUERIES = {query.name: query for query in (
     Query("retention", ("What retention and compaction have saved", "보존 정책과 압축 정리가 아낀 공간"),
           ("Deleted bytes beside those that are still there.", "지워진 바이트와 아직 남아 있는 바이트입니다."),
           answers.retention, ("bars", ("run", "broker", "topic"), ("saved",))),
+    Query("zookeeper_and_kraft", ("ZooKeeper against KRaft", "ZooKeeper와 KRaft 비교"),
+          (("Runs of one scenario stand together, one line for each. With ZooKeeper the controller tells each broker "
+            "what it has decided; with KRaft every process reads the log."),
+           ("같은 시나리오의 실행이 나란히 나옵니다. ZooKeeper에서는 컨트롤러가 결정을 브로커마다 알리고, "
+            "KRaft에서는 모든 프로세스가 로그를 읽습니다.")), generations.zookeeper_and_kraft,
+          ("bars", ("run", "generation"), ("without_controller", "without_leader"))),
     Query("damages", ("Places that could not be read", "읽을 수 없던 곳"),
           ("Each row is a file and the place from which it could not be read.",
            "한 줄은 파일과, 그 파일을 읽을 수 없게 된 위치입니다."), answers.damages),

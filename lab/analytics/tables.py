@@ -48,6 +48,8 @@ _BELIEF = ("struct<path string, ephemeral string, version bigint, session string
            "source string, topics array<string>, reason string, controller int, api string, current bigint,"
            "resource string, name string, `key` string, value string, partitions string, generation int,"
            "replication_factor int, deleted boolean>")
+_QUORUM = ("struct<before string, after string, epoch bigint, leader int, candidate int, broker int,"
+           "broker_epoch bigint, reason string>")
 _CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 _FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
            "texts array<string>, runs array<array<string>>, delivery int, `group` string,"
@@ -322,6 +324,24 @@ class Tables:
 
         return self._keep(
             elections(self.with_params(("leader_elected", "partition_offline", "became_leader", *OPENINGS), _REPLICA)))
+
+    @cached_property
+    def metadata_records(self) -> DataFrame:
+        from lab.analytics.metadata_log import metadata_records
+
+        return metadata_records(self.records)
+
+    @cached_property
+    def quorum_elections(self) -> DataFrame:
+        from lab.analytics.metadata_log import QUORUM, quorum_elections
+
+        return self._keep(quorum_elections(self.with_params(QUORUM, _QUORUM)))
+
+    @cached_property
+    def broker_registrations(self) -> DataFrame:
+        from lab.analytics.metadata_log import REGISTRATIONS, broker_registrations
+
+        return self._keep(broker_registrations(self.with_params(REGISTRATIONS, _QUORUM)))
 
     @cached_property
     def control_requests(self) -> DataFrame:

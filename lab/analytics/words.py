@@ -121,6 +121,14 @@ COLUMNS: dict[str, Text] = {
     "total_p99": ("Total, 99th percentile", "전체 99 백분위수"),
     "unclean": ("Unclean", "언클린"),
     "unread": ("Unread", "안 읽음"),
+    "scenario": ("Scenario", "시나리오"),
+    "generation": ("Generation", "Kafka 세대"),
+    "without_controller": ("Longest without a controller", "컨트롤러가 없던 가장 긴 시간"),
+    "without_leader": ("Longest without a leader", "리더가 없던 가장 긴 시간"),
+    "control_requests": ("Requests of the controller", "컨트롤러의 요청"),
+    "tree_writes": ("Writes of znodes", "znode 쓰기"),
+    "metadata_records": ("Metadata records", "메타데이터 레코드"),
+    "votes": ("Votes", "투표"),
     "way_there_p50": ("Way there, median", "가는 길 중앙값"),
 }  # fmt: skip
 """Column -> its heading."""
@@ -273,6 +281,13 @@ EXPLAINED = {
         "보존 정책과 압축 정리가 아낀 공간입니다. 지운 바이트와 아직 있는 바이트를 브로커와 토픽별로 셉니다."
         " 저널이 없으면 지운 것은 비어 있습니다."
     ),
+    "zookeeper_and_kraft": (
+        "실행을 Kafka 세대별로 봅니다. 컨트롤러 선출 횟수와 컨트롤러가 없던 가장 긴 시간,"
+        " 파티션에 리더가 없던 가장 긴 시간, 그리고 그 일에 든 것입니다."
+        " 컨트롤러의 요청: 컨트롤러가 브로커에 보낸 요청."
+        " znode 쓰기: 만들거나 바꾸거나 지운 znode. 메타데이터 레코드: 쿼럼의 리더가 쓴 레코드."
+        " 투표: 쿼럼에서 던진 표."
+    ),
     "damages": "세그먼트 파일, 저널, 기록에서 읽을 수 없던 곳입니다.",
 }
 """Query -> what it computes, in Korean; in English its docstring says it."""
@@ -282,6 +297,7 @@ _SAID = frozenset(("cause", "how", "test", "reason", "error"))
 
 _SECONDS = frozenset((
     "seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full",
+    "without_controller", "without_leader",
 ))  # fmt: skip
 _MILLIS = re.compile(r".*_ms(_.*)?|(queue|local|remote|response|total|way_there)_p\d+")
 

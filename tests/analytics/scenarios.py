@@ -59,3 +59,21 @@ def drawn(seed: int) -> dict[str, Any]:
         "topics": [{"name": "orders", "partitions": 2, "replication_factor": 2}],
         "clients": producers, "steps": steps, "duration": "2s",
     }
+
+
+VOTERS = """\
+scenario: quorum
+cluster: {brokers: 2, controller: kraft, controllers: 3, preset: teaching, link_delay_ms: 1}
+seed: 4
+topics: [{name: orders, partitions: 1, replication_factor: 2}]
+steps:
+  - {at: 1s, do: kill, controller: any}
+  - {at: 6s, do: kill, broker: 1}
+duration: 12s
+expect: {invariants.violations: 0}
+"""
+
+
+def voters() -> Scenario:
+    """Three controllers of their own: the active one dies, then a broker."""
+    return grammar.parse(VOTERS, "quorum.yaml")

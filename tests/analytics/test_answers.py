@@ -11,7 +11,7 @@ from lab.analytics import queries, replay
 from lab.analytics.errors import kept
 from tests.analytics import worlds
 
-MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks, worlds.strangers)
+MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks, worlds.strangers, worlds.quorum)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,11 @@ WANTED = [
     ("leader_skew", "replication", ("broker", "partitions", "bytes", "share"), [("broker-1", 1, 300, 0.75), ("broker-2", 1, 100, 0.25)]),
     ("key_skew", "disks", ("partition", "records", "share", "keys", "top_key", "top_key_share"),
      [(0, 6, 0.75, 2, "a", 4 / 6), (1, 2, 0.25, 0, None, 0.0)]),
+    ("zookeeper_and_kraft", "quorum",
+     ("generation", "elections", "without_controller", "without_leader", "control_requests", "tree_writes", "metadata_records", "votes"),
+     [("KRaft", 2, 2.6, None, 0, 0, 5, 2)]),
+    ("zookeeper_and_kraft", "failover", ("generation", "elections", "without_controller", "without_leader", "votes"),
+     [("ZooKeeper", 1, None, 3.5, 0)]),
     ("damages", "disks", ("partition", "file", "position", "error"),
      [(0, f"{0:020d}.index", 0, kept(problem("index_missing"))), (1, f"{0:020d}.index", 8, kept(problem("index_cut", size=13, expected=8)))]),
 ]

@@ -20,11 +20,13 @@ from lab.analytics.history import History
 from lab.analytics.places import find_runs
 from lab.analytics.schemas import TABLES
 from lab.analytics.tables import Tables
+from lab.experiments.run import run_scenario
 from tests.analytics import worlds
+from tests.analytics.scenarios import voters
 from tests.lab.receipt_histories import HISTORIES
 
 WORLDS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication,
-          worlds.disks, worlds.strangers)  # fmt: skip
+          worlds.disks, worlds.strangers, worlds.quorum)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,7 @@ def home(tmp_path_factory, short_runs) -> Path:
         (run / "operations.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in timed))
     for run in short_runs.iterdir():
         (home / run.name).symlink_to(run)
+    run_scenario(voters(), out=home / "voters")
     (home / "hurt").mkdir()
     worlds.failover(home / "hurt").rename(home / "damaged")
     with open(home / "damaged" / "journal.jsonl", "ab") as file:

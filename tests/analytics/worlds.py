@@ -172,3 +172,25 @@ def strangers(home: Path) -> Path:
         (1, "broker-1", "became_leader", {**PLACE, "leader_epoch": 0, "leo": 0}, 0, 1), (1, "broker-2", "became_follower", {**PLACE, "leader": 1, "leader_epoch": 0, "leo": 0}, 0, 1),
         *produced(2, 10, 0), (3, "broker-2", "log_appended", {**PLACE, "base_offset": 0, "last_offset": 1, "role": "follower"}, 0, 12),
         *produced(4, 20, 2), (5, "broker-2", "became_leader", {**PLACE, "leader_epoch": 1, "leo": 2}, 0, 30)])
+
+
+def quorum(home: Path) -> Path:
+    """Voter 101 leads and dies at 10 s; 102 asks for votes at 12 s and leads at 12.5 s; broker 1 is fenced and comes back."""
+    def state(seconds: float, node: int, after: str, epoch: int, leader: int | None) -> tuple[Any, ...]:
+        return seconds, f"controller-{node}", "quorum_state", {"before": "follower", "after": after, "epoch": epoch, "leader": leader, "reason": "x"}
+
+    def written(seconds: float, role: str, first: int, last: int) -> tuple[Any, ...]:
+        return seconds, "controller-101", "metadata_appended", {"base_offset": first, "last_offset": last, "bytes": 1, "role": role, "epoch": 1}
+
+    return write(home, "quorum", 30, [
+        state(1, 101, "candidate", 1, None), (1.1, "controller-102", "quorum_vote", {"candidate": 101, "epoch": 1}),
+        state(1.2, 101, "leader", 1, 101), written(1.25, "leader", 0, 4), written(1.26, "follower", 0, 4),
+        (1.3, "controller-101", "controller_elected", {"broker": 101, "epoch": 1}), (2, "broker-1", "process_started", {"incarnation": 1}),
+        (3, "controller-101", "broker_registered", {"broker": 1, "broker_epoch": 7}),
+        (10, "controller-101", "process_ended", {"how": "crash"}),
+        state(12, 102, "prospective", 1, 101), state(12.1, 103, "candidate", 2, None), state(12.2, 102, "candidate", 3, None),
+        (12.3, "controller-103", "quorum_vote", {"candidate": 102, "epoch": 3}), state(12.5, 102, "leader", 3, 102),
+        (12.6, "controller-102", "controller_elected", {"broker": 102, "epoch": 3}),
+        (20, "controller-102", "broker_gone", {"broker": 1, "reason": "silent"}),
+        (24, "controller-102", "broker_registered", {"broker": 1, "broker_epoch": 7}),
+    ])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from lab.analytics.by_run import anomalies, happened, unwritten
+from lab.analytics.by_run import anomalies, happened, metadata_log, unwritten
 from lab.analytics.by_run.disks import Disks
 from lab.analytics.by_run.leaders import Leaders, Partition
 from lab.analytics.by_run.messages import Messages
@@ -134,6 +134,10 @@ _ASKED: dict[str, tuple[tuple[str, ...], Callable[[Run], Iterable[Row]]]] = {
     "key_skew": ((*_PLACE, "records", "share", "keys", "top_key", "top_key_share"), lambda run: run.disks.key_skew()),
     "retention": (("run", "broker", "topic", "deleted", "deleted_bytes", "compacted_bytes", "kept", "kept_bytes",
                    "saved"), lambda run: run.disks.retention()),
+    "zookeeper_and_kraft": (
+        ("run", "scenario", "generation", "elections", "without_controller", "without_leader", "control_requests",
+         "tree_writes", "metadata_records", "votes"),
+        lambda run: metadata_log.zookeeper_and_kraft(run.recording, run.leaders)),
     "damages": (("run", "broker", "topic", "partition", "file", "position", "error"), lambda run: run.disks.damages),
 }  # fmt: skip
 COLUMNS = {question: columns for question, (columns, _) in _ASKED.items()}

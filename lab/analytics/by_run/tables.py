@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lab.analytics import facts
-from lab.analytics.by_run import happened
+from lab.analytics.by_run import happened, metadata_log
 from lab.analytics.by_run.beliefs import beliefs
 from lab.analytics.by_run.faults import faults
 from lab.analytics.by_run.questions import Run
@@ -35,6 +35,9 @@ _ROWS: dict[str, Callable[[Run], Iterable[Sequence[Any]]]] = {
     "replication": lambda run: run.messages.replication(),
     "storage": lambda run: happened.storage(run.recording),
     "faults": lambda run: faults(run.recording),
+    "metadata_records": lambda run: metadata_log.records(run.recording),
+    "quorum_elections": lambda run: metadata_log.quorum_elections(run.recording),
+    "broker_registrations": lambda run: metadata_log.broker_registrations(run.recording),
     "runs": lambda run: [facts.row_of(run.recording.place, run.recording.facts)[1:]],
     "damages": lambda run: ([*row.values()][1:] for row in run.disks.damages),
 }  # fmt: skip

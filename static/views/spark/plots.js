@@ -4,7 +4,7 @@ import { barsOf, spansOf } from "../../model/spark.js";
 import { h } from "../patch.js";
 
 const PERCENT = new Set(["share", "top_key_share", "saved"]);
-const SECONDS = new Set(["seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full", "unavailable_s"]);
+const SECONDS = new Set(["seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full", "unavailable_s", "without_controller", "without_leader"]);
 const NODES = new Set(["leader", "next_leader", "follower", "process"]);
 const MILLIS = /(_ms(_|$)|^(queue|local|remote|response|total|way_there)_p\d+$)/;
 
