@@ -230,13 +230,22 @@ def latency(tables: Tables, history: History) -> DataFrame:
 
 
 def rebalance_cost(tables: Tables, history: History) -> DataFrame:
-    """What rebalances of a group cost: how many, how long it was in each state that is not Stable."""
+    """What rebalances of a group cost: how many, how long it was in each state that is not Stable.
+
+    joining, assigning: of the classic protocol, and nobody reads · converging: of KIP-848, and only what changes hands
+    stands still
+    """
     return ask(tables, """
-        select run, `group`, max(generation) as generations, count_if(after = 'PreparingRebalance') as rebalances,
-               sum(if(after = 'PreparingRebalance', until_us - t_us, 0)) / 1e3 as joining_ms,
-               sum(if(after = 'CompletingRebalance', until_us - t_us, 0)) / 1e3 as assigning_ms,
-               max(if(after in ('PreparingRebalance', 'CompletingRebalance'), until_us - t_us, 0)) / 1e3 as longest_ms
-        from {group_generations} group by run, `group` order by run, `group`""")
+        with spent as (select *, coalesce(until_us, t_us) - t_us as us from {group_generations})
+        select run, `group`, max(generation) as generations,
+               count_if(after in ('PreparingRebalance', 'Assigning')
+                        or after = 'Reconciling' and before in ('Empty', 'Stable')) as rebalances,
+               sum(if(after = 'PreparingRebalance', us, 0)) / 1e3 as joining_ms,
+               sum(if(after = 'CompletingRebalance', us, 0)) / 1e3 as assigning_ms,
+               sum(if(after in ('Assigning', 'Reconciling'), us, 0)) / 1e3 as converging_ms,
+               max(if(after in ('PreparingRebalance', 'CompletingRebalance', 'Assigning', 'Reconciling'), us, 0))
+               / 1e3 as longest_ms
+        from spent group by run, `group` order by run, `group`""")
 
 
 def leader_skew(tables: Tables, history: History) -> DataFrame:

@@ -6,6 +6,7 @@
 | group_assigned | coordinator | a row for each member of the generation, with its assignment |
 | assignment_taken | consumer | taken_us: the first of that client in that generation |
 | member_left | coordinator | left_us, left_reason: of the generation that it was in |
+| member_reconciled | coordinator | a step of a member of KIP-848 |
 | offsets_committed | coordinator | a stored offset |
 """
 
@@ -47,6 +48,18 @@ def members(events: DataFrame) -> DataFrame:
         "run", "seq", "t_us", "node", "`group`", "generation", "member", "j.client_id as client_id",
         "j.instance as instance", "aggregate(map_values(assignment), 0, (n, one) -> n + size(one)) as partitions",
         "assignment", "j.joined_us as joined_us", "taken_us", "l.left_us as left_us", "l.reason as left_reason")
+
+
+def epochs(events: DataFrame) -> DataFrame:
+    """The table `group_epochs`."""
+    of_member = "partition by run, p.`group`, p.member order by position"
+    told = events.selectExpr(
+        "*", f"lead(if(code = 'member_joined', null, t_us)) over ({of_member}) as until_us",
+        f"last(p.client_id, true) over ({of_member}) as client_id")
+    return told.where("code = 'member_reconciled'").selectExpr(
+        "run", "seq", "t_us", "node", "p.`group` as `group`", "p.member as member", "client_id", "p.epoch as epoch",
+        "p.state as state", "aggregate(map_values(p.assigned), 0, (n, one) -> n + size(one)) as partitions",
+        "p.assigned as assignment", "p.revoking as revoking", "until_us")
 
 
 def stored_offsets(events: DataFrame) -> DataFrame:

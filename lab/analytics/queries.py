@@ -197,8 +197,10 @@ QUERIES = {query.name: query for query in (
            "원격은 퍼거토리에 있는 시간입니다. Produce는 팔로워를, Fetch는 레코드를 기다립니다."), answers.latency,
           ("bars", ("run", "api"), ("total_p50", "total_p99"))),
     Query("rebalance_cost", ("What rebalances cost", "리밸런스 비용"),
-          ("While a group joins and assigns, nobody reads.", "그룹이 합류하고 할당하는 동안에는 아무도 읽지 않습니다."),
-          answers.rebalance_cost, ("bars", ("run", "group"), ("joining_ms", "assigning_ms"))),
+          ("While a group joins and assigns, nobody reads; while one of KIP-848 converges, all but what moves is read.",
+           ("그룹이 합류하고 할당하는 동안에는 아무도 읽지 않습니다. "
+            "KIP-848 그룹이 맞추어 가는 동안에는 옮겨 가는 파티션 말고는 모두 읽습니다.")),
+          answers.rebalance_cost, ("bars", ("run", "group"), ("joining_ms", "assigning_ms", "converging_ms"))),
     Query("leader_skew", ("Work of leaders", "리더의 일"),
           ("Even bars: leaders are spread evenly.",
            "막대가 고르면 리더가 고르게 퍼져 있는 것입니다."), answers.leader_skew,

@@ -1,14 +1,15 @@
 """Every table: what a row stands for, and its columns with Spark type and meaning.
 
-This is the one place where columns are declared. The sources, the tables written as Parquet, the tests and
-the page of the documentation (`python -m lab.analytics.schemas > docs/tables.md`) all read it. `run` says of which
-run a row is: the Parquet file of a table holds many.
+Columns are declared here and, of groups and of the quorum, in `schemas_groups.py` and `schemas_quorum.py`; `TABLES`
+holds them all. The sources, the tables written as Parquet, the tests and the page of the documentation
+(`python -m lab.analytics.schemas > docs/tables.md`) read it. `run` says of which run a row is: the Parquet file of a
+table holds many.
 
 | groups | tables |
 |---|---|
 | from segment files | records, batches, segments, damages |
 | from the journal | events, requests, control_requests, metadata, isr_changes, elections, replication, storage |
-| | group_generations, group_members, stored_offsets, faults |
+| | group_generations, group_members, group_epochs, stored_offsets, faults |
 | | quorum_elections, broker_registrations |
 | from the metadata log | metadata_records |
 | from the operations | operations, sends, polls, commits |
@@ -17,66 +18,13 @@ run a row is: the Parquet file of a table holds many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
-
-
-class Column(NamedTuple):
-    """Name, Spark type, meaning."""
-
-    name: str
-    type: str
-    doc: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table: `row` says what a row stands for."""
-
-    name: str
-    row: str
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> list[str]:
-        return [column.name for column in self.columns]
-
-    def ddl(self, names: Iterable[str] | None = None) -> str:
-        """The schema as Spark's DDL; of some columns only when `names` is given, in that order."""
-        types = {column.name: column.type for column in self.columns}
-        return ", ".join(f"`{name}` {types[name]}" for name in (self.names if names is None else names))
-
+from lab.analytics.declaring import MOMENT, PLACE, TP, Table, columns
+from lab.analytics.schemas_groups import GROUP_EPOCHS, GROUP_GENERATIONS, GROUP_MEMBERS, STORED_OFFSETS
+from lab.analytics.schemas_quorum import BROKER_REGISTRATIONS, METADATA_RECORDS, QUORUM_ELECTIONS
 
 HEADERS = "array<struct<key: string, value: binary>>"
 
-
-def _columns(text: str) -> tuple[Column, ...]:
-    """Lines of `name  type  meaning`, set apart by two blanks."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    rows = [[part.strip() for part in line.split("  ") if part.strip()] for line in lines]
-    return tuple(Column(*row) for row in rows)
-
-
-_PLACE = """
-    run  string  name of the run
-    broker  int  broker whose disk this is, -1 when the path does not say
-    topic  string  topic name
-    partition  int  partition number
-    segment  string  file name of the segment
-"""
-_TP = """
-    topic  string  topic name
-    partition  int  partition number
-"""
-_MOMENT = """
-    run  string  name of the run
-    seq  bigint  number of the journal's row: the moment in the run
-    t_us  bigint  virtual time, microseconds
-    node  string  node that tells
-"""
-
-RECORDS = Table("records", "one record on one broker's disk", _columns(f"""
+RECORDS = Table("records", "one record on one broker's disk", columns(f"""
     key  binary  key, null when there is none
     value  binary  value, null for a tombstone
     topic  string  topic name
@@ -101,7 +49,7 @@ RECORDS = Table("records", "one record on one broker's disk", _columns(f"""
     control  boolean  a marker, not data
     error  string  what is wrong at this position; null for a record
 """))  # fmt: skip
-BATCHES = Table("batches", "one batch (or message of old) on one broker's disk", _columns(_PLACE + """
+BATCHES = Table("batches", "one batch (or message of old) on one broker's disk", columns(PLACE + """
     position  bigint  byte in the segment at which the batch begins
     size  bigint  bytes of the whole batch
     base_offset  bigint  first offset, null in a row that reports damage
@@ -120,7 +68,7 @@ BATCHES = Table("batches", "one batch (or message of old) on one broker's disk",
     control  boolean  holds a marker, not data
     error  string  what is wrong at this position; null for a batch
 """))
-SEGMENTS = Table("segments", "one segment file", _columns(_PLACE + """
+SEGMENTS = Table("segments", "one segment file", columns(PLACE + """
     size  bigint  bytes of the log file
     base_offset  bigint  from the file name
     first_offset  bigint  of the first batch, null when empty
@@ -133,7 +81,7 @@ SEGMENTS = Table("segments", "one segment file", _columns(_PLACE + """
     damages  int  places that could not be read
     error  string  the first of them; null when there is none
 """))
-DAMAGES = Table("damages", "one place in a file that could not be read", _columns("""
+DAMAGES = Table("damages", "one place in a file that could not be read", columns("""
     run  string  name of the run
     broker  int  broker whose disk this is, -1 when the path does not say
     topic  string  topic name, null for files of the run itself
@@ -142,14 +90,14 @@ DAMAGES = Table("damages", "one place in a file that could not be read", _column
     position  bigint  byte in the file
     error  string  what is wrong there
 """))
-EVENTS = Table("events", "one row of the journal", _columns(_MOMENT + """
+EVENTS = Table("events", "one row of the journal", columns(MOMENT + """
     code  string  event code, as in the registry of events
     cause  bigint  number of the row that led to it, 0: an input from outside
     params  string  parameters, JSON
     position  bigint  byte in the file at which the line begins
     error  string  what is wrong with the line; null for an event
 """))
-OPERATIONS = Table("operations", "one row of the history of clients", _columns("""
+OPERATIONS = Table("operations", "one row of the history of clients", columns("""
     run  string  name of the run
     seq  bigint  number of the journal's call
     t_us  bigint  virtual time, microseconds
@@ -160,7 +108,7 @@ OPERATIONS = Table("operations", "one row of the history of clients", _columns("
     position  bigint  byte in the file at which the line begins: its order
     error  string  what is wrong with the line; null for an operation
 """))
-SENDS = Table("sends", "the fate of one value that a producer sent", _columns("""
+SENDS = Table("sends", "the fate of one value that a producer sent", columns("""
     run  string  name of the run
     t_us  bigint  virtual time of the answer, microseconds
     kind  string  ok, fail, info; abort: its transaction was
@@ -173,7 +121,7 @@ SENDS = Table("sends", "the fate of one value that a producer sent", _columns(""
     seq  bigint  number of the journal's call
     position  bigint  byte of the operation: its order
 """))
-POLLS = Table("polls", "one value that a consumer read", _columns("""
+POLLS = Table("polls", "one value that a consumer read", columns("""
     run  string  name of the run
     t_us  bigint  virtual time, microseconds
     process  string  consumer
@@ -186,7 +134,7 @@ POLLS = Table("polls", "one value that a consumer read", _columns("""
     position  bigint  byte of the operation
     index  bigint  place inside the operation
 """))
-COMMITS = Table("commits", "one partition's offset in one commit, as the consumer knows it", _columns("""
+COMMITS = Table("commits", "one partition's offset in one commit, as the consumer knows it", columns("""
     run  string  name of the run
     seq  bigint  number of the journal's call
     t_us  bigint  virtual time, microseconds
@@ -198,7 +146,7 @@ COMMITS = Table("commits", "one partition's offset in one commit, as the consume
     offset  bigint  next offset to read
 """))
 REQUESTS = Table("requests", "one request, from sending to the answer, with the stages of the broker's pipeline",
-                 _columns("""
+                 columns("""
     run  string  name of the run
     broker  string  node that handled it
     client  string  node or connection that asked
@@ -220,7 +168,7 @@ REQUESTS = Table("requests", "one request, from sending to the answer, with the 
     seq  bigint  row of request_received
 """))
 CONTROL_REQUESTS = Table("control_requests", "one request of a controller to a broker, as it was sent each time",
-                         _columns(_MOMENT + """
+                         columns(MOMENT + """
     broker  string  broker that it was meant for
     api  string  LeaderAndIsr, StopReplica, UpdateMetadata
     partitions  int  partitions that it tells of
@@ -231,14 +179,14 @@ CONTROL_REQUESTS = Table("control_requests", "one request of a controller to a b
     error  string  error of the answer: STALE_CONTROLLER_EPOCH to a controller of the past
 """))
 METADATA = Table("metadata", "who believed what: one change of the tree, of the controller, or of a node's belief",
-                 _columns(_MOMENT + """
+                 columns(MOMENT + """
     kind  string  znode, session, controller, broker, topic, leadership, cache, coordinator, fenced, client
     code  string  event code
     subject  string  znode path, session, broker, topic, partition, request, or what the client asked
     belief  string  what the node takes for true from now on
     epoch  bigint  controller epoch, leader epoch, generation or znode version, null without
 """))
-ISR_CHANGES = Table("isr_changes", "one change of a partition's ISR", _columns(_MOMENT + _TP + """
+ISR_CHANGES = Table("isr_changes", "one change of a partition's ISR", columns(MOMENT + TP + """
     change  string  shrunk, expanded, refused
     isr  array<int>  members afterwards
     removed  array<int>  members that left
@@ -246,7 +194,7 @@ ISR_CHANGES = Table("isr_changes", "one change of a partition's ISR", _columns(_
     reason  string  why
     leader_epoch  int  leader epoch
 """))
-ELECTIONS = Table("elections", "one decision of the controller on a partition's leader", _columns(_MOMENT + _TP + """
+ELECTIONS = Table("elections", "one decision of the controller on a partition's leader", columns(MOMENT + TP + """
     leader  int  new leader, -1: the partition is offline
     previous  int  leader before, -1: none
     leader_epoch  int  new leader epoch
@@ -254,38 +202,8 @@ ELECTIONS = Table("elections", "one decision of the controller on a partition's 
     reason  string  why
     took_over_us  bigint  when the new leader became leader, null when it did not
 """))
-GROUP_GENERATIONS = Table("group_generations", "one state that a group entered", _columns(_MOMENT + """
-    group  string  group id
-    generation  int  generation
-    before  string  state before
-    after  string  state entered
-    reason  string  why
-    until_us  bigint  when the next state was entered, null at the end
-"""))
-GROUP_MEMBERS = Table("group_members", "one member in one generation of a group, with what it was given",
-                      _columns(_MOMENT + """
-    group  string  group id
-    generation  int  generation
-    member  string  member id
-    client_id  string  client.id, null when its joining was not recorded
-    instance  string  group.instance.id, null without
-    partitions  int  partitions assigned
-    assignment  map<string,array<int>>  topic -> partitions
-    joined_us  bigint  when the member joined the group
-    taken_us  bigint  when its consumer took the assignment, null for outside clients
-    left_us  bigint  when it left the group in this generation, null when it did not
-    left_reason  string  left, session timeout, rebalance timeout, removed
-"""))
-STORED_OFFSETS = Table("stored_offsets", "one offset that a coordinator has stored for a group", _columns(_MOMENT + """
-    group  string  group id
-    topic  string  topic name
-    partition  int  partition number
-    offset  bigint  next offset to read
-    moved  bigint  how far from the one stored before; below 0: set back; null for the first
-    generation  int  last generation that was assigned before, null when none was
-"""))
 REPLICATION = Table("replication", "one change of one replica's log: an append, a cut, or its high watermark",
-                    _columns(_MOMENT + _TP + """
+                    columns(MOMENT + TP + """
     change  string  appended, truncated, high_watermark
     base_offset  bigint  first offset appended
     last_offset  bigint  last offset appended
@@ -295,7 +213,7 @@ REPLICATION = Table("replication", "one change of one replica's log: an append, 
     after  bigint  log end offset after it was cut, or high watermark after
     reason  string  why it was cut
 """))
-STORAGE = Table("storage", "one thing that happened to a partition's files on one broker", _columns(_MOMENT + _TP + """
+STORAGE = Table("storage", "one thing that happened to a partition's files on one broker", columns(MOMENT + TP + """
     change  string  loaded, recovered, index rebuilt, rolled, deleted, compacted, start moved, flushed, page cache lost
     base_offset  bigint  first offset of the segment: rolled, deleted
     log_start  bigint  log start offset: loaded, start moved
@@ -306,7 +224,7 @@ STORAGE = Table("storage", "one thing that happened to a partition's files on on
     file  string  index rebuilt
     reason  string  why
 """))
-FAULTS = Table("faults", "one fault, from its beginning until it was healed", _columns(_MOMENT + """
+FAULTS = Table("faults", "one fault, from its beginning until it was healed", columns(MOMENT + """
     kind  string  crash, power_loss, halted, paused, link, disk, protection, or the command that did it
     target  string  node, SOURCE -> DEST of a link, protection, or partition and offset
     details  string  what it was like: parameters of the event or the command, JSON
@@ -315,42 +233,7 @@ FAULTS = Table("faults", "one fault, from its beginning until it was healed", _c
     until_us  bigint  when it was healed or another took its place, its beginning if it lasts no time; null: never
     duration_us  bigint  how long it lasted: to its end, or to the end of the run
 """))
-METADATA_RECORDS = Table("metadata_records", "one record of the metadata log on the disk of one process (KRaft)",
-                         _columns("""
-    run  string  name of the run
-    broker  int  broker or controller whose disk this is, -1 when the path does not say
-    offset  bigint  offset in `__cluster_metadata`
-    epoch  int  epoch of the quorum's leader that wrote it
-    timestamp  timestamp  when it was written
-    control  boolean  about the quorum itself: leader changes, voters, kraft.version
-    kind  string  TOPIC_RECORD, PARTITION_CHANGE_RECORD, ..., as kafka-dump-log names it
-    version  int  version of the record
-    topic  string  topic that it is about, null for another subject
-    partition  int  partition that it is about
-    about_broker  int  broker that it is about
-    data  string  its fields, JSON with the names of Kafka's definitions
-    error  string  why it cannot be read; null for a record that can
-"""))
-QUORUM_ELECTIONS = Table("quorum_elections", "one leader of the metadata quorum, and how it came to lead (KRaft)",
-                         _columns(_MOMENT + """
-    epoch  bigint  its epoch
-    leader  int  replica that leads from now on
-    previous  int  leader before, null for the first
-    gone_us  bigint  when that one died, was paused or gave up, null when it did not
-    asked_us  bigint  when somebody first asked for votes, or whether there would be any
-    candidates  array<int>  replicas that were candidates since the leader before
-    votes  int  votes of others that it got in its epoch
-    active_us  bigint  when its controller was active: all records were applied
-"""))
-BROKER_REGISTRATIONS = Table("broker_registrations", "one time in which the cluster counted on a broker",
-                             _columns(_MOMENT + """
-    broker  int  broker id
-    broker_epoch  bigint  czxid of its znode, or offset of its registration's record
-    started_us  bigint  when its process had started
-    until_us  bigint  when it was fenced, unregistered or its znode went, null: never
-    reason  string  why that ended
-"""))
-RUNS = Table("runs", "one run", _columns("""
+RUNS = Table("runs", "one run", columns("""
     run  string  name of the run
     name  string  scenario
     kind  string  live, simulated, disks
@@ -363,8 +246,8 @@ RUNS = Table("runs", "one run", _columns("""
 
 TABLES = {table.name: table for table in (
     RECORDS, BATCHES, SEGMENTS, DAMAGES, EVENTS, OPERATIONS, SENDS, POLLS, COMMITS, STORED_OFFSETS, REQUESTS,
-    CONTROL_REQUESTS, METADATA, ISR_CHANGES, ELECTIONS, GROUP_GENERATIONS, GROUP_MEMBERS, REPLICATION, STORAGE, FAULTS,
-    METADATA_RECORDS, QUORUM_ELECTIONS, BROKER_REGISTRATIONS, RUNS,
+    CONTROL_REQUESTS, METADATA, ISR_CHANGES, ELECTIONS, GROUP_GENERATIONS, GROUP_MEMBERS, GROUP_EPOCHS, REPLICATION,
+    STORAGE, FAULTS, METADATA_RECORDS, QUORUM_ELECTIONS, BROKER_REGISTRATIONS, RUNS,
 )}  # fmt: skip
 
 

@@ -39,9 +39,9 @@ from pyspark.sql.types import StructType
 from broker_core.kernel.problems import Problem, problem
 from lab import heap
 from lab.analytics import places, schemas
+from lab.analytics.declaring import Table
 from lab.analytics.errors import told_plainly
 from lab.analytics.places import RunPlace, SegmentPlace
-from lab.analytics.schemas import Table
 
 LEVELS = {"records": schemas.RECORDS, "batches": schemas.BATCHES, "segments": schemas.SEGMENTS}
 SPLIT = 64 * 1024 * 1024

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.clients.history import ABORTED
 from broker_core.kernel.problems import problem
-from lab.analytics import places, schemas
+from lab.analytics import params, places, schemas
 from lab.analytics.errors import AnalyticsError, kept
 from lab.analytics.facts import facts_of, row_of
 from lab.analytics.frames import leaf, local
@@ -28,33 +28,6 @@ from lab.experiments.findings import load_end_us
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_REQUEST = ("struct<api string, version int, correlation bigint, source string, client_id string, to string,"
-            "connection string, error string, queue_us bigint, local_us bigint, remote_us bigint, response_us bigint,"
-            "operation string, waited_us bigint>")
-_REPLICA = ("struct<topic string, partition int, isr array<int>, removed array<int>, added array<int>,"
-            "reason string, leader_epoch int, error string, leader int, previous int, base_offset bigint,"
-            "last_offset bigint, bytes bigint, role string, before bigint, after bigint>")
-_GROUP = ("struct<`group` string, before string, after string, generation int, reason string, member string,"
-          "client_id string, instance string, assignment map<string, map<string, array<int>>>, topic string,"
-          "partition int, offset bigint>")
-_STORAGE = ("struct<topic string, partition int, base_offset bigint, last_offset bigint, start bigint, `end` bigint,"
-            "offset bigint, after bigint, bytes bigint, bytes_cut bigint, bytes_before bigint, bytes_after bigint,"
-            "clean boolean, file string, reason string, how string>")
-_FAULT = ("struct<how string, source string, dest string, delay_us bigint, jitter_us bigint, `drop` double,"
-          "duplicate double, reorder double, bandwidth bigint, partitioned boolean, faults array<string>,"
-          "protection string, `on` boolean, command string>")
-_BELIEF = ("struct<path string, ephemeral string, version bigint, session string, owner string, timeout_ms bigint,"
-           "broker int, epoch bigint, topic string, partition int, leader int, leader_epoch bigint, isr array<int>,"
-           "source string, topics array<string>, reason string, controller int, api string, current bigint,"
-           "resource string, name string, `key` string, value string, partitions string, generation int,"
-           "replication_factor int, deleted boolean>")
-_QUORUM = ("struct<before string, after string, epoch bigint, leader int, candidate int, broker int,"
-           "broker_epoch bigint, reason string>")
-_CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
-_FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
-           "texts array<string>, runs array<array<string>>, delivery int, `group` string,"
-           "offsets array<array<string>>, id string,"
-           "acks int, error string, created_us bigint, broker string, transaction string>")
 _ABORTED = f"kind = 'fail' and p.transaction is not null and p.error = '{ABORTED}'"
 SMALL = 32 * 1024 * 1024
 _PLANNING = {
@@ -68,7 +41,8 @@ TRANSITIONS = (
     "log_cleaned", "partition_offline", "isr_shrunk", "isr_expanded", "isr_change_refused", "group_state",
     "process_started", "broker_registered", "topic_created", "config_changed", "link_changed",
     "disks_changed", "protection_set", "command", "command_refused", "member_joined", "member_left",
-    "group_assigned", "assignment_taken", "truncated", "log_loaded", "log_start_moved", "topic_deleted", "summed_up",
+    "group_assigned", "member_reconciled", "assignment_taken", "truncated", "log_loaded",
+    "log_start_moved", "topic_deleted", "summed_up",
 )
 """The events that most questions are about: few, so that asking again costs nothing."""
 
@@ -209,7 +183,7 @@ class Tables:
     def _fields(self) -> DataFrame:
         """Operations with their fields as the struct `p`; sends and polls that only began are not among them."""
         return self._keep(self.operations.where("error is null and (kind <> 'invoke' or op = 'commit')").selectExpr(
-            "* except (fields, error)", f"from_json(fields, '{_FIELDS}') as p"), 2)
+            "* except (fields, error)", f"from_json(fields, '{params.FIELDS}') as p"), 2)
 
     @cached_property
     def sent(self) -> DataFrame:
@@ -229,7 +203,7 @@ class Tables:
     def begun(self) -> DataFrame:
         """Values that were sent in transactions, whatever came of it."""
         rows = self.operations.where("error is null and op = 'send' and kind = 'invoke'").selectExpr(
-            "run", "process", f"from_json(fields, '{_FIELDS}') as p",
+            "run", "process", f"from_json(fields, '{params.FIELDS}') as p",
             "get_json_object(fields, '$.transaction') as of").where("of is not null")
         return rows.selectExpr("run", "coalesce(p.label, process) as label", "explode(p.`values`) as v").where(
             "v[1] > 0").selectExpr("run", "label", "explode(sequence(v[0], v[0] + v[1] - 1)) as n").selectExpr(
@@ -300,17 +274,17 @@ class Tables:
         told = self.codes & set(BESIDE)
         return self._keep(requests(self.with_params(
             ("request_sent", "request_received", "response_sent", "request_stages", "purgatory_completed",
-             "purgatory_expired"), _REQUEST), bool(told)), 2)
+             "purgatory_expired"), params.REQUEST), bool(told)), 2)
 
     @cached_property
     def metadata(self) -> DataFrame:
         from lab.analytics.timelines import BELIEFS, beliefs
 
-        return beliefs(self.with_params(tuple(BELIEFS), _BELIEF))
+        return beliefs(self.with_params(tuple(BELIEFS), params.BELIEF))
 
     @cached_property
     def isr_changes(self) -> DataFrame:
-        changes = self.with_params(("isr_shrunk", "isr_expanded", "isr_change_refused"), _REPLICA)
+        changes = self.with_params(("isr_shrunk", "isr_expanded", "isr_change_refused"), params.REPLICA)
         return changes.selectExpr(
             "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
             "case code when 'isr_shrunk' then 'shrunk' when 'isr_expanded' then 'expanded' else 'refused' end"
@@ -322,8 +296,8 @@ class Tables:
     def elections(self) -> DataFrame:
         from lab.analytics.timelines import OPENINGS, elections
 
-        return self._keep(
-            elections(self.with_params(("leader_elected", "partition_offline", "became_leader", *OPENINGS), _REPLICA)))
+        return self._keep(elections(self.with_params(
+            ("leader_elected", "partition_offline", "became_leader", *OPENINGS), params.REPLICA)))
 
     @cached_property
     def metadata_records(self) -> DataFrame:
@@ -335,23 +309,23 @@ class Tables:
     def quorum_elections(self) -> DataFrame:
         from lab.analytics.metadata_log import QUORUM, quorum_elections
 
-        return self._keep(quorum_elections(self.with_params(QUORUM, _QUORUM)))
+        return self._keep(quorum_elections(self.with_params(QUORUM, params.QUORUM)))
 
     @cached_property
     def broker_registrations(self) -> DataFrame:
         from lab.analytics.metadata_log import REGISTRATIONS, broker_registrations
 
-        return self._keep(broker_registrations(self.with_params(REGISTRATIONS, _QUORUM)))
+        return self._keep(broker_registrations(self.with_params(REGISTRATIONS, params.QUORUM)))
 
     @cached_property
     def control_requests(self) -> DataFrame:
         from lab.analytics.timelines import control_requests
 
-        return control_requests(self.with_params(("control_request", "request_sent"), _CONTROL), self.requests)
+        return control_requests(self.with_params(("control_request", "request_sent"), params.CONTROL), self.requests)
 
     @cached_property
     def group_generations(self) -> DataFrame:
-        return self.with_params(("group_state",), _GROUP).selectExpr(
+        return self.with_params(("group_state",), params.GROUP).selectExpr(
             "run", "seq", "t_us", "node", "p.`group` as `group`", "p.generation as generation", "p.before as before",
             "p.after as after", "p.reason as reason",
             "lead(t_us) over (partition by run, p.`group` order by position) as until_us")
@@ -360,19 +334,26 @@ class Tables:
     def group_members(self) -> DataFrame:
         from lab.analytics.groups import members
 
-        return members(self.with_params(("member_joined", "member_left", "group_assigned", "assignment_taken"), _GROUP))
+        return members(self.with_params(
+            ("member_joined", "member_left", "group_assigned", "assignment_taken"), params.GROUP))
+
+    @cached_property
+    def group_epochs(self) -> DataFrame:
+        from lab.analytics.groups import epochs
+
+        return epochs(self.with_params(("member_joined", "member_left", "member_reconciled"), params.EPOCHS))
 
     @cached_property
     def stored_offsets(self) -> DataFrame:
         from lab.analytics.groups import stored_offsets
 
-        return stored_offsets(self.with_params(("offsets_committed", "group_assigned"), _GROUP))
+        return stored_offsets(self.with_params(("offsets_committed", "group_assigned"), params.GROUP))
 
     @cached_property
     def replication(self) -> DataFrame:
         changes = {"log_appended": "appended", "truncated": "truncated", "high_watermark": "high_watermark"}
         change = " ".join(f"when '{code}' then '{name}'" for code, name in changes.items())
-        return self._keep(self.with_params(tuple(changes), _REPLICA).selectExpr(
+        return self._keep(self.with_params(tuple(changes), params.REPLICA).selectExpr(
             "run", "seq", "t_us", "node", "p.topic as topic", "p.partition as partition",
             f"case code {change} end as change",
             "p.base_offset as base_offset", "p.last_offset as last_offset", "p.bytes as bytes", "p.role as role",
@@ -382,10 +363,10 @@ class Tables:
     def storage(self) -> DataFrame:
         from lab.analytics.happenings import CODES, storage
 
-        return storage(self.with_params(CODES, _STORAGE))
+        return storage(self.with_params(CODES, params.STORAGE))
 
     @cached_property
     def faults(self) -> DataFrame:
         from lab.analytics.happenings import FAULTY, faults
 
-        return faults(self.with_params(FAULTY, _FAULT), self.ends, self.runs)
+        return faults(self.with_params(FAULTY, params.FAULT), self.ends, self.runs)

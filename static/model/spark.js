@@ -12,6 +12,7 @@ const holds = (row) => (event) => place(row)(event) && event.params.base_offset 
 const isSmall = ({ params }) => params.isr.length < params.replicas.length;
 
 /** Query -> row -> {codes, fits, last?}: which events of the journal are meant. */
+const REBALANCING = new Set(["PreparingRebalance", "Assigning", "Reconciling"]);
 const MEANT = {
   duplicated: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
@@ -20,7 +21,7 @@ const MEANT = {
   isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded", "leader_elected"], fits: (event) => place(row)(event) && (event.code !== "leader_elected" || isSmall(event)) }),
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
-  rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && params.after === "PreparingRebalance" }),
+  rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && REBALANCING.has(params.after) }),
   leader_skew: (row) => ({ codes: ["became_leader"], fits: ({ node }) => node === row.broker }),
   key_skew: (row) => ({ codes: ["log_appended"], fits: place(row) }),
   retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === `broker-${row.broker}` && params.topic === row.topic }),

@@ -10,7 +10,7 @@ from tests.analytics.worlds import PLACE, write
 
 LINK = {"source": "broker-1", "dest": "broker-2", "delay_us": 1000, "jitter_us": 0, "drop": 0.0, "duplicate": 0.0, "reorder": 0.0,
         "bandwidth": 0, "partitioned": False}
-NEW = ("replication", "storage", "group_members", "stored_offsets", "control_requests", "faults", "metadata")
+NEW = ("replication", "storage", "group_members", "group_epochs", "stored_offsets", "control_requests", "faults", "metadata")
 
 
 def told(do):
@@ -19,6 +19,10 @@ def told(do):
 
 def assigned(generation, **members):
     return {"group": "g", "generation": generation, "assignment": {name: {"orders": partitions} for name, partitions in members.items()}}
+
+
+def step(member, epoch, state, has, gives):
+    return {"group": "k", "member": member, "epoch": epoch, "state": state, "assigned": has, "revoking": gives}
 
 
 EVENTS = [
@@ -32,6 +36,12 @@ EVENTS = [
     (2.2, "broker-1", "group_assigned", assigned(2, **{"a-1": [0, 1, 2]})),
     (2.3, "a", "assignment_taken", {"partitions": {"orders": [0, 1, 2]}, "generation": 2}),
     (2.5, "broker-1", "offsets_committed", {"group": "g", **PLACE, "offset": 4}),
+    # a group of KIP-848: a member gives something back, and one is put out
+    (2.6, "broker-1", "member_joined", {"group": "k", "member": "n", "client_id": "new", "instance": None}),
+    (2.61, "broker-1", "member_reconciled", step("n", 2, "STABLE", {"orders": [0, 1]}, {})),
+    (2.7, "broker-1", "member_reconciled", step("n", 2, "UNREVOKED_PARTITIONS", {"orders": [0]}, {"orders": [1]})),
+    (2.8, "broker-1", "member_reconciled", step("n", 3, "STABLE", {"orders": [0]}, {})),
+    (2.9, "broker-1", "member_left", {"group": "k", "member": "n", "reason": "left"}),
     # a log: appended, acknowledged, cut, rolled, flushed; the power goes, a part is not there any more
     (3.0, "broker-2", "log_appended", {**PLACE, "base_offset": 0, "last_offset": 9, "bytes": 100, "role": "leader"}),
     (3.1, "broker-2", "high_watermark", {**PLACE, "before": 0, "after": 8}),
@@ -81,7 +91,7 @@ def tables(spark, tmp_path_factory):
 
 
 def rows(tables, name, *columns):
-    found = tables.get(name).orderBy("t_us", "seq", *[column for column in columns if column != "assignment"]).collect()
+    found = tables.get(name).orderBy("t_us", "seq", *[column for column in columns if column not in ("assignment", "revoking")]).collect()
     assert {row["run"] for row in found} <= {"much"}
     return [tuple(row[column] for column in columns) for row in found]
 
@@ -92,6 +102,13 @@ def test_members_of_a_generation_have_their_assignment_and_their_end(tables):
         (1, "a-1", "a", None, 1, {"orders": [0]}, 1_000_000, 1_300_000, None, None),
         (1, "b-1", "b", "i", 2, {"orders": [1, 2]}, 1_100_000, None, 2_000_000, "session timeout"),
         (2, "a-1", "a", None, 3, {"orders": [0, 1, 2]}, 1_000_000, 2_300_000, None, None)]
+
+
+def test_members_of_the_newer_protocol_have_a_row_for_each_step(tables):
+    assert rows(tables, "group_epochs", "member", "client_id", "epoch", "state", "partitions", "assignment", "revoking", "until_us") == [
+        ("n", "new", 2, "STABLE", 2, {"orders": [0, 1]}, {}, 2_700_000),
+        ("n", "new", 2, "UNREVOKED_PARTITIONS", 1, {"orders": [0]}, {"orders": [1]}, 2_800_000),
+        ("n", "new", 3, "STABLE", 1, {"orders": [0]}, {}, 2_900_000)]
 
 
 def test_stored_offsets_say_how_far_they_moved(tables):

@@ -103,14 +103,27 @@ def returned(home: Path) -> Path:
 
 
 def rebalances(home: Path) -> Path:
-    """Two rebalances of one group."""
-    def state(seconds: float, before: str, after: str, generation: int) -> tuple[Any, ...]:
-        return seconds, "broker-1", "group_state", {"group": "billing", "before": before, "after": after, "generation": generation, "reason": "x"}
+    """Two rebalances of a group of the classic protocol; one of KIP-848 in which a member gives something back to another."""
+    def state(seconds: float, before: str, after: str, generation: int, group: str = "billing") -> tuple[Any, ...]:
+        return seconds, "broker-1", "group_state", {"group": group, "before": before, "after": after, "generation": generation, "reason": "x"}
+
+    def joins(seconds: float, member: str) -> tuple[Any, ...]:
+        return seconds, "broker-2", "member_joined", {"group": "audit", "member": member, "client_id": f"client-{member}", "instance": None}
+
+    def step(seconds: float, member: str, epoch: int, after: str, has: list[int], gives: list[int]) -> tuple[Any, ...]:
+        return seconds, "broker-2", "member_reconciled", {
+            "group": "audit", "member": member, "epoch": epoch, "state": after, "assigned": {"orders": has}, "revoking": {"orders": gives} if gives else {}}
 
     return write(home, "rebalances", 12, [
         state(1, "Empty", "PreparingRebalance", 0), state(3, "PreparingRebalance", "CompletingRebalance", 1),
         state(3.5, "CompletingRebalance", "Stable", 1), state(10, "Stable", "PreparingRebalance", 1),
-        state(10.4, "PreparingRebalance", "CompletingRebalance", 2), state(10.5, "CompletingRebalance", "Stable", 2)])
+        state(10.4, "PreparingRebalance", "CompletingRebalance", 2), state(10.5, "CompletingRebalance", "Stable", 2),
+        joins(1, "a"), state(1, "Empty", "Assigning", 1, "audit"), state(1, "Assigning", "Reconciling", 1, "audit"),
+        step(1.1, "a", 1, "STABLE", [0, 1], []), state(1.2, "Reconciling", "Stable", 1, "audit"),
+        joins(5, "b"), state(5, "Stable", "Reconciling", 2, "audit"), step(5.1, "a", 1, "UNREVOKED_PARTITIONS", [0], [1]),
+        step(5.2, "b", 2, "UNRELEASED_PARTITIONS", [], []), step(5.4, "a", 2, "STABLE", [0], []), step(5.5, "b", 2, "STABLE", [1], []),
+        state(5.5, "Reconciling", "Stable", 2, "audit"), (9, "broker-2", "member_left", {"group": "audit", "member": "b", "reason": "left"}),
+        joins(9.5, "b")])
 
 
 def requests(home: Path) -> Path:

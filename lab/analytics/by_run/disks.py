@@ -15,6 +15,7 @@ from lab.analytics.by_run.figures import share
 from lab.analytics.by_run.happened import deletions
 from lab.analytics.by_run.recording import Recording
 from lab.analytics.columns import ARROW
+from lab.analytics.declaring import Table
 from lab.analytics.errors import kept
 from lab.analytics.facts import Hurt
 from lab.analytics.places import SegmentPlace
@@ -38,7 +39,7 @@ class Disks:
     def _files(self) -> list[SegmentPlace]:
         return places.segments_of(self.run.place)
 
-    def _read(self, table: schemas.Table, names: tuple[str, ...] = ()) -> pa.Table:
+    def _read(self, table: Table, names: tuple[str, ...] = ()) -> pa.Table:
         types = {column.name: ARROW[column.type] for column in table.columns}
         schema = pa.schema([pa.field(name, types[name]) for name in names or table.names])
         found: list[pa.RecordBatch] = []

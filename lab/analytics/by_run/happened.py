@@ -1,4 +1,5 @@
-"""Groups and disks: rows of `group_generations`, `group_members`, `stored_offsets` and `storage`, without the run."""
+"""Groups and disks: rows of `group_generations`, `group_members`, `group_epochs`, `stored_offsets` and `storage`,
+without the run."""
 
 from __future__ import annotations
 
@@ -26,16 +27,47 @@ def generations(run: Recording) -> list[tuple[Any, ...]]:
     return found[::-1]
 
 
+_CONVERGING = ("Assigning", "Reconciling")
+
+
 def rebalance_cost(run: Recording) -> Iterator[Row]:
-    """How many rebalances a group had, and how long it was in each state that is not Stable."""
+    """How many rebalances a group had, and how long it was in each state that is not Stable, by both protocols."""
     for group, states in sorted(grouped(generations(run), lambda row: row[3]).items()):
         spent = {after: [until - t_us for _, t_us, _, _, _, _, state, _, until in states
                          if state == after and until is not None]
-                 for after in ("PreparingRebalance", "CompletingRebalance")}  # fmt: skip
-        joining, assigning = spent.values()
+                 for after in ("PreparingRebalance", "CompletingRebalance", *_CONVERGING)}  # fmt: skip
+        joining, assigning, *converging = spent.values()
+        moved = [one for some in converging for one in some]
         yield {"run": run.name, "group": group, "generations": max(row[4] for row in states),
-               "rebalances": sum(row[6] == "PreparingRebalance" for row in states), "joining_ms": sum(joining) / 1e3,
-               "assigning_ms": sum(assigning) / 1e3, "longest_ms": max(0, *joining, *assigning) / 1e3}
+               "rebalances": sum(_begins(row[5], row[6]) for row in states), "joining_ms": sum(joining) / 1e3,
+               "assigning_ms": sum(assigning) / 1e3, "converging_ms": sum(moved) / 1e3,
+               "longest_ms": max(0, *joining, *assigning, *moved) / 1e3}  # fmt: skip
+
+
+def _begins(before: str, after: str) -> bool:
+    """Whether a change of a group's state is the beginning of a rebalance."""
+    return after in ("PreparingRebalance", "Assigning") or (after == "Reconciling" and before in ("Empty", "Stable"))
+
+
+def epochs(run: Recording) -> Iterator[tuple[Any, ...]]:
+    """Steps of members of KIP-848 groups, each with when the next one was."""
+    ends: dict[int, int | None] = {}
+    following: dict[Any, int | None] = {}
+    events = run.of("member_joined", "member_left", "member_reconciled")
+    for event in reversed(events):
+        member = _member(event)
+        ends[event[6]] = following.get(member)
+        following[member] = None if event[3] == "member_joined" else event[1]
+    clients: dict[Any, str] = {}
+    for event in events:
+        seq, t_us, node, code, _, p, position = event
+        member = _member(event)
+        if p.get("client_id") is not None:
+            clients[member] = p["client_id"]
+        if code == "member_reconciled":
+            has = p.get("assigned")
+            yield (seq, t_us, node, *member, clients.get(member), p.get("epoch"), p.get("state"),
+                   None if has is None else sum(map(len, has.values())), has, p.get("revoking"), ends[position])
 
 
 def members(run: Recording) -> Iterator[tuple[Any, ...]]:

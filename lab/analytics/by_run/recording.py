@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lab.analytics import journal, places, schemas
 from lab.analytics.columns import ARROW
+from lab.analytics.declaring import Table
 from lab.analytics.journal import Lines
 from lab.analytics.places import RunPlace
 from lab.experiments.findings import load_end_us
@@ -34,7 +35,7 @@ _BOUND = 1 << 63
 class Told:
     """The lines of one file: sound rows with their last field as it stands there, and those that are damaged."""
 
-    def __init__(self, table: schemas.Table) -> None:
+    def __init__(self, table: Table) -> None:
         self.table = table
         self.sound: list[Any] = []
         self.raw: list[bytes] = []
@@ -148,7 +149,7 @@ _PARSERS = {places.JOURNAL: (_event, journal.event_of), places.OPERATIONS: (_ope
 """File -> how its lines are parsed, and how those that are not as usual."""
 
 
-def _read(place: RunPlace, file: str, table: schemas.Table) -> Told:
+def _read(place: RunPlace, file: str, table: Table) -> Told:
     told = Told(table)
     path = place.journal / file if place.journal is not None else None
     if path is None or not path.is_file():

@@ -31,6 +31,7 @@ _ROWS: dict[str, Callable[[Run], Iterable[Sequence[Any]]]] = {
     "elections": lambda run: run.leaders.elections,
     "group_generations": lambda run: happened.generations(run.recording),
     "group_members": lambda run: happened.members(run.recording),
+    "group_epochs": lambda run: happened.epochs(run.recording),
     "stored_offsets": lambda run: happened.stored_offsets(run.recording),
     "replication": lambda run: run.messages.replication(),
     "storage": lambda run: happened.storage(run.recording),
