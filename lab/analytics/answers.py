@@ -233,7 +233,7 @@ def rebalance_cost(tables: Tables, history: History) -> DataFrame:
     """What rebalances of a group cost: how many, how long it was in each state that is not Stable.
 
     joining, assigning: of the classic protocol, and nobody reads · converging: of KIP-848, and only what changes hands
-    stands still
+    stands still.
     """
     return ask(tables, """
         with spent as (select *, coalesce(until_us, t_us) - t_us as us from {group_generations})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 QUORUM = ("quorum_state", "quorum_vote", "controller_elected", "process_ended", "process_paused")
 REGISTRATIONS = ("broker_registered", "broker_gone", "process_started")
-_ID = "cast(substring_index(node, '-', -1) as int)"
+_ID = "try_cast(substring_index(node, '-', -1) as int)"
 _DATA = "get_json_object(text, '$.data.{}')"
 
 
@@ -84,7 +84,7 @@ def quorum_elections(events: DataFrame) -> DataFrame:
     active = active.groupBy("run", "epoch").agg({"active_us": "min"}).withColumnRenamed("min(active_us)", "active_us")
     return terms.selectExpr(
         "run", "won.seq as seq", "won.t_us as t_us", "won.node as node", "won.epoch as epoch", "won.id as leader",
-        "cast(substring_index(old, '-', -1) as int) as previous", "gone_us", "asked_us", "candidates",
+        "try_cast(substring_index(old, '-', -1) as int) as previous", "gone_us", "asked_us", "candidates",
         "size(filter(votes, v -> v.epoch = won.epoch and v.candidate = won.id)) as votes").join(
         active, ["run", "epoch"], "left").selectExpr(
         "run", "seq", "t_us", "node", "epoch", "leader", "previous", "gone_us", "asked_us", "candidates", "votes",
@@ -94,10 +94,11 @@ def quorum_elections(events: DataFrame) -> DataFrame:
 def _aggregates(won: str, asked: str, gone: str) -> list[Column]:
     from pyspark.sql import functions as f
 
+    stood = "code = 'quorum_state' and p.after = 'candidate'"
     return [f.expr(one) for one in (
         f"max(if({won}, struct(seq, t_us, node, p.epoch as epoch, id), null)) as won", "max(old) as old",
         f"min(if({gone}, t_us, null)) as gone_us", f"min(if({asked}, t_us, null)) as asked_us",
-        "array_sort(collect_set(if(code = 'quorum_state' and p.after = 'candidate', id, null))) as candidates",
+        f"cast(array_sort(collect_set(if({stood}, id, null))) as array<int>) as candidates",
         "collect_list(if(code = 'quorum_vote', struct(p.epoch as epoch, p.candidate as candidate), null)) as votes",
     )]  # fmt: skip
 

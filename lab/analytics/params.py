@@ -24,6 +24,10 @@ BELIEF = ("struct<path string, ephemeral string, version bigint, session string,
           "replication_factor int, deleted boolean>")
 QUORUM = ("struct<before string, after string, epoch bigint, leader int, candidate int, broker int,"
           "broker_epoch bigint, reason string>")
+TRANSACTED = ("struct<topic string, partition int, producer_id bigint, transactional_id string, offset bigint,"
+              "first_offset bigint, outcome string>")
+SHARED = ("struct<`group` string, topic string, partition int, client string, first bigint, last bigint, count int,"
+          "lock_ms bigint, state string>")
 CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
           "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"

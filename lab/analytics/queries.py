@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_core.kernel.problems import problem
-from lab.analytics import answers, generations
+from lab.analytics import answers, generations, transacted
 from lab.analytics.errors import AnalyticsError
 from lab.analytics.history import COUNTS, History
 from lab.analytics.standing import ENDLESS
@@ -201,6 +201,14 @@ QUERIES = {query.name: query for query in (
            ("그룹이 합류하고 할당하는 동안에는 아무도 읽지 않습니다. "
             "KIP-848 그룹이 맞추어 가는 동안에는 옮겨 가는 파티션 말고는 모두 읽습니다.")),
           answers.rebalance_cost, ("bars", ("run", "group"), ("joining_ms", "assigning_ms", "converging_ms"))),
+    Query("stable_gap", ("Waiting at the last stable offset", "마지막 안정 오프셋에서 기다린 시간"),
+          ("While a transaction is open, readers with read_committed get nothing behind its first record.",
+           "트랜잭션이 열려 있는 동안 read_committed로 읽는 쪽은 그 첫 레코드 뒤를 받지 못합니다."),
+          transacted.stable_gap, ("bars", ("run", "topic", "partition"), ("seconds",))),
+    Query("aborted_share", ("Transactions that were aborted", "중단된 트랜잭션"),
+          ("What was aborted was written and sent for nothing; what expired kept readers waiting.",
+           "중단된 것은 헛되이 쓰고 보낸 것이고, 시간이 다 된 것은 읽는 쪽을 기다리게 한 것입니다."),
+          transacted.aborted_share, ("bars", ("run", "producer"), ("share",))),
     Query("leader_skew", ("Work of leaders", "리더의 일"),
           ("Even bars: leaders are spread evenly.",
            "막대가 고르면 리더가 고르게 퍼져 있는 것입니다."), answers.leader_skew,

@@ -37,8 +37,8 @@ WORDS: dict[str, Text] = {
 }  # fmt: skip
 _HISTORY = ("receipt", "lost", "duplicated", "reordered", "stale", "nonmonotonic_send", "aborted_read", "inconsistent",
             "write_gaps")
-_TRANSITIONS = ("unavailability", "failovers", "elections", "isr_churn", "rebalance_cost",
-                "zookeeper_and_kraft")
+_TRANSITIONS = ("unavailability", "failovers", "elections", "isr_churn", "rebalance_cost", "stable_gap",
+                "aborted_share", "zookeeper_and_kraft")
 _PRODUCED = ("request_received", "response_sent", "log_appended", "records_sent")
 _SEEN: dict[str, tuple[str, ...]] = {
     "outside": _PRODUCED, "outside_lost": _PRODUCED,

@@ -1,7 +1,7 @@
 """Every table: what a row stands for, and its columns with Spark type and meaning.
 
-Columns are declared here and, of groups and of the quorum, in `schemas_groups.py` and `schemas_quorum.py`; `TABLES`
-holds them all. The sources, the tables written as Parquet, the tests and the page of the documentation
+Columns are declared here and, of groups, of the quorum and of transactions, in `schemas_groups.py` and its neighbours;
+`TABLES` holds them all. The sources, the tables written as Parquet, the tests and the page of the documentation
 (`python -m lab.analytics.schemas > docs/tables.md`) read it. `run` says of which run a row is: the Parquet file of a
 table holds many.
 
@@ -9,7 +9,7 @@ table holds many.
 |---|---|
 | from segment files | records, batches, segments, damages |
 | from the journal | events, requests, control_requests, metadata, isr_changes, elections, replication, storage |
-| | group_generations, group_members, group_epochs, stored_offsets, faults |
+| | group_generations, group_members, group_epochs, stored_offsets, transactions, share_deliveries, faults |
 | | quorum_elections, broker_registrations |
 | from the metadata log | metadata_records |
 | from the operations | operations, sends, polls, commits |
@@ -21,6 +21,7 @@ from __future__ import annotations
 from lab.analytics.declaring import MOMENT, PLACE, TP, Table, columns
 from lab.analytics.schemas_groups import GROUP_EPOCHS, GROUP_GENERATIONS, GROUP_MEMBERS, STORED_OFFSETS
 from lab.analytics.schemas_quorum import BROKER_REGISTRATIONS, METADATA_RECORDS, QUORUM_ELECTIONS
+from lab.analytics.schemas_transacted import SHARE_DELIVERIES, TRANSACTIONS
 
 HEADERS = "array<struct<key: string, value: binary>>"
 
@@ -246,8 +247,8 @@ RUNS = Table("runs", "one run", columns("""
 
 TABLES = {table.name: table for table in (
     RECORDS, BATCHES, SEGMENTS, DAMAGES, EVENTS, OPERATIONS, SENDS, POLLS, COMMITS, STORED_OFFSETS, REQUESTS,
-    CONTROL_REQUESTS, METADATA, ISR_CHANGES, ELECTIONS, GROUP_GENERATIONS, GROUP_MEMBERS, GROUP_EPOCHS, REPLICATION,
-    STORAGE, FAULTS, METADATA_RECORDS, QUORUM_ELECTIONS, BROKER_REGISTRATIONS, RUNS,
+    CONTROL_REQUESTS, METADATA, ISR_CHANGES, ELECTIONS, GROUP_GENERATIONS, GROUP_MEMBERS, GROUP_EPOCHS, TRANSACTIONS,
+    SHARE_DELIVERIES, REPLICATION, STORAGE, FAULTS, METADATA_RECORDS, QUORUM_ELECTIONS, BROKER_REGISTRATIONS, RUNS,
 )}  # fmt: skip
 
 

@@ -350,6 +350,18 @@ class Tables:
         return stored_offsets(self.with_params(("offsets_committed", "group_assigned"), params.GROUP))
 
     @cached_property
+    def transactions(self) -> DataFrame:
+        from lab.analytics.transacted import TRANSACTED, transactions
+
+        return self._keep(transactions(self.with_params(TRANSACTED, params.TRANSACTED)))
+
+    @cached_property
+    def share_deliveries(self) -> DataFrame:
+        from lab.analytics.transacted import SHARED, share_deliveries
+
+        return self._keep(share_deliveries(self.with_params(SHARED, params.SHARED)))
+
+    @cached_property
     def replication(self) -> DataFrame:
         changes = {"log_appended": "appended", "truncated": "truncated", "high_watermark": "high_watermark"}
         change = " ".join(f"when '{code}' then '{name}'" for code, name in changes.items())

@@ -11,8 +11,10 @@ const holds = (row) => (event) => place(row)(event) && event.params.base_offset 
 /** Whether an election left replicas outside of the ISR. */
 const isSmall = ({ params }) => params.isr.length < params.replicas.length;
 
-/** Query -> row -> {codes, fits, last?}: which events of the journal are meant. */
+/** States of a group, by either protocol, that are not Stable. */
 const REBALANCING = new Set(["PreparingRebalance", "Assigning", "Reconciling"]);
+
+/** Query -> row -> {codes, fits, last?}: which events of the journal are meant. */
 const MEANT = {
   duplicated: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
@@ -22,6 +24,9 @@ const MEANT = {
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
   rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && REBALANCING.has(params.after) }),
+  stable_gap: (row) => ({ codes: ["transaction_begins"], fits: place(row) }),
+  aborted_share: (row) => ({ codes: ["transaction_state"], fits: ({ params }) => params.transactional_id === row.producer && params.after === "PrepareAbort" }),
+  zookeeper_and_kraft: () => ({ codes: ["controller_elected"], fits: () => true }),
   leader_skew: (row) => ({ codes: ["became_leader"], fits: ({ node }) => node === row.broker }),
   key_skew: (row) => ({ codes: ["log_appended"], fits: place(row) }),
   retention: (row) => ({ codes: ["segment_deleted"], fits: ({ node, params }) => node === `broker-${row.broker}` && params.topic === row.topic }),

@@ -9,9 +9,10 @@ import pytest
 from broker_core.kernel.problems import problem
 from lab.analytics import queries, replay
 from lab.analytics.errors import kept
+from lab.analytics.tables import Tables
 from tests.analytics import worlds
 
-MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication, worlds.disks, worlds.strangers, worlds.quorum)
+MAKERS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.transactions, worlds.requests, worlds.replication, worlds.disks, worlds.strangers, worlds.quorum)
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,8 @@ WANTED = [
     ("isr_churn", "returned", ("shrunk", "expanded", "smallest", "seconds_below_full"), [(0, 0, 1, 2.1)]),
     ("rebalance_cost", "rebalances", ("group", "generations", "rebalances", "joining_ms", "assigning_ms", "converging_ms", "longest_ms"),
      [("audit", 2, 2, 0.0, 0.0, 700.0, 500.0), ("billing", 2, 2, 2400.0, 600.0, 0.0, 2000.0)]),
+    ("stable_gap", "transactions", ("topic", "transactions", "seconds", "longest_ms", "share"), [("orders", 4, 7.0, 4000.0, 0.35)]),
+    ("aborted_share", "transactions", ("producer", "committed", "aborted", "expired", "share"), [("a", 2, 0, 0, 0.0), ("b", 0, 1, 1, 1.0)]),
     ("latency", "requests", ("api", "requests", "expired", "way_there_p50", "queue_p50", "local_p50", "remote_p50", "response_p50", "total_p50"),
      [("Fetch", 1, 1, 0.5, 0.01, 0.09, 500.0, 0.005, 500.5), ("Produce", 1, 0, 0.5, 0.01, 0.09, 0.4, 0.005, 1.1)]),
     ("replication_lag", "replication", ("follower", "appends", "p50_ms", "max_ms"), [("broker-2", 2, 5.0, 6.0), ("broker-3", 1, 10.0, 10.0)]),
@@ -98,6 +101,19 @@ def test_retention_counts_bytes_that_are_gone_and_bytes_that_are_there(written, 
     size = sum(path.stat().st_size for path in (home / "disks").rglob("*.log"))
     found = rows(written, "retention", "disks", "broker", "topic", "deleted", "deleted_bytes", "kept", "kept_bytes", "saved")
     assert found == [(1, "orders", 1, 3000, 2, size, pytest.approx(3000 / (3000 + size))), (1, "quiet", 0, 0, 1, 0, 0.0)]
+
+
+def test_each_transaction_and_each_delivery_of_a_shared_record_has_its_end(spark, home):
+    wanted = "transactional_id", "first_offset", "marker_offset", "outcome", "ended_us"
+    with Tables(spark, [home / "transactions"]) as tables:
+        told = tables.transactions.orderBy("first_offset").select(*wanted).collect()
+        had = tables.share_deliveries.orderBy("offset", "t_us").select(
+            "offset", "client", "delivery", "lock_until_us", "ended", "ended_us").collect()
+    assert [tuple(row) for row in told] == [
+        ("a", 0, 5, "commit", 3_000_000), ("b", 3, 6, "abort", 5_000_000), ("a", 7, 9, "commit", 11_000_000), ("b", 10, None, None, None)]
+    assert [tuple(row) for row in had] == [
+        (0, "w", 1, 3_000_000, "acknowledged", 2_000_000), (1, "w", 1, 3_000_000, "lock ran out", 3_000_000),
+        (1, "v", 2, 6_000_000, "another leader", 5_000_000), (1, "v", 2, 7_000_000, None, None)]
 
 
 def test_no_question_is_without_a_known_answer():

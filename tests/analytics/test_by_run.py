@@ -26,7 +26,7 @@ from tests.analytics.scenarios import voters
 from tests.lab.receipt_histories import HISTORIES
 
 WORLDS = (worlds.failover, worlds.blocked, worlds.returned, worlds.rebalances, worlds.requests, worlds.replication,
-          worlds.disks, worlds.strangers, worlds.quorum)  # fmt: skip
+          worlds.disks, worlds.strangers, worlds.quorum, worlds.transactions)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

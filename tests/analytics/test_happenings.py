@@ -147,11 +147,11 @@ def test_what_a_cache_takes_over_and_what_it_refuses_is_a_belief(tables):
 
 def test_each_fault_has_its_target_its_command_and_its_length(tables):
     assert rows(tables, "faults", "kind", "target", "seq", "t_us", "until_us", "duration_us") == [
-        ("power_loss", "broker-2", 15, 4_000_000, 5_000_000, 1_000_000), ("link", "broker-1 -> broker-2", 70, 7_000_000, 7_500_000, 500_000),
-        ("link", "broker-1 -> broker-2", 30, 7_500_000, 8_000_000, 500_000), ("paused", "broker-3", 32, 8_100_000, 8_400_000, 300_000),
-        ("disk", "broker-2", 36, 9_000_000, 9_500_000, 500_000), ("protection", "leader_epoch", 38, 9_600_000, None, 400_000),
-        ("clock_skew", "broker-2", 39, 9_700_000, 9_950_000, 250_000), ("bit_flip", "broker-1 orders-0 at 3", 40, 9_800_000, 9_800_000, 0),
-        ("lose_next", "broker-1 -> producer-a", 43, 9_900_000, 9_900_000, 0)]
+        ("power_loss", "broker-2", 20, 4_000_000, 5_000_000, 1_000_000), ("link", "broker-1 -> broker-2", 70, 7_000_000, 7_500_000, 500_000),
+        ("link", "broker-1 -> broker-2", 35, 7_500_000, 8_000_000, 500_000), ("paused", "broker-3", 37, 8_100_000, 8_400_000, 300_000),
+        ("disk", "broker-2", 41, 9_000_000, 9_500_000, 500_000), ("protection", "leader_epoch", 43, 9_600_000, None, 400_000),
+        ("clock_skew", "broker-2", 44, 9_700_000, 9_950_000, 250_000), ("bit_flip", "broker-1 orders-0 at 3", 45, 9_800_000, 9_800_000, 0),
+        ("lose_next", "broker-1 -> producer-a", 48, 9_900_000, 9_900_000, 0)]
     commands = rows(tables, "faults", "kind", "command", "details")
     assert commands[1][1] == '{"do":"partition_link","between":[1,2],"one_way":true}' and commands[2][1] is None
     assert commands[4][2] == '[{"kind":"full"}]'

@@ -17,7 +17,7 @@ from lab.analytics.report import ROWS, Answer
 from tests.conftest import CHECKOUT
 
 NAMES = {"ISR", "API", "acks", "all", "min", "insync", "replicas", "details", "orders", "broker", "run", "Fetch", "Produce", "G1a", "isr",
-         "us", "ms", "x", "CRC", "log"}
+         "us", "ms", "x", "CRC", "log", "ID", "KIP", "KRaft", "Kafka", "ZooKeeper", "znode", "read", "committed"}
 """What keeps its name in every language: settings, requests, columns in a sentence, names of a run."""
 
 

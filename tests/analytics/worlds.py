@@ -126,6 +126,30 @@ def rebalances(home: Path) -> Path:
         joins(9.5, "b")])
 
 
+def transactions(home: Path) -> Path:
+    """Two transactions overlap, one is aborted and one never ends; a queue in which a lock runs out and a leader changes."""
+    def state(seconds: float, name: str, after: str, producer_id: int) -> tuple[Any, ...]:
+        return seconds, "broker-3", "transaction_state", {"transactional_id": name, "before": "x", "after": after, "producer_id": producer_id, "epoch": 0}
+
+    def begins(seconds: float, producer_id: int, offset: int) -> tuple[Any, ...]:
+        return seconds, "broker-1", "transaction_begins", {**PLACE, "producer_id": producer_id, "offset": offset}
+
+    def ends(seconds: float, producer_id: int, first: int, offset: int, outcome: str) -> tuple[Any, ...]:
+        return seconds, "broker-2", "transaction_ends", {**PLACE, "producer_id": producer_id, "first_offset": first, "offset": offset, "outcome": outcome}
+
+    def share(seconds: float, code: str, first: int, last: int, **more: Any) -> tuple[Any, ...]:
+        return seconds, "broker-1", code, {"group": "mill", "topic": "jobs", "partition": 0, "first": first, "last": last, **more}
+
+    return write(home, "transactions", 20, [
+        state(1, "a", "Ongoing", 7), begins(1, 7, 0), state(2, "b", "Ongoing", 8), begins(2, 8, 3),
+        state(3, "a", "PrepareCommit", 7), ends(3, 7, 0, 5, "commit"), state(5, "b", "PrepareAbort", 8), ends(5, 8, 3, 6, "abort"),
+        state(10, "a", "Ongoing", 7), begins(10, 7, 7), state(11, "a", "PrepareCommit", 7), ends(11, 7, 7, 9, "commit"),
+        begins(18, 8, 10), (19, "broker-3", "transaction_timed_out", {"transactional_id": "b", "producer_id": 8, "timeout_ms": 1}),
+        share(1, "share_acquired", 0, 1, client="w", count=1, lock_ms=2000), share(2, "share_settled", 0, 0, state="acknowledged", count=1),
+        share(3, "share_locks_expired", 1, 1, state="available"), share(3, "share_settled", 1, 1, state="available", count=1),
+        share(4, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000), share(5, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000)])
+
+
 def requests(home: Path) -> Path:
     """A Produce that waits for followers, and a Fetch that waits in vain."""
     produce, fetch = {"api": "Produce", "correlation": 5}, {"api": "Fetch", "correlation": 6}

@@ -17,7 +17,7 @@ def percentile(values: Sequence[int], at: float, unit: float = 1.0) -> float | N
     low, high = int(place), -int(-place // 1)
     if low == high or line[low] == line[high]:
         return line[low] / unit
-    return ((high - place) * line[low] + (place - low) * line[high]) / unit
+    return (line[low] + (place - low) * (line[high] - line[low])) / unit
 
 
 def share(part: float, whole: float) -> float | None:

@@ -41,7 +41,7 @@ def rebalance_cost(run: Recording) -> Iterator[Row]:
         yield {"run": run.name, "group": group, "generations": max(row[4] for row in states),
                "rebalances": sum(_begins(row[5], row[6]) for row in states), "joining_ms": sum(joining) / 1e3,
                "assigning_ms": sum(assigning) / 1e3, "converging_ms": sum(moved) / 1e3,
-               "longest_ms": max(0, *joining, *assigning, *moved) / 1e3}  # fmt: skip
+               "longest_ms": max([0, *joining, *assigning, *moved]) / 1e3}  # fmt: skip
 
 
 def _begins(before: str, after: str) -> bool:

@@ -70,7 +70,8 @@ def _election(term: list[Event], old: str | None, active: dict[Any, int]) -> tup
     gone = [one[1] for one in term if one[2] == old and (
         one[3] in ("process_ended", "process_paused") or (one[3] == "quorum_state" and one[5]["after"] != "leader"))]
     asked = [one[1] for one in states if one[5]["after"] in ("prospective", "candidate")]
-    candidates = sorted({number_in(one[2]) or 0 for one in states if one[5]["after"] == "candidate"})
+    stood = (number_in(one[2]) for one in states if one[5]["after"] == "candidate")
+    candidates = sorted({number for number in stood if number is not None})
     votes = [one for one in term if one[3] == "quorum_vote"
              and (one[5]["epoch"], one[5]["candidate"]) == (won["epoch"], leader)]
     return (seq, t_us, node, won["epoch"], leader, None if old is None else number_in(old), min(gone, default=None),

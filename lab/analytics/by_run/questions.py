@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from lab.analytics.by_run import anomalies, happened, metadata_log, unwritten
+from lab.analytics.by_run import anomalies, happened, metadata_log, transacted, unwritten
 from lab.analytics.by_run.disks import Disks
 from lab.analytics.by_run.leaders import Leaders, Partition
 from lab.analytics.by_run.messages import Messages
@@ -130,6 +130,10 @@ _ASKED: dict[str, tuple[tuple[str, ...], Callable[[Run], Iterable[Row]]]] = {
                 lambda run: run.messages.latency()),
     "rebalance_cost": (("run", "group", "generations", "rebalances", "joining_ms", "assigning_ms", "converging_ms",
                         "longest_ms"), lambda run: happened.rebalance_cost(run.recording)),
+    "stable_gap": ((*_PLACE, "transactions", "seconds", "longest_ms", "share"),
+                   lambda run: transacted.stable_gap(run.recording)),
+    "aborted_share": (("run", "producer", "committed", "aborted", "expired", "share"),
+                      lambda run: transacted.aborted_share(run.recording)),
     "leader_skew": (("run", "broker", "partitions", "bytes", "share"), lambda run: run.messages.leader_skew()),
     "key_skew": ((*_PLACE, "records", "share", "keys", "top_key", "top_key_share"), lambda run: run.disks.key_skew()),
     "retention": (("run", "broker", "topic", "deleted", "deleted_bytes", "compacted_bytes", "kept", "kept_bytes",

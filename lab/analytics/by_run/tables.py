@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lab.analytics import facts
-from lab.analytics.by_run import happened, metadata_log
+from lab.analytics.by_run import happened, metadata_log, transacted
 from lab.analytics.by_run.beliefs import beliefs
 from lab.analytics.by_run.faults import faults
 from lab.analytics.by_run.questions import Run
@@ -32,6 +32,8 @@ _ROWS: dict[str, Callable[[Run], Iterable[Sequence[Any]]]] = {
     "group_generations": lambda run: happened.generations(run.recording),
     "group_members": lambda run: happened.members(run.recording),
     "group_epochs": lambda run: happened.epochs(run.recording),
+    "transactions": lambda run: transacted.transactions(run.recording),
+    "share_deliveries": lambda run: transacted.share_deliveries(run.recording),
     "stored_offsets": lambda run: happened.stored_offsets(run.recording),
     "replication": lambda run: run.messages.replication(),
     "storage": lambda run: happened.storage(run.recording),
