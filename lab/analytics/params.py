@@ -30,5 +30,6 @@ SHARED = ("struct<`group` string, topic string, partition int, client string, fi
           "lock_ms bigint, state string>")
 CONTROL = ("struct<api string, `to` string, partitions int, epoch bigint, correlation bigint>")
 FIELDS = ("struct<topic string, partition int, offset bigint, label string, `values` array<array<bigint>>,"
-          "texts array<string>, runs array<array<string>>, `group` string, offsets array<array<string>>, id string,"
+          "texts array<string>, runs array<array<string>>, delivery int, `group` string,"
+          "offsets array<array<string>>, id string,"
           "acks int, error string, created_us bigint, broker string, transaction string>")
