@@ -15,7 +15,7 @@ levers:                               # what an attempt may do, and nothing else
 goals: {receipt.lost: ">= 1"}         # expectations of a scenario: all must be met ...
 seeds: [1, 20]                        # ... under each of these seeds; without it under the start's
 points: 10
-tries: 5                              # without it as many as one likes
+tries: 5                              # how many are meant; nobody counts them yet
 hints: [{text: {en: ..., ko: ...}, price: 2}]
 solution: {set: {acks: "1"}, steps: [...]}
 wrong: {set: {acks: all}, why: {en: ..., ko: ...}}
