@@ -27,7 +27,7 @@ SPARK = "lab.app.desk.spark"
 # Names of settings, protocols and tools that are the same in every language.
 SAME = NAMES | {
     "Spark", "pip", "brokerlab", "sweep", "grid", "seeds", "Parquet", "isr", "API", "orders", "producer", "consumer", "ISR",
-    "purgatory", "Produce", "Fetch", "unclean", "remote",
+    "purgatory", "Produce", "Fetch", "unclean", "remote", "KRaft",
 }  # fmt: skip
 # Settings of built-in clients, which titles of lessons name.
 SETTINGS = {one.replace("_", ".") for kind in (ProducerSettings, ConsumerSettings) for one in kind.__dataclass_fields__}
