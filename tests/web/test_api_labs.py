@@ -70,7 +70,7 @@ def test_two_labs_have_ports_topics_and_runs_of_their_own_until_they_are_ended(
 def test_a_lab_of_before_rests_until_it_is_started_and_has_what_was_written(
     rest: Rest, room: int, tmp_path: Path
 ) -> None:
-    assert rest.post("labs", {"name": "kept", "cluster": SMALL}).status == 201
+    assert rest.post("labs", {"name": "kept", "cluster": SMALL, "owner": "mina"}).json["owner"] == "mina"
     assert rest.post("labs/kept/commands", {"do": "create_topic", "topic": "orders", "partitions": 1}).status == 200
     assert rest.post("labs/kept/waits", {"when": {"leader_of": "orders-0", "is": 1}}).json["met"]
     labs.end()
@@ -85,6 +85,7 @@ def test_a_lab_of_before_rests_until_it_is_started_and_has_what_was_written(
     started = rest.post("labs/kept/start", {})
     assert started.status == 200 and started.json["bootstrap"] == f"127.0.0.1:{room}", started
     refused(rest.post("labs/nobody/start", {}), 404, "lab", "no lab nobody")
+    assert started.json["owner"] == "mina"
     assert "orders" in rest.get("labs/kept/snapshot").json["state"]["topics"]
     found = rest.get("labs").json
     assert (found["resting"], [one["id"] for one in found["items"]]) == ([], ["lab", "kept"])

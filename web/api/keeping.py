@@ -26,12 +26,13 @@ EXAMPLE: dict[str, Any] = {"name": "mine", "cluster": {"brokers": 3}}
 
 
 class NewLab(BaseModel):
-    """A lab's name, its cluster as in a scenario (without host and port), and the seed of its random streams."""
+    """A lab's name, its cluster as in a scenario (without host and port), the seed of its random streams, its owner."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     cluster: dict[str, Any] = {}
     seed: schemas.Seed | None = None
+    owner: Annotated[str, Field(max_length=100)] = ""
 
 
 @router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
@@ -55,7 +56,8 @@ async def lab(request: HttpRequest, lab: str) -> HttpResponse:
 
 def view_of(name: str, found: Lab) -> dict[str, Any]:
     """A lab in short."""
-    view: dict[str, Any] = {"id": name, "run": found.run_id, "epoch": found.epoch, **found.clock()}
+    view: dict[str, Any] = {"id": name, "owner": labs.owner(name) or None, "run": found.run_id, "epoch": found.epoch,
+                            **found.clock()}  # fmt: skip
     if isinstance(found, LiveLab):
         spec = found.spec
         view |= {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
@@ -77,7 +79,7 @@ async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
         raise Problem(409, problem("lab_exists", name=given.name), "name")
     seed = SystemRandom().randrange(1 << 31) if given.seed is None else given.seed
     try:
-        described = labs.described(given.name, given.cluster, seed)
+        described = labs.described(given.name, given.cluster, seed, given.owner)
     except NoRoom as error:
         raise Problem(409, error.problem) from None
     try:
@@ -112,8 +114,9 @@ async def start(request: HttpRequest, lab: str) -> HttpResponse:
 
 async def _record(described: Described) -> None:
     await LabRecord.objects.acreate(
-        name=described.name, place=described.place, cluster=described.cluster, seed=described.seed
-    )
+        name=described.name, place=described.place, cluster=described.cluster, seed=described.seed,
+        owner=described.owner,
+    )  # fmt: skip
 
 
 @router.delete(
@@ -133,4 +136,4 @@ async def end(request: HttpRequest, lab: str) -> HttpResponse:
 def described_before() -> list[Described]:
     """The labs that the database knows."""
     rows = LabRecord.objects.order_by("place")
-    return [Described(row.name, row.place, row.cluster, row.seed) for row in rows]
+    return [Described(row.name, row.place, row.cluster, row.seed, row.owner) for row in rows]

@@ -54,9 +54,11 @@ class Job(models.Model):
 
 
 class LabRecord(models.Model):
-    """A lab beside the process's own (`web.live.labs`): what it is built from, and its place, which says the ports."""
+    """A lab beside the process's own (`web.live.labs`): what it is built from, whose it is, and its place, which says
+    the ports. `owner`: a name that whoever keeps people gives it meaning; "" is whoever may do everything."""
 
     name = models.CharField(primary_key=True, max_length=40)
+    owner = models.CharField(max_length=100, default="", blank=True, db_index=True)
     place = models.PositiveIntegerField(unique=True)
     cluster = models.JSONField(default=dict)
     seed = models.BigIntegerField()

@@ -243,6 +243,7 @@ class LabView(Closed):
     """A lab in short: its clock; of one with a world of its own also where its brokers listen, and its open runs."""
 
     id: str
+    owner: str | None = None
     run: str
     epoch: int
     seq: int

@@ -50,6 +50,7 @@ class Described:
     place: int
     cluster: dict[str, Any]
     seed: int
+    owner: str = ""
 
 
 class Labs:
@@ -71,6 +72,11 @@ class Labs:
         self.known = {one.name: one for one in known}
         self._turn = asyncio.Lock()
 
+    def owner(self, name: str) -> str:
+        """Whose lab it is; "" for the server's own, and for one that nobody has begun for somebody."""
+        found = self.known.get(name)
+        return found.owner if found is not None else ""
+
     @property
     def room(self) -> int:
         """How many more can be begun."""
@@ -80,13 +86,13 @@ class Labs:
         """Names of labs that `start` begins."""
         return [name for name in self.known if name not in self.running]
 
-    def described(self, name: str, cluster: dict[str, Any], seed: int) -> Described:
+    def described(self, name: str, cluster: dict[str, Any], seed: int, owner: str = "") -> Described:
         """A new lab at a free place, not begun: the place is taken. Raises NoRoom, SpecError."""
         if not self.room:
             raise NoRoom(problem("labs_no_room", most=self.most))
         places = {one.place for one in self.known.values()}
         free = next(place for place in range(1, self.most + 1) if place not in places)
-        found = Described(name, free, cluster, seed)
+        found = Described(name, free, cluster, seed, owner)
         self._spec(found)
         self.known[name] = found
         return found
