@@ -13,11 +13,17 @@ from django.core.asgi import get_asgi_application
 from django.urls import path
 
 pages = get_asgi_application()
+NO_LAB = 4404
 
+from web.addresses import Addressed, whole  # noqa: E402
 from web.files import StaticFiles  # noqa: E402
+from web.access import ACT  # noqa: E402
+from web.api.errors import PREFIX  # noqa: E402
 from web.guard import Guard  # noqa: E402
 from web.live.consumer import LabConsumer  # noqa: E402
 from web.live.forwarding import forward, goes_to_the_host  # noqa: E402
+from web.live.hub import choose  # noqa: E402
+from web.live.labs import labs  # noqa: E402
 
 _files = StaticFiles()
 
@@ -28,7 +34,31 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     elif goes_to_the_host(scope):
         await forward(scope, receive, send)
     else:
-        await pages(scope, receive, send)
+        await of_its_lab(scope, receive, send)
+
+
+async def of_its_lab(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Pages and REST of the lab that the address names; of one that is not there REST says why."""
+    found = labs.hub(scope.get("lab", ""))
+    if found is None and scope["path"] == "/" and scope.get("may", ACT) == ACT:
+        found = await labs.start(scope["lab"])
+    if found is not None:
+        choose(found)
+        await pages(whole(scope), receive, send)
+    elif scope["path"].startswith(PREFIX):
+        await pages({**scope, "method": "GET", "path": f"{PREFIX}labs/{scope['lab']}"}, receive, send)
+    else:
+        await pages({**scope, "path": scope["base"] + scope["path"]}, receive, send)
+
+
+async def _socket(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    found = labs.hub(scope.get("lab", ""))
+    if found is None:
+        await receive()
+        await send({"type": "websocket.close", "code": NO_LAB})
+        return
+    choose(found)
+    await _by_path(scope, receive, send)
 
 
 class HeadAsGet:
@@ -50,5 +80,6 @@ class HeadAsGet:
 
 _live: Any = LabConsumer.as_asgi()  # Django's `path` takes what Channels routes to
 _routes: list[Any] = [path("live/", _live)]
-_by_protocol: Any = ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": URLRouter(_routes)})
-application = Guard(_by_protocol)
+_by_path: Any = URLRouter(_routes)
+_by_protocol: Any = ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": _socket})
+application = Addressed(Guard(_by_protocol))

@@ -221,7 +221,7 @@ def _without_token(scope: Scope) -> str:
     path = "/" if scope["path"] == ENTER else "/" + scope["path"].lstrip("/\\")
     query = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
     rest = urlencode([pair for pair in query if pair[0] != "token"])
-    return path.encode("ascii", "ignore").decode() + (f"?{rest}" if rest else "")
+    return str(scope.get("base", "")) + path.encode("ascii", "ignore").decode() + (f"?{rest}" if rest else "")
 
 
 async def _posted(receive: Receive) -> str:

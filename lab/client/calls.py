@@ -27,7 +27,8 @@ class Caller:
 
     def __init__(self, address: str, token: str = "", language: str = "en", timeout_s: float = TIMEOUT_S) -> None:
         parts = urlsplit(address if "//" in address else f"http://{address}")
-        self.base = f"{parts.scheme}://{parts.netloc}/api/"
+        own = parts.path.rstrip("/") if parts.path.startswith("/labs/") else ""
+        self.base = f"{parts.scheme}://{parts.netloc}{own}/api/"
         self._headers = {"Accept-Language": language, "Content-Type": "application/json"}
         token = token or "".join(parse_qs(parts.query).get("token", [""])[:1])
         if token:

@@ -10,7 +10,7 @@
 import { told } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
 import { prediction } from "../model/watching.js";
-import { api } from "../net/api.js";
+import { api, base } from "../net/api.js";
 import { Results } from "./results.js";
 
 const ASK_EVERY_MS = 250;
@@ -334,7 +334,7 @@ export class Lessons {
   }
 
   async #shared(link, button) {
-    this.link = `${location.origin}/#scenario=${link}`;
+    this.link = `${location.origin}${base}/#scenario=${link}`;
     this.app.set({});
     await this.app.copy(this.link, button, "export.link"); // without a clipboard it can be taken from the field
   }

@@ -1,5 +1,5 @@
 /** What the pages of exercises share: elements, sentences of problems, a job until it has ended, a grade in words. */
-import { api } from "../net/api.js";
+import { api, base } from "../net/api.js";
 import { told } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
 
@@ -20,7 +20,7 @@ export function element(tag, { text, ...attributes } = {}, ...children) {
 let catalogue = null;
 async function sentences() {
   if (catalogue === null) {
-    const found = await (await fetch(`/messages/${language}.json`)).json();
+    const found = await (await fetch(`${base}/messages/${language}.json`)).json();
     catalogue = { ...found.page, problems: found.problems };
   }
   return catalogue;

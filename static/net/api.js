@@ -6,6 +6,9 @@ export class Refusal extends Error {
   }
 }
 
+/** What stands in front of all addresses of this page: a lab beside the server's own has `/labs/NAME`. */
+export const base = /^\/labs\/[^/]+/.exec(globalThis.location?.pathname ?? "")?.[0] ?? "";
+
 async function answerOf(response) {
   const text = await response.text();
   let found = null;
@@ -21,10 +24,10 @@ async function answerOf(response) {
 /** `api("/scenarios")`, `api("/scenarios/acks-1/run", {seed: 7})`: with a body it is a POST. */
 export async function api(path, body = undefined, method = body === undefined ? "GET" : "POST") {
   const options = body === undefined ? { method } : { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  return answerOf(await fetch(`/api${path}`, options));
+  return answerOf(await fetch(`${base}/api${path}`, options));
 }
 
 /** A file as it is: the body of a POST. */
 export async function send(path, file, kind) {
-  return answerOf(await fetch(`/api${path}`, { method: "POST", headers: { "content-type": kind }, body: file }));
+  return answerOf(await fetch(`${base}/api${path}`, { method: "POST", headers: { "content-type": kind }, body: file }));
 }

@@ -1,4 +1,5 @@
 /** The help: how to read the stage, the keys, and the pages beside the lab, which need no network either. */
+import { base } from "../net/api.js";
 import { h } from "./patch.js";
 
 const KEYS = [
@@ -13,7 +14,7 @@ export function help({ words, closeHelp }) {
     h("h2", { id: "help-title" }, words.t("help")),
     h("h3", {}, words.t("help.read")), h("p", {}, words.t("help.stage")), h("p", {}, words.t("help.time")),
     h("h3", {}, words.t("help.more")),
-    h("ul", { class: "pages" }, PAGES.map(([address, name]) => h("li", {}, h("a", { href: address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
+    h("ul", { class: "pages" }, PAGES.map(([address, name]) => h("li", {}, h("a", { href: base + address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
     h("h3", {}, words.t("help.keys")),
     h("dl", { class: "keys" }, KEYS.map(([keys, name]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, words.t(`keys.${name}`))])),
     h("div", { class: "row" }, h("button", { type: "button", class: "main", onclick: closeHelp }, words.t("close"))),

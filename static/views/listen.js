@@ -1,5 +1,6 @@
 /** Keys, forms, dialogs, language: what the person does, turned into the app's methods. */
 import { written } from "../model/written.js";
+import { base } from "../net/api.js";
 import { clientsDialog } from "./clients.js";
 import { besideDialog } from "./beside.js";
 import { compareDialog, forkDialog } from "./fork.js";
@@ -118,7 +119,7 @@ function language(app) {
   $("language").addEventListener("change", async () => {
     const wanted = $("language").value;
     const body = new FormData(form);
-    const answer = await fetch(`/messages/${wanted}.json`);
+    const answer = await fetch(`${base}/messages/${wanted}.json`);
     app.setLanguage(await answer.json());
     document.documentElement.lang = wanted;
     document.title = app.words.t("title");

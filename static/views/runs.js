@@ -1,6 +1,7 @@
 /** The runs of this lab: the live one, branches as a tree, finished ones that can be opened. */
 import { count, seconds } from "../i18n/format.js";
 import { treeOf } from "../model/fork.js";
+import { base } from "../net/api.js";
 import { h } from "./patch.js";
 import { replayButton, rollingButton } from "./spark/buttons.js";
 
@@ -59,7 +60,7 @@ function finishedEntry(view, one) {
       ? h("span", { class: "none" }, one.error)
       : [h("button", { type: "button", "data-open": one.run, disabled: view.lookOnly || desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open")), replayButton(view, one.run),
         h("button", { type: "button", "data-verify": one.run, disabled: desk.packs.verdicts[one.run] === "working", onclick: () => desk.packs.verify(one.run) }, words.t("runs.verify")),
-        h("a", { class: "file-button", href: `/api/runs/${one.run}/pack`, download: "", "data-pack": one.run }, words.t("runs.pack"))]),
+        h("a", { class: "file-button", href: `${base}/api/runs/${one.run}/pack`, download: "", "data-pack": one.run }, words.t("runs.pack"))]),
     verdictOf(desk.packs.verdicts[one.run], words));
 }
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import PATIENCE_S, free_ports
 from tests.web.live_rest import Rest, refused, rest
+from tests.web.rest import Caller
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from web import server
 from web.live.labs import APART, Described, Labs, NoRoom, labs
@@ -89,6 +95,43 @@ def test_a_lab_of_before_rests_until_it_is_started_and_has_what_was_written(
     assert "orders" in rest.get("labs/kept/snapshot").json["state"]["topics"]
     found = rest.get("labs").json
     assert (found["resting"], [one["id"] for one in found["items"]]) == ([], ["lab", "kept"])
+
+
+def test_below_its_own_address_a_lab_has_page_socket_and_all_of_rest(rest: Rest, room: int) -> None:
+    assert rest.post("labs", {"name": "mine", "cluster": SMALL}).status == 201
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    own = Caller(f"{rest.url}labs/mine/")
+    run = own.get("labs").json["items"][0]["run"]
+    assert [one["id"] for one in own.get("labs").json["items"]] == ["mine", "lab"]
+    job = own.post("scenarios/acks-1/run", {"seed": 1}).json
+    while job["state"] not in ("done", "failed"):
+        job = own.get(f"jobs/{job['id']}?wait=30").json
+    assert job["state"] == "done" and own.get(f"runs/{job['run']}/receipt").json["lost"] > 0
+    names = [one["run"] for one in own.get("runs").json["items"]]
+    assert names == [job["run"], run]
+    assert own.get(f"runs/{run}").json["finished"] is False
+    assert [one["run"] for one in rest.get("runs").json["items"]] != names
+    refused(rest.get(f"runs/{job['run']}"), 404, "run")
+    with urllib.request.urlopen(f"{rest.url}labs/mine/", timeout=PATIENCE_S) as answer:
+        page = answer.read().decode()
+    assert f'"run":"{run}"' in page and '"mine":' in page and 'value="/labs/mine/"' in page
+    with connect(rest.url.replace("http", "ws") + "labs/mine/live/", origin=rest.url.rstrip("/")) as socket:
+        socket.send(json.dumps({"k": "hello", "run": "", "epoch": 0, "last": 0}))
+        snapshot = json.loads(socket.recv(timeout=PATIENCE_S))
+    assert "mine" in snapshot["state"]["topics"]
+
+
+def test_an_address_of_no_lab_has_no_page_and_no_socket_and_rest_says_why(rest: Rest) -> None:
+    other = Caller(f"{rest.url}labs/nobody/")
+    refused(other.get("runs"), 404, "lab", "no lab nobody")
+    refused(other.post("scenarios/acks-1/run", {}), 404, "lab", "no lab nobody")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"{rest.url}labs/nobody/", timeout=PATIENCE_S)
+    with connect(rest.url.replace("http", "ws") + "labs/lab/live/", origin=rest.url.rstrip("/")) as socket:
+        socket.send(json.dumps({"k": "hello", "run": "", "epoch": 0, "last": 0}))
+        assert json.loads(socket.recv(timeout=PATIENCE_S))["k"] == "snap"
+    with pytest.raises(InvalidStatus):
+        connect(rest.url.replace("http", "ws") + "labs/nobody/live/", origin=rest.url.rstrip("/"))
 
 
 def test_what_cannot_be_begun_is_refused_with_its_place_and_leaves_nothing(rest: Rest, room: int) -> None:

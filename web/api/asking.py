@@ -21,7 +21,7 @@ from lab.branch import Branch, BranchError
 from lab.experiments.directory import RUN
 from lab.live import LiveLab
 from web.api.problems import Problem
-from web.live.hub import choose, chosen, hub
+from web.live.hub import choose, chosen
 from web.live.lab import Lab, OpenRun
 from web.live.labs import labs
 
@@ -49,7 +49,7 @@ def raw(text: str | bytes, media_type: str = "application/json") -> HttpResponse
 async def lab_named(name: str) -> Lab:
     """The lab of this name, which this request is about from now on; 404 when this process knows none, 409 when it
     rests: to ask for a lab does not start it."""
-    found = hub if name == settings.LAB_NAME else labs.running.get(name)
+    found = labs.hub(name)
     if found is None and name in labs.known:
         raise Problem(409, problem("lab_rests", name=name), "lab")
     if found is None:

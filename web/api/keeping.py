@@ -16,7 +16,7 @@ from web.api import schemas
 from web.api.asking import answer, lab_named
 from web.api.models import LabRecord
 from web.api.problems import Problem
-from web.live.hub import hub
+from web.live.hub import chosen, hub
 from web.live.lab import Lab
 from web.live.labs import Described, NoRoom, labs
 
@@ -39,7 +39,7 @@ class NewLab(BaseModel):
 async def known(request: HttpRequest) -> HttpResponse:
     """Its own comes first; its id is `lab` unless BROKERLAB_LAB says otherwise. `resting`: labs of an earlier life of
     the server, which `POST labs/NAME/start` starts. `room`: how many more can be begun."""
-    rows = [hub, *labs.running.values()]
+    rows = dict.fromkeys([chosen(), hub, *labs.running.values()])
     items = [view_of(one.name, one.lab) for one in rows]
     return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": labs.room})
 

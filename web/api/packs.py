@@ -81,7 +81,7 @@ async def take_in(request: HttpRequest) -> HttpResponse:
     finally:
         await asyncio.to_thread(_only_runs, path)
     response = answer({"run": path.name, "packed_as": manifest["run"], "sha256": manifest["sha256"]}, 201)
-    response["Location"] = f"/api/runs/{path.name}"
+    response["Location"] = f"{request.META.get('SCRIPT_NAME', '')}/api/runs/{path.name}"
     return response
 
 

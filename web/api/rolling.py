@@ -22,7 +22,7 @@ from web.api.asking import answer, flushed, run_directory
 from web.api.models import ENDED
 from web.api.problems import Problem
 from web.api.spark import Work, check_installed, new_id, spark
-from web.live.hub import hub
+from web.live.hub import chosen
 
 router = Router(tags=["spark"])
 Problems = schemas.Problem
@@ -59,7 +59,7 @@ class Rolling(Work):
         self.figures = {name: value for name, value in event.items() if name not in ("event", "id")}
         self.history.append({name: self.figures.get(name) for name in KEPT})
         self.came = time.monotonic()
-        branch = hub.lab.branches.get(self.run)
+        branch = chosen().lab.branches.get(self.run)
         if branch is not None:
             self.behind_s = round(max(0, branch.clock()["t"] - self.figures["t_us"]) / 1e6, 2)
 

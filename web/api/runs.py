@@ -27,7 +27,7 @@ from web.api.models import DONE, ENDED, FAILED, Job
 from web.api.problems import Problem
 from web.api.work import WorkFailed, jobs
 from web.language import language_of
-from web.live.hub import hub
+from web.live.hub import chosen
 
 router = Router(tags=["runs"])
 RECEIPT_S = 60.0
@@ -124,7 +124,7 @@ def _as_it_was(run: str, path: Path, facts: dict[str, Any]) -> dict[str, Any] | 
         return None
     if (path / MANIFEST).exists():  # its parent is another lab's
         return None
-    branch = hub.lab.branches.get(run)
+    branch = chosen().lab.branches.get(run)
     end = facts.get("events")
     if isinstance(branch, Branch) and not branch.ended:
         end = branch.world.journal.count

@@ -30,7 +30,7 @@ from lab.branch import BranchError
 from web import strict
 from web.access import LOOK
 from web.live import asking
-from web.live.hub import Hub, hub
+from web.live.hub import Hub, chosen
 from web.live.viewer import Viewer
 
 HEARTBEAT_SECONDS = 1.0
@@ -41,12 +41,13 @@ LOOK_ONLY = {"ok": False, "problem": problem("look_only"), "place": "do"}
 
 
 class LabConsumer(AsyncWebsocketConsumer):
-    """One viewer of the lab of this process."""
+    """One viewer of the lab that its address names."""
 
     async def connect(self) -> None:
         """Accept; nothing is sent before the viewer says hello."""
         self.viewer = Viewer()
-        self.hub: Hub = hub  # of the run that is looked at
+        self.home = chosen()  # of the lab
+        self.hub: Hub = self.home  # of the run that is looked at
         self.known: int | None = None  # `last` of a viewer that may be given the missed events only
         self.greeted = False
         self.pace: tuple[Hub, float, bool] | None = None  # how fast the run goes, as it was told last
@@ -62,7 +63,7 @@ class LabConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         """Stop writing and forget the viewer."""
         self.hub.remove(self.viewer)
-        hub.close_others()
+        self.home.close_others()
         for task in [*self.tasks, *([self.writer] if self.writer else [])]:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -92,7 +93,7 @@ class LabConsumer(AsyncWebsocketConsumer):
 
     def _greet(self, message: dict[str, Any]) -> None:
         if message["k"] == "hello":
-            self._look_at(hub.of(message.get("run")))
+            self._look_at(self.home.of(message.get("run")))
         run, last = self.hub.run, message.get("last")
         same = message["k"] == "resync" or (message.get("run"), message.get("epoch")) == (run.run_id, run.epoch)
         self.known = last if same and isinstance(last, int) and last > 0 else None
@@ -102,16 +103,16 @@ class LabConsumer(AsyncWebsocketConsumer):
             self.hub.add(self.viewer)
             self.writer = asyncio.create_task(self._write())
 
-    def _look_at(self, chosen: Hub) -> None:
+    def _look_at(self, wanted: Hub) -> None:
         """Another run from now on."""
-        if chosen is self.hub:
+        if wanted is self.hub:
             return
-        before, self.hub = self.hub, chosen
+        before, self.hub = self.hub, wanted
         self.viewer.cut()
         if self.greeted:
             before.remove(self.viewer)
-            chosen.add(self.viewer)
-            hub.close_others()
+            wanted.add(self.viewer)
+            self.home.close_others()
 
     def _work(self, number: Any, work: Coroutine[Any, Any, None]) -> None:
         if len(self.tasks) >= COMMANDS_AT_ONCE:
@@ -132,7 +133,7 @@ class LabConsumer(AsyncWebsocketConsumer):
         async def tell(share: float) -> None:
             await self.send(json.dumps({"k": "progress", "id": message.get("id"), "share": round(share, 3)}))
 
-        await self.send(await asking.answer(hub, self.hub, message, tell))
+        await self.send(await asking.answer(self.home, self.hub, message, tell))
 
     async def _ack(self, number: Any, answer: dict[str, Any]) -> None:
         await self.send(json.dumps({**answer, "k": "ack", "id": number}))
@@ -141,7 +142,7 @@ class LabConsumer(AsyncWebsocketConsumer):
         """Snapshot when behind, else what waits, else a heartbeat; ends with the connection."""
         while True:
             if self.hub.run.ended:
-                self._look_at(hub)
+                self._look_at(self.home)
             if self.viewer.behind:
                 text: str | None = await self._catch_up()
             else:

@@ -56,6 +56,7 @@ async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
     request = {
         "method": scope["method"], "path": scope["path"], "query": scope["query_string"].decode("latin-1"),
         "headers": [[name.decode(), headers[name]] for name in CARRIED if name in headers], "body": content,
+        "lab": scope.get("lab", ""), "base": scope.get("base", ""),
     }  # fmt: skip
     lab: Any = hub.lab
     try:
@@ -93,10 +94,10 @@ async def _whole_body(receive: Any) -> bytes | None:
 # -- where the lab is -----------------------------------------------------------------------
 async def answered(request: dict[str, Any], address: str) -> dict[str, Any]:
     """What this process's own application says: {"status", "headers", "body"}."""
-    from web.asgi import pages
+    from web.asgi import of_its_lab
 
     try:
-        return await _Exchange(request).run(pages)
+        return await _Exchange(request).run(of_its_lab)
     except TooLarge:
         given = dict(request["headers"])
         language = spoken(given.get("accept-language", ""), given.get("cookie", ""))
@@ -124,6 +125,7 @@ class _Exchange:
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": request["method"],
             "path": request["path"], "raw_path": request["path"].encode(), "root_path": "", "scheme": "http",
             "query_string": request["query"].encode("latin-1"), "headers": headers, "client": None, "server": None,
+            "lab": request.get("lab", ""), "base": request.get("base", ""),
         }  # fmt: skip
         await application(scope, self.receive, self.send)
         return {"status": self.status, "headers": self.headers, "body": b"".join(self.pieces)}

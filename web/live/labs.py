@@ -13,8 +13,8 @@ Which labs there are stands in the database (`web.api.models.LabRecord`), so a s
 a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look
 at it does not. A server begins one lab at a time: several that start at once would only take each other's processor.
 
-These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. The page
-and its socket show the server's own lab; the others are looked at over REST.
+These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. Each has
+a page, a socket and all of REST at its own address (`web.addresses`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import LiveLab
-from web.live.hub import LabHub
+from web.live.hub import LabHub, hub
 
 APART = 200
 GIVEN = [one.name for one in fields(ClusterSpec) if one.name not in ("host", "port")]
@@ -71,6 +73,10 @@ class Labs:
         self.most, self.home, self.host, self.first_port = most, home, host, first_port
         self.known = {one.name: one for one in known}
         self._turn = asyncio.Lock()
+
+    def hub(self, name: str) -> LabHub | None:
+        """Of a lab that runs; the server's own without a name. None when there is none, or when it rests."""
+        return hub if name in ("", settings.LAB_NAME) else self.running.get(name)
 
     def owner(self, name: str) -> str:
         """Whose lab it is; "" for the server's own, and for one that nobody has begun for somebody."""
@@ -136,9 +142,9 @@ class Labs:
         """End a lab, and delete what it has written."""
         async with self._turn:
             self.known.pop(name, None)
-            hub = self.running.pop(name, None)
-            if hub is not None:
-                await asyncio.to_thread(_end, hub)
+            found = self.running.pop(name, None)
+            if found is not None:
+                await asyncio.to_thread(_end, found)
             await asyncio.to_thread(shutil.rmtree, self.home / name, True)
 
     def end(self) -> None:
@@ -147,9 +153,9 @@ class Labs:
             _end(self.running.popitem()[1])
 
 
-def _end(hub: LabHub) -> None:
-    lab = hub.lab
-    hub.detach()
+def _end(found: LabHub) -> None:
+    lab = found.lab
+    found.detach()
     assert isinstance(lab, LiveLab)
     lab.stop()
 

@@ -23,7 +23,7 @@ from lab.branch import BranchError
 from lab.open_runs import LabError
 from web.access import ACT
 from web.language import language_of
-from web.live.hub import NoLab, hub
+from web.live.hub import NoLab, chosen
 from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
 
 
@@ -60,7 +60,7 @@ def first_rows(state: dict[str, Any], limit: int = 40) -> list[dict[str, Any]]:
 
 async def earlier(seq: int) -> str:
     """JSON rows of the last state changes before `seq`: what the story tells a viewer who has just come."""
-    text = await asyncio.wrap_future(hub.lab.events_since(max(0, seq - LOOK_BACK)))
+    text = await asyncio.wrap_future(chosen().lab.events_since(max(0, seq - LOOK_BACK)))
     rows = [row for row in json.loads(text or "[]") if row[0] <= seq and row[2] in REGISTRY]
     return json.dumps([row for row in rows if REGISTRY[row[2]].level == TRANSITION][-TOLD:])
 
@@ -85,7 +85,7 @@ def nowhere(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 async def _screen(request: HttpRequest, language: str) -> HttpResponse:
-    seq, text = await asyncio.wrap_future(hub.lab.snapshot())
+    seq, text = await asyncio.wrap_future(chosen().lab.snapshot())
     state = json.loads(text)["state"]
     context = {
         "may": request.scope.get("may", ACT) if isinstance(request, ASGIRequest) else ACT,
