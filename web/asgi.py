@@ -82,4 +82,5 @@ _live: Any = LabConsumer.as_asgi()  # Django's `path` takes what Channels routes
 _routes: list[Any] = [path("live/", _live)]
 _by_path: Any = URLRouter(_routes)
 _by_protocol: Any = ProtocolTypeRouter({"http": HeadAsGet(_http), "websocket": _socket})
-application = Addressed(Guard(_by_protocol))
+guard = Guard(_by_protocol)
+application = Addressed(guard)

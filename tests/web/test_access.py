@@ -87,14 +87,14 @@ def test_the_token_can_be_typed_in(served: Served, tokens: None) -> None:
 
 
 def test_after_ten_wrong_tokens_even_the_right_one_has_to_wait(served: Served, tokens: None) -> None:
-    from web.asgi import application
+    from web.asgi import guard
     from web.entrance import Throttle
 
-    application.throttle = Throttle()
+    guard.throttle = Throttle()
     assert [ask(served, f"/?token=guess{n}", **ELSEWHERE).status for n in range(11)] == [401] * 9 + [429] * 2
     assert ask(served, "/?token=teacher", **ELSEWHERE).status == 429
     assert ask(served, "/", Accept="text/html").status == 200  # on this machine nothing has changed
-    application.throttle = Throttle()
+    guard.throttle = Throttle()
 
 
 def test_a_link_leads_nowhere_else(served: Served, tokens: None) -> None:
