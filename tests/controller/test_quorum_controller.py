@@ -54,6 +54,28 @@ def test_a_second_broker_with_a_living_id_is_refused_and_a_dead_one_s_id_can_be_
     assert quorum.call(ApiKey.BROKER_HEARTBEAT, stale).error_code == ErrorCode.STALE_BROKER_EPOCH
 
 
+def test_a_broker_that_stopped_in_order_waits_for_its_session_unless_a_new_controller_took_over():
+    """As Apache Kafka 4.3 answers: 101 for nine seconds after should_shut_down, and none from a controller that came later."""
+    quorum = ControllerQuorum()
+    quorum.start_brokers(1, 2)
+    assert quorum.heartbeat(1, want_shut_down=True).should_shut_down and quorum.image.brokers[1].fenced
+    quorum.pass_time(6, 2)
+    assert quorum.register(1, incarnation=2, previous=quorum.epochs[1]).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    assert quorum.heartbeat(2, want_shut_down=True).should_shut_down
+    quorum.world.crash(quorum.node(quorum.leader or 0))
+    quorum.wait_for_leader()
+    for broker in (1, 2):
+        assert quorum.register(broker, incarnation=3, previous=quorum.epochs[broker]).error_code == 0
+
+
+def test_a_new_controller_keeps_the_id_of_a_living_broker_from_others():
+    quorum = ControllerQuorum()
+    quorum.start_brokers(1)
+    quorum.world.crash(quorum.node(quorum.leader or 0))
+    quorum.wait_for_leader()
+    assert quorum.register(1, incarnation=2).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+
 def test_a_broker_of_another_cluster_or_too_old_for_this_one_is_refused():
     quorum = ControllerQuorum()
     kind = m.BrokerRegistrationRequest

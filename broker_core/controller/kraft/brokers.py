@@ -15,7 +15,10 @@
 | unfenced | wants to shut down, leads nothing | fenced, may stop |
 | unfenced, controlled shutdown | wants to shut down, leads nothing, the others have read that | fenced, may stop |
 
-Times of heartbeats are soft: they stand in no record, and a new controller gives everybody a whole timeout.
+Times of heartbeats are soft: they stand in no record, and a new controller gives every unfenced broker a whole timeout.
+An id is taken for as long as its session lasts, even after "you may stop": who starts again sooner is told
+DUPLICATE_BROKER_REGISTRATION and tries again. So does Apache Kafka 4.3, asked by hand: refused for nine seconds after
+should_shut_down, in at once where a controller had taken over meanwhile (KAFKA-19130: it counts no fenced broker).
 Source: ClusterControlManager, BrokerHeartbeatManager.
 """
 
@@ -173,8 +176,9 @@ class BrokerControl:
 
     # -- heartbeats -------------------------------------------------------------------------------
     def activated(self, now_us: int) -> None:
-        """A new controller: everybody has just been heard of."""
-        self.contacts = {broker: Contact(now_us) for broker in self.image.brokers}
+        """A new controller: everybody in service has just been heard of. Who is fenced need not be fenced again, so its
+        id waits for no session (KAFKA-19130)."""
+        self.contacts = {one.id: Contact(now_us) for one in self.image.brokers.values() if not one.fenced}
 
     def touch(self, body: Any, now_us: int) -> Contact:
         contact = self.contacts.setdefault(body.broker_id, Contact(now_us))
