@@ -179,9 +179,9 @@ def whole(side: Quorum) -> int | None:
 
 def settled(side: Quorum) -> tuple[int, int]:
     """(leader of the partition, port of another broker), some time after everything was in order."""
-    until(lambda: whole(side), "all replicas in sync")
+    until(lambda: whole(side), f"{side.name}: all replicas in sync")
     time.sleep(SETTLED_S)
-    leader = until(lambda: whole(side), "all replicas in sync")
+    leader = until(lambda: whole(side), f"{side.name}: all replicas in sync")
     return leader, next(port for node, port in side.brokers.items() if node != leader)
 
 

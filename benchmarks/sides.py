@@ -49,12 +49,12 @@ def free_ports(count: int) -> int:
 
 
 class Ours:
-    """This lab, started as a user starts it."""
+    """This lab, started as a user starts it who wants ZooKeeper, unless `more` names a controller."""
 
     name = "ours"
 
     def __init__(self, web: bool = False, settings: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> None:
-        self.web, self.settings, self.more = web, settings, more
+        self.web, self.settings, self.more = web, settings, more or ("--controller", "zookeeper")
         self.directory = Path(tempfile.mkdtemp(prefix="brokerlab-bench-"))
         first = free_ports(BROKERS + 1)
         self.page_port, self.ports = first + BROKERS, list(range(first, first + BROKERS))

@@ -142,7 +142,7 @@ def kafka_jars() -> str:
 def beside_kafka(spark: Any, rows: Any, data: Path) -> dict[str, float]:
     """A lab of one broker is filled by Spark's sink and read by Spark's source."""
     command = [sys.executable, "-P", "-m", "cli", "up", "--data", str(data), "--brokers", "1", "--no-web",
-               "--kafka-port", "19458", "--set", "offsets.topic.replication.factor=1"]
+               "--controller", "zookeeper", "--kafka-port", "19458", "--set", "offsets.topic.replication.factor=1"]
     lab = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
     try:
         assert lab.stdout is not None

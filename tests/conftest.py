@@ -162,11 +162,15 @@ class StartedLab:
         return self.process.wait(timeout_s)
 
 
-def start_lab(data: Path, *options: str, web: bool = False, brokers: int = 3) -> StartedLab:
-    """`brokerlab up` on free ports; returns once the brokers listen."""
+def start_lab(
+    data: Path, *options: str, web: bool = False, brokers: int = 3, generation: str | None = "zookeeper"
+) -> StartedLab:
+    """`brokerlab up` on free ports; returns once the brokers listen. `generation`: unless `options` name a controller; None: what a user
+    gets who names none."""
     first = free_ports(brokers + 2)  # the page's, the brokers', and one for a broker that joins
     ports = ["--kafka-port", str(first + 1), "--port", str(first), "--brokers", str(brokers)]
-    command = [sys.executable, "-P", "-m", "cli", "up", "--data", str(data), *ports, *options]
+    of = ["--controller", generation] if generation and "--controller" not in options else []
+    command = [sys.executable, "-P", "-m", "cli", "up", "--data", str(data), *ports, *of, *options]
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     process = subprocess.Popen(command + ([] if web else ["--no-web"]), text=True, env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -7,12 +7,15 @@ that its calls show.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import pytest
@@ -20,7 +23,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.clients.conftest import SETTINGS, Cluster, run
-from tests.conftest import free_ports
+from tests.conftest import PATIENCE_S, free_ports
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
 TOOLS = "org.apache.kafka.tools."
@@ -124,20 +127,69 @@ def test_topics_settings_and_records_are_administered(tools: Tools, tmp_path: Pa
     assert len([line for line in groups.splitlines() if line.startswith("g ")]) == 1
 
 
-def test_kafka_reads_our_metadata_log_and_its_snapshots(tools: Tools) -> None:
-    log_dir = tools.cluster.lab.data / "controller-101" / "data" / "__cluster_metadata-0"
-    deadline = time.monotonic() + 30
-    while not (snapshots := [one for one in sorted(log_dir.glob("*.checkpoint")) if not one.name.endswith("0000000000.checkpoint")]):
+def snapshots_with(tools: Tools, topic: str) -> list[Path]:
+    """A new topic with settings of its own, and of each controller a snapshot that has it."""
+    tools.cluster.do(do="create_topic", topic=topic, assignment=[[2, 3, 1]], configs={"retention.ms": "4321000"})
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found := [one for number in (101, 102, 103) for one in _having(tools, number, topic)[:1]]) < 3:
         assert time.monotonic() < deadline, "no snapshot has been written"
         time.sleep(0.1)
-    shown = tools("DumpLogSegments", "--cluster-metadata-decoder", "--files",
-                  f"{log_dir / '00000000000000000000.log'},{snapshots[-1]}")
-    log, _, snapshot = shown.partition("Dumping " + str(snapshots[-1]))
+    return found
+
+
+def _having(tools: Tools, number: int, topic: str) -> list[Path]:
+    log_dir = tools.cluster.lab.data / f"controller-{number}" / "data" / "__cluster_metadata-0"
+    return [one for one in sorted(log_dir.glob("*.checkpoint")) if topic.encode() in one.read_bytes()]
+
+
+def test_kafka_reads_our_metadata_log_and_its_snapshots(tools: Tools) -> None:
+    newest = snapshots_with(tools, "dumped")[0]
+    shown = tools("DumpLogSegments", "--cluster-metadata-decoder", "--files", f"{newest.parent / '00000000000000000000.log'},{newest}")
+    log, _, snapshot = shown.partition(f"Dumping {newest}")
     assert "isvalid: true" in log and "isvalid: false" not in shown
     for text in (log, snapshot):
         for kind in ("REGISTER_BROKER_RECORD", "TOPIC_RECORD", "PARTITION_RECORD", "FEATURE_LEVEL_RECORD"):
             assert f'"type":"{kind}"' in text, kind
+        assert '"name":"dumped"' in text
     assert "SnapshotHeader" in snapshot and "SnapshotFooter" in snapshot
+
+
+SHELL = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>tests</groupId>
+<artifactId>shell</artifactId><version>1</version><dependencies><dependency><groupId>org.apache.kafka</groupId>
+<artifactId>kafka-shell</artifactId><version>4.3.0</version></dependency></dependencies></project>
+"""
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory, require_program: Callable[[str], str]) -> Callable[..., str]:
+    """kafka-metadata-shell: a snapshot as a tree of files, and commands in it. It takes the first ones before it has read all,
+    so one is asked until it is answered with `known`."""
+    home = tmp_path_factory.mktemp("shell")
+    (home / "pom.xml").write_text(SHELL)
+    run(require_program("mvn"), "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={home / 'libs'}")
+
+    def ask(snapshot: Path, known: str, *commands: str) -> str:
+        command = [require_program("java"), "-cp", f"{home / 'libs'}/*", "org.apache.kafka.shell.MetadataShell", "--snapshot", str(snapshot)]
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=os.environ | {"TERM": "dumb"}) as process:
+            assert process.stdin is not None and process.stdout is not None
+            deadline = time.monotonic() + PATIENCE_S
+            while True:
+                process.stdin.write(commands[0] + "\n")
+                process.stdin.flush()
+                if known in process.stdout.readline():
+                    break
+                assert time.monotonic() < deadline and process.poll() is None, "the shell does not know of it"
+            return process.communicate("\n".join([*commands, "exit", ""]), PATIENCE_S)[0]
+
+    return ask
+
+
+def test_the_metadata_shell_walks_through_our_snapshots(tools: Tools, shell: Callable[..., str]) -> None:
+    snapshot = snapshots_with(tools, "walked")[1]
+    shown = shell(snapshot, "PartitionRegistration", "cat /image/topics/byName/walked/0", "ls /image/cluster/brokers", "find /image/configs")
+    assert "PartitionRegistration(replicas=[2, 3, 1]" in shown and "leader=2" in shown
+    assert ">> 1\n2\n3\n" in shown
+    assert "/image/configs/TOPIC:walked/retention.ms" in shown.splitlines()
 
 
 def test_levels_are_raised_and_voters_come_and_go(tools: Tools, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_directory_goes_on_with_its_own_generation_and_is_refused_to_the_other
     first = start_lab(tmp_path / "lab", "--controller", "kraft", "--controllers", "3", brokers=1)
     first.stop()
     assert "Metadata: KRaft, a quorum of 101, 102, 103" in first.lines
-    again = start_lab(tmp_path / "lab", brokers=1)
+    again = start_lab(tmp_path / "lab", brokers=1, generation=None)
     again.stop()
     assert "Metadata: KRaft, a quorum of 101, 102, 103" in again.lines
     done = brokerlab("up", "--no-web", "--brokers", "1", "--data", str(tmp_path / "lab"), "--kafka-port", "0", "--controller", "zookeeper")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.kernel.inputs import Command
-from broker_core.kernel.names import broker_of
+from broker_core.kernel.names import broker_node, broker_of
 from broker_core.kernel.world import World
 from lab.clusters.build import build_world
 from lab.clusters.checks import SpecError
@@ -97,6 +97,32 @@ def test_a_controlled_end_leaves_its_epoch_for_the_next_registration():
     _until(world, lambda: truth.registered() == [1, 2, 3])
     machine = world.nodes["broker-3"].machine
     assert machine.cluster.lifecycle.previous_epoch == before < machine.broker_epoch()
+
+
+@pytest.mark.parametrize("late_ms", [100, 400, 611])
+def test_controllers_that_die_one_after_the_other_while_a_broker_comes_back_leave_all_replicas_in_sync(late_ms: int) -> None:
+    """The controller dies before, while and after the follower asks to be let into the ISR again; Kafka's own timeouts."""
+    world = _world(controllers=3, preset="default", link_delay_ms=1)
+    truth = truth_of(world)
+    _until(world, lambda: truth.registered() == [1, 2, 3])
+    do(world, do="create_topic", topic="orders", assignment=[[1, 2, 3]])
+
+    def whole() -> bool:
+        seen = [world.nodes[broker_node(number)].machine.cache.partition("orders", 0) for number in (1, 2, 3)]
+        return all(one is not None and one.leader > 0 and len(one.isr) == 3 for one in seen)
+
+    for _ in range(3):
+        _until(world, whole, 25)
+        world.crash("broker-3")
+        _until(world, lambda: truth.registered() == [1, 2])
+        world.start_node("broker-3")
+        world.run_until(world.now_us + late_ms * 1000)
+        active = truth.controller_node()
+        assert active is not None
+        world.crash(active)
+        _until(world, lambda gone=active: truth.controller_node() not in (None, gone))  # type: ignore[misc]
+        world.start_node(active)
+    _until(world, whole, 25)
 
 
 def test_without_a_majority_nobody_is_controller_and_with_it_again_somebody_is():
