@@ -5,7 +5,10 @@
 | somebody on this machine: peer and Host are loopback, no proxy has forwarded the request | everything |
 | whoever brings the token (`Authorization: Bearer`, or the cookie that a link with it has left) | everything |
 | whoever brings the class's token | look: snapshots, events, receipts, the past; nothing that changes the lab |
+| a student, by the session that joining a class has left (`web.people`) | look, hand in, act in a lab of his own |
 | anybody else | nothing |
+
+What each of the four levels may ask for stands in `web.rights`.
 
 Both tokens are drawn once for each data directory and kept in its files `web/token` and `web/token-class`, unless
 BROKERLAB_TOKEN and BROKERLAB_CLASS_TOKEN say them. The cookie holds no token but a digest of it, under a name with
@@ -29,7 +32,7 @@ from typing import Any
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-ACT, LOOK = "act", "look"
+ACT, LEARN, LOOK = "act", "learn", "look"
 FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
 LOCAL_NAMES = ("localhost",)
 

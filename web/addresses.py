@@ -49,6 +49,12 @@ def lab_of(scope: Scope) -> str:
     return found[1] if found else ""
 
 
+def labs_named(scope: Scope) -> set[str]:
+    """Every lab that an address names: `/labs/mina/api/labs/jun/snapshot` names two."""
+    found = _NAMED.fullmatch(scope["path"])
+    return {str(name) for name in (scope.get("lab"), found and found[1]) if name}
+
+
 def whole(scope: Scope) -> Scope:
     """As Django takes it: the whole path, and which part of it is in front of all addresses."""
     base = scope.get("base", "")

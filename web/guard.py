@@ -4,7 +4,7 @@
 |---|---|---|
 | Host | 421 | a name that an attacker lets point to 127.0.0.1 is not ours (`access`) |
 | who asks | 401 | from elsewhere a token is needed; a person gets a page that asks for it |
-| what for | 403 | the class's token is for looking only |
+| what for | 403 | a student's and a looker's are not all addresses (`rights`) |
 | Origin, Sec-Fetch-Site | 403 | a page of another origin that wants to change something, or a WebSocket |
 | Content-Type | 415 | REST takes only JSON: a form of another site cannot send that without being asked first |
 | size of the body | 413 | more than `LARGEST` is not read; of a run that was packed more than `LARGEST_PACK` |
@@ -22,25 +22,25 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from django.conf import settings
+from django.db import Error as DatabaseError
 
 from broker_core.kernel.problems import Problem, problem
-from web import access
-from web.access import LOOK, Headers, Scope
+from web import access, rights
+from web.access import Headers, Scope
 from web.api.errors import PREFIX
 from web.api.problems import MEDIA_TYPE, body
 from web.entrance import ENTER, Throttle, entered, entrance
 from web.language import spoken
+from web.rights import SAFE, Person
 
 OPEN_TO_ALL = ("/api/docs.css",)
-CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read")
-PACKS, PACK = f"{PREFIX}runs", "application/gzip"
+PACKS, HANDED_IN, PACK = f"{PREFIX}runs", f"{PREFIX}me/packs/", "application/gzip"
 LARGEST = 2 * 1024 * 1024
 LARGEST_PACK = 512 * 1024 * 1024
 PACKS_TOGETHER = 2 * LARGEST_PACK
 DIGITS = 18  # of a length, zeros in front included
 LARGEST_TOGETHER = 32 * 1024 * 1024
 BODY_S = 20.0
-SAFE = ("GET", "HEAD", "OPTIONS")
 
 Receive = Callable[[], Awaitable[Scope]]
 Send = Callable[[Scope], Awaitable[None]]
@@ -68,7 +68,8 @@ class Guard:
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A page of another origin may open a WebSocket to localhost: the browser does not stop it, this does."""
         headers = access.headers_of(scope)
-        may = access.level(scope, headers)
+        person = await _who(scope, headers)
+        may = rights.in_lab(person, scope) if person is not None else None
         if not access.host_is_ours(headers) or may is None or not access.same_origin(headers):
             await receive()
             await send({"type": "websocket.close", "code": 4403})
@@ -77,16 +78,21 @@ class Guard:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = access.headers_of(scope)
-        may = access.level(scope, headers)
+        person = await _who(scope, headers)
+        if person is None:
+            await refuse(send, headers, 503, problem("no_database"), None)
+            return
+        may = person.level
         is_page = not scope["path"].startswith(PREFIX)
-        refusal = check(scope, headers, may)
+        refusal = check(scope, headers, person)
         if refusal is None or (is_page and refusal[0] == 401):
-            if is_page and (may is None or _token_of(scope)):
+            if is_page and (refusal is not None or _token_of(scope)):
                 await self._enter(scope, headers, may, receive, send)
                 return
             bounded = Bounded(receive, send, self.packs if is_pack(scope) else self.held)
             try:
-                await self.application({**scope, "may": may}, bounded.receive, bounded.send)
+                asked = {**scope, "may": rights.in_lab(person, scope), "level": may, "student": person.student}
+                await self.application(asked, bounded.receive, bounded.send)
             finally:
                 bounded.end()
             refusal = bounded.refusal if not bounded.answered else None
@@ -113,23 +119,34 @@ class Guard:
         await send_answer(send, *entrance(language, bool(given), status))
 
 
-def check(scope: Scope, headers: Headers, may: str | None) -> Refusal | None:
+async def _who(scope: Scope, headers: Headers) -> Person | None:
+    """None when only the database could say, and it is away."""
+    try:
+        return await rights.who(scope, headers)
+    except DatabaseError:
+        return None
+
+
+def check(scope: Scope, headers: Headers, person: Person) -> Refusal | None:
     """None, or why the request is refused."""
     if not access.host_is_ours(headers):
         name = headers.get(b"host", "")
         return 421, problem("not_this_host", name=name) if name else problem("not_named_host"), "Host"
-    if may is None:
-        return 401, problem("token_needed"), "Authorization"
+    refused = rights.refusal(person, scope)
+    if refused is not None:
+        return *refused, "Authorization"
     if scope["method"] in SAFE:
         return None
-    if may == LOOK and scope["path"] not in CHANGES_NO_LAB:
-        return 403, problem("look_only"), "Authorization"
     return _check_origin(headers) or _check_body(scope, headers)
 
 
 def is_pack(scope: Scope) -> bool:
     """Whether the body is a run that was packed, which the lab's own process opens."""
-    return bool(scope["path"] == PACKS and scope["method"] == "POST" and settings.HOSTS_LAB)
+    return bool(_takes_packs(scope["path"]) and scope["method"] == "POST" and settings.HOSTS_LAB)
+
+
+def _takes_packs(path: str) -> bool:
+    return path == PACKS or path.startswith(HANDED_IN)
 
 
 def _check_origin(headers: Headers) -> Refusal | None:
@@ -149,7 +166,7 @@ def _check_body(scope: Scope, headers: Headers) -> Refusal | None:
         return _too_large(most)
     kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
     has_body = int(length) or b"transfer-encoding" in headers or kind
-    wanted = PACK if scope["path"] == PACKS else "application/json"
+    wanted = PACK if _takes_packs(scope["path"]) else "application/json"
     if scope["path"].startswith(PREFIX) and has_body and kind != wanted:
         if wanted == PACK:
             return 415, problem("body_no_pack"), "Content-Type"

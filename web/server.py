@@ -145,20 +145,11 @@ def invitations(listener: socket.socket) -> list[str]:
     if ipaddress.ip_address(host).is_loopback:
         return []
     from web.access import class_token, token
+    from web.people.doors import outer_address
 
     name = outer_address() if ipaddress.ip_address(host).is_unspecified else host
     page = f"http://{f'[{name}]' if ':' in name else name}:{port}/?token="
     return [f"From elsewhere: {page}{token()}", f"For a class, to look only: {page}{class_token()}"]
-
-
-def outer_address() -> str:
-    """This machine's address as its network sees it. Nothing is sent for that."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return socket.gethostname()
 
 
 def remote_lab() -> Lab:
@@ -193,9 +184,11 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     prepare()
     from web.asgi import application
     from web.live.hub import hub
+    from web.people import doors
 
     hub.serve(lab)
     host, port = listener.getsockname()[:2]
+    doors.listen(host)
     shown = f"[{host}]" if ":" in host else host
     options: dict[str, Any] = {
         "ws": "websockets-sansio",

@@ -17,6 +17,7 @@ The secret key is drawn once for each data directory and stays there.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import socket
@@ -80,7 +81,10 @@ OWN_HOSTS = ["localhost", socket.gethostname().lower()]
 OWN_HOSTS += [name.strip().lower() for name in os.environ.get("BROKERLAB_HOSTS_ALLOWED", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["*"]  # `web.guard` has looked at the Host before Django does
 
-INSTALLED_APPS = ["django.contrib.staticfiles", "web.pages", "web.api.apps.ApiConfig"]
+INSTALLED_APPS = [
+    "django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "django.contrib.staticfiles",
+    "web.pages", "web.api.apps.ApiConfig", "web.people.apps.PeopleConfig",
+]  # fmt: skip
 MIDDLEWARE = [
     "web.security.content_security_policy",
     "web.api.errors.as_problems",
@@ -103,6 +107,8 @@ USE_I18N = True
 USE_TZ = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = f"brokerlab-seat-{hashlib.sha256(SECRET_KEY.encode()).hexdigest()[:8]}"
+SESSION_COOKIE_AGE = 180 * 24 * 3600  # a term
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 

@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import exercises, glossary
+from web.pages import classes, exercises, glossary, joining
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -20,6 +20,16 @@ urlpatterns = [
     path("exercises/", exercises.exercises, name="exercises"),
     path("exercises/own/", exercises.own, name="own-exercise"),
     path("exercises/<slug:name>/", exercises.exercise, name="exercise"),
+    path("classes/", classes.all_of_them, name="classes"),
+    path("classes/<str:code>/", classes.one, name="class"),
+    path("classes/<str:code>/door/", classes.door, name="class-door"),
+    path("classes/<str:code>/door.svg", classes.door_picture, name="class-door-picture"),
+    path("classes/<str:code>/hand-ins/<str:number>/", classes.hand_in, name="hand-in"),
+    path("join/", joining.join, name="join"),
+    path("join/<str:code>/", joining.join, name="join-class"),
+    path("join/<str:code>/back/<str:text>/", joining.back, name="back"),
+    path("class/", joining.seat, name="seat"),
+    path("class/leave/", joining.leave, name="leave"),
     path("eras/", eras_page, name="eras"),
     path("not-modelled/", not_modelled, name="not-modelled"),
     path("glossary/", glossary.glossary, name="glossary"),

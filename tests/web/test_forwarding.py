@@ -76,7 +76,7 @@ def test_many_large_bodies_at_once_are_too_much(monkeypatch: pytest.MonkeyPatch)
 
 
 def call(**more: Any) -> dict[str, Any]:
-    return {"method": "GET", "path": "/api/commands", "query": "", "headers": [], "body": b"", **more}
+    return {"method": "GET", "path": "/api/commands", "query": "", "headers": [], "body": b"", "may": "act", **more}
 
 
 def test_a_request_that_was_carried_over_is_answered_as_if_it_had_come_here() -> None:

@@ -19,8 +19,8 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    exercises, invalid, jobs, keeping, labs, looking, meanings, packs, problems, reference, replays, rolling, runs,
-    scenarios, spark_answers, spark_setup, sweeps, waits,
+    classes, exercises, invalid, jobs, keeping, labs, looking, me, meanings, packs, problems, reference, replays,
+    rolling, runs, scenarios, spark_answers, spark_setup, sweeps, waits,
 )  # fmt: skip
 from web.api.docs import operations
 from web.api.problems import Problem
@@ -29,7 +29,7 @@ from web.messages import words_of
 
 TEXTS = {
     "/journal": runs.NDJSON, "/operations": runs.NDJSON, "/runs/{run}/scenario": runs.YAML,
-    "/report": spark_answers.HTML, "/pack": packs.GZIP,
+    "/report": spark_answers.HTML, "/pack": packs.GZIP, "/grades.csv": classes.CSV.partition(";")[0],
 }  # fmt: skip
 
 
@@ -113,7 +113,8 @@ api = LabApi(
 )
 problems.install(api)
 ROOMS = (
-    keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, jobs, reference,
+    keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, classes,
+    me, jobs, reference,
 )  # fmt: skip
 for room in ROOMS:
     api.add_router("", room.router)

@@ -19,6 +19,7 @@ from web.api.problems import Problem
 from web.live.hub import chosen, hub
 from web.live.lab import Lab
 from web.live.labs import Described, NoRoom, labs
+from web.rights import may_see
 
 router = Router(tags=["labs"])
 Problems = schemas.Problem
@@ -39,9 +40,11 @@ class NewLab(BaseModel):
 async def known(request: HttpRequest) -> HttpResponse:
     """Its own comes first; its id is `lab` unless BROKERLAB_LAB says otherwise. `resting`: labs of an earlier life of
     the server, which `POST labs/NAME/start` starts. `room`: how many more can be begun."""
-    rows = dict.fromkeys([chosen(), hub, *labs.running.values()])
+    rows = [one for one in dict.fromkeys([chosen(), hub, *labs.running.values()])
+            if may_see(request, labs.owner(one.name))]  # fmt: skip
     items = [view_of(one.name, one.lab) for one in rows]
-    return answer({"items": items, "total": len(items), "resting": labs.resting(), "room": labs.room})
+    resting = [name for name in labs.resting() if may_see(request, labs.owner(name))]
+    return answer({"items": items, "total": len(items), "resting": resting, "room": labs.room})
 
 
 @router.get(

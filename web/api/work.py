@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,17 @@ class Jobs:
         assert self._desk is not None
         async with self._desk:
             return await in_process(request)
+
+    async def in_turn(
+        self, request: dict[str, Any], begun: Callable[[], Awaitable[None]], tell: Callable[[dict[str, Any]], None]
+    ) -> Any:
+        """What a process says that works when a job's place is free, behind those who came before; `begun` is awaited
+        then. However many wait: whoever asks keeps count of his own. Raises WorkFailed."""
+        await self._take_over()
+        assert self._places is not None
+        async with self._places:
+            await begun()
+            return await in_process(request, tell)
 
     async def follow(self, work: Coroutine[Any, Any, dict[str, Any]], way: Way, **facts: Any) -> Job:
         """A job for what is under way in this process already; cancelling the job cancels it."""

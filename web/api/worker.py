@@ -9,6 +9,7 @@ in   {"do": "scenario", "yaml": "..." or "document": {...}, "name": "acks-1", "v
      {"do": "verify" | "receipt", "path": DIR}
      {"do": "attempt", "document": {...}, "name": "keep-all", "attempt": {"set": {...}, "steps": [...]}, "hints": 1,
       "out": DIR}
+     {"do": "hand-in", "document": {...}, "name": "keep-all", "attempt": {...} or "pack": FILE, "hints": 1}
      {"do": "beside", "path": DIR, "other": DIR}        two runs of a scenario, one of each generation
 out  {"progress": 0.41, "phase": "load", "t_us": 5200000}      a few times a second
      {"result": {...}}  or  {"error": "...", "place": "..."}
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -36,12 +38,15 @@ from lab.experiments import beside, forks
 from lab.experiments.comparison import parting
 from lab.experiments.directory import DirectoryError, RunDirectory
 from lab.experiments.driven import RunError
+from lab.experiments.packing import PackError, unpack
 from lab.experiments.run import Execution
 from lab.experiments.verify import verify
 from lab.scenarios import grammar
 
 EVERY_S = 0.2
 LOAD_SHARE = 0.85
+LARGEST_OPENED = 2 * 1024 * 1024 * 1024
+"""Bytes of a pack when it is opened."""
 
 
 def say(**line: Any) -> None:
@@ -126,9 +131,28 @@ def attempt_at(request: dict[str, Any]) -> dict[str, Any]:
     return {**grade.to_dict(), "why": exercise.why if grade.passed else {}}
 
 
+def judge_hand_in(request: dict[str, Any]) -> dict[str, Any]:
+    """Grade what somebody hands in: an attempt, or a packed run (`pack`), which nobody believes."""
+    exercise = reading.from_dict(request["document"], request["name"])
+
+    def tell(done: int, most: int) -> None:
+        say(progress=round(done / most, 3), phase="load")
+
+    if "pack" not in request:
+        grade = grading.grade(exercise, request["attempt"], request["hints"], tell=tell)
+    else:
+        with tempfile.TemporaryDirectory(prefix="brokerlab-hand-in-") as home, open(request["pack"], "rb") as pack:
+            path = Path(home) / "run"
+            unpack(pack, path, LARGEST_OPENED)
+            grade = grading.grade_run(exercise, path, request["hints"], tell)
+    decisive = next((one for one in grade.outcomes if not one.passed), grade.outcomes[0] if grade.outcomes else None)
+    moment = decisive.moment if decisive is not None else None
+    return {**grade.to_dict(), "moment": moment, "why": exercise.why if grade.passed else {}}
+
+
 KINDS = {
-    "scenario": run_scenario, "attempt": attempt_at, "verify": verify_run, "receipt": receipt_of,
-    "beside": beside_each_other,
+    "scenario": run_scenario, "attempt": attempt_at, "hand-in": judge_hand_in, "verify": verify_run,
+    "receipt": receipt_of, "beside": beside_each_other,
 }  # fmt: skip
 
 
@@ -144,7 +168,7 @@ def main() -> None:
         say(problem=error.problem, place=error.where)
     except grammar.ScenarioError as error:
         say(problem=error.problem, place=error.place)
-    except (RunError, DirectoryError, beside.NotBeside) as error:
+    except (RunError, DirectoryError, PackError, beside.NotBeside) as error:
         say(problem=error.problem)
     else:
         say(result=result)

@@ -28,7 +28,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from web import strict
-from web.access import LOOK
+from web.access import ACT
 from web.live import asking
 from web.live.hub import Hub, chosen
 from web.live.viewer import Viewer
@@ -89,7 +89,7 @@ class LabConsumer(AsyncWebsocketConsumer):
 
     def _may(self, kind: str, message: dict[str, Any]) -> bool:
         """Whether this viewer may do more than look, or only wants to look."""
-        return self.scope.get("may") != LOOK or (kind == "ask" and message.get("what") in LOOKING)
+        return self.scope.get("may", ACT) == ACT or (kind == "ask" and message.get("what") in LOOKING)
 
     def _greet(self, message: dict[str, Any]) -> None:
         if message["k"] == "hello":

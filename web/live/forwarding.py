@@ -20,6 +20,7 @@ from django.conf import settings
 from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from lab.open_runs import LabError
+from web import rights
 from web.access import headers_of
 from web.api.errors import PREFIX
 from web.api.problems import MEDIA_TYPE, body
@@ -57,6 +58,7 @@ async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
         "method": scope["method"], "path": scope["path"], "query": scope["query_string"].decode("latin-1"),
         "headers": [[name.decode(), headers[name]] for name in CARRIED if name in headers], "body": content,
         "lab": scope.get("lab", ""), "base": scope.get("base", ""),
+        "may": scope.get("may"),
     }  # fmt: skip
     lab: Any = hub.lab
     try:
@@ -96,6 +98,14 @@ async def answered(request: dict[str, Any], address: str) -> dict[str, Any]:
     """What this process's own application says: {"status", "headers", "body"}."""
     from web.asgi import of_its_lab
 
+    person = rights.Person(request.get("may"))
+    asked = {"lab": "", **request, "query_string": request["query"].encode("latin-1")}
+    refused = rights.refusal(person, asked)
+    if refused is not None:  # only the host knows whose a lab is
+        given = dict(request["headers"])
+        language = spoken(given.get("accept-language", ""), given.get("cookie", ""))
+        content = body(*refused, "Authorization", language)
+        return {"status": refused[0], "headers": [["content-type", MEDIA_TYPE]], "body": content}
     try:
         return await _Exchange(request).run(of_its_lab)
     except TooLarge:
@@ -126,6 +136,7 @@ class _Exchange:
             "path": request["path"], "raw_path": request["path"].encode(), "root_path": "", "scheme": "http",
             "query_string": request["query"].encode("latin-1"), "headers": headers, "client": None, "server": None,
             "lab": request.get("lab", ""), "base": request.get("base", ""),
+            "may": request.get("may"), "level": request.get("may"),
         }  # fmt: skip
         await application(scope, self.receive, self.send)
         return {"status": self.status, "headers": self.headers, "body": b"".join(self.pieces)}

@@ -11,7 +11,6 @@ import json
 from functools import cache
 from typing import Any
 
-from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language
@@ -21,10 +20,11 @@ from django.views.decorators.http import require_GET
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
 from lab.branch import BranchError
 from lab.open_runs import LabError
-from web.access import ACT
+from web.access import ACT, LOOK
 from web.language import language_of
 from web.live.hub import NoLab, chosen
 from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
+from web.rights import scope_of
 
 
 LOOK_BACK = 6000
@@ -88,7 +88,7 @@ async def _screen(request: HttpRequest, language: str) -> HttpResponse:
     seq, text = await asyncio.wrap_future(chosen().lab.snapshot())
     state = json.loads(text)["state"]
     context = {
-        "may": request.scope.get("may", ACT) if isinstance(request, ASGIRequest) else ACT,
+        "may": ACT if scope_of(request).get("may", ACT) == ACT else LOOK,
         "language": language if language in LANGUAGES else "en",
         "words": catalogue(language)["page"],
         "messages": catalogue_text(language),

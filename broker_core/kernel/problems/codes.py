@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from broker_core.kernel.problems import codes_of_commands, codes_of_core, codes_of_exercises, codes_of_lab
+from broker_core.kernel.problems import (
+    codes_of_commands, codes_of_core, codes_of_exercises, codes_of_lab, codes_of_people,
+)  # fmt: skip
 from broker_core.kernel.problems.registry import REGISTRY
 
-__all__ = ["REGISTRY", "codes_of_commands", "codes_of_core", "codes_of_exercises", "codes_of_lab"]
+__all__ = ["REGISTRY", "codes_of_commands", "codes_of_core", "codes_of_exercises", "codes_of_lab", "codes_of_people"]

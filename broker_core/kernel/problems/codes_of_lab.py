@@ -325,7 +325,6 @@ found_in("web.api")(
     too_deep="most",
     world_silent="",
     defect="",
-    no_database="",
     not_run_again="",
 )
 found_in("web.live")(

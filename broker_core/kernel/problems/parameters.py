@@ -13,6 +13,7 @@ PARAMETERS: dict[str, str] = {
     "condition": "a condition of a scenario",
     "controller": "id of a controller",
     "dest": "node that receives",
+    "due": "a moment of the calendar, with its time zone",
     "due_us": "microseconds of the cluster's time",
     "end": "last offset",
     "error": "Kafka's name of an error",

@@ -1,0 +1,33 @@
+"""Codes of problems with classes: joining one, handing in, asking for what is somebody else's."""
+
+from __future__ import annotations
+
+from broker_core.kernel.problems.registry import found_in
+
+found_in("web.rights")(
+    not_yours="",
+    hint_has_its_price="",
+)
+found_in("web.people")(
+    class_closed="",
+    name_taken="name",
+    class_full="most",
+    no_more_hints="n",
+    deadline_over="due",
+    one_at_a_time="",
+    no_more_tries="most",
+)
+found_in("web.api")(
+    no_student="n",
+    no_hand_in="name",
+    nothing_to_run="",
+    no_seat="",
+)
+found_in("web.api", "web.people")(
+    name_of_letters="most",
+    no_class="",
+    not_handed_out="name",
+)
+found_in("web.api", "web.guard")(
+    no_database="",
+)

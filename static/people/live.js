@@ -1,0 +1,54 @@
+/**
+ * A page about people that renews itself: the part `#live` is asked for again, and the server answers when there is news.
+ *
+ *     GET ?since=VERSION&wait=25  ->  the same page, with another version  ->  its `#live` takes the place of the old one
+ */
+const PAUSE_MS = 400; // what comes in between is shown together
+const AWAY_MS = 3000;
+
+const later = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Moments are written by the server in UTC; a reader sees them in his own time. */
+export function localTimes(root = document) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.valueOf())) continue;
+    const day = at.toDateString() === new Date().toDateString() ? {} : { month: "numeric", day: "numeric" };
+    time.textContent = at.toLocaleString(document.documentElement.lang, { ...day, hour: "2-digit", minute: "2-digit" });
+    time.title = at.toLocaleString(document.documentElement.lang);
+  }
+}
+
+function put(next) {
+  const old = document.getElementById("live");
+  const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+  const scrolled = old.querySelector(".scroll")?.scrollLeft ?? 0;
+  localTimes(next);
+  old.replaceWith(next);
+  const region = next.querySelector(".scroll");
+  if (region) region.scrollLeft = scrolled;
+  if (focused) document.getElementById(focused)?.focus();
+}
+
+async function renew() {
+  const { version } = document.getElementById("live").dataset;
+  const response = await fetch(`?since=${version}&wait=25`, { redirect: "manual" });
+  if (response.type === "opaqueredirect" || response.status === 401 || response.status === 404) return globalThis.location.reload();
+  if (!response.ok) return later(AWAY_MS);
+  const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
+  if (next && next.dataset.version !== version) put(document.adoptNode(next));
+  return later(PAUSE_MS);
+}
+
+async function keepNew() {
+  for (;;) {
+    try {
+      await renew();
+    } catch {
+      await later(AWAY_MS);
+    }
+  }
+}
+
+localTimes();
+if (document.getElementById("live")) keepNew();

@@ -1,0 +1,189 @@
+"""What classes look like over REST, and what is sent to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from web.api.answers_bytes import Closed, Coded
+from web.api.answers_exercises import GradeView, Titles
+from web.api.schemas import Document, Seed
+
+State = Literal["queued", "running", "passed", "missed", "refused", "forged", "failed"]
+CellState = Literal["none", "opened", "queued", "running", "passed", "missed", "refused", "forged", "failed"]
+Code = Annotated[str, Field(max_length=8)]
+Since = Annotated[int, Field(ge=0, le=1 << 62)]
+ExerciseName = Annotated[str, Field(max_length=100)]
+
+
+# -- sent -----------------------------------------------------------------------------------
+class NewClass(BaseModel):
+    """A class that is to be made."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"title": "Distributed systems"}]})
+    title: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class ClassChange(BaseModel):
+    """What is to be another way from now on."""
+
+    model_config = ConfigDict(extra="forbid")
+    title: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    open: bool | None = None
+
+
+class HandOut(Document):
+    """An exercise for a class: one that comes with the lab (`exercise`), or the teacher's own (`yaml`, `document`)."""
+
+    exercise: ExerciseName | None = None
+    tries: Annotated[int, Field(ge=1, le=1000)] | None = None
+    due: AwareDatetime | None = None
+
+
+class TakeHint(BaseModel):
+    """Which exercise's next hint."""
+
+    model_config = ConfigDict(extra="forbid")
+    exercise: ExerciseName
+
+
+class OwnLab(BaseModel):
+    """A lab for whoever asks: its cluster as in a scenario, and a seed."""
+
+    model_config = ConfigDict(extra="forbid")
+    cluster: dict[str, Any] = {"preset": "teaching"}
+    seed: Seed | None = None
+
+
+# -- answered -------------------------------------------------------------------------------
+class WhyFailed(Closed):
+    """Why a hand-in could not be judged."""
+
+    title: str
+    place: str | None
+    problem: Coded
+
+
+class HandInView(Closed):
+    """A try in short. `why`: what was missed under the seed `seed`, or why it was refused."""
+
+    id: str
+    number: int
+    state: State
+    progress: float
+    points: int
+    packed: bool
+    hints: int
+    created: str
+    ended: str | None
+    seed: int | None
+    why: list[Coded]
+    moment: dict[str, int] | None
+    error: WhyFailed | None
+
+
+class WholeGrade(GradeView):
+    """What judging said; `moment`: where in the first run it was decided, where the exercise names such a moment."""
+
+    moment: dict[str, int] | None
+
+
+class WholeHandIn(HandInView):
+    """A try with what was tried and what came of it."""
+
+    exercise: str
+    attempt: dict[str, Any]
+    grade: WholeGrade | None
+
+
+class CellView(Closed):
+    """Where a student stands with an exercise; `took_s` from opening it to the first try that passed."""
+
+    state: CellState
+    points: int
+    tries: int
+    hints: int
+    opened: str | None
+    passed: str | None
+    took_s: int | None
+    last: HandInView | None
+
+
+class TaskView(Closed):
+    """An exercise as it was handed out: points at most, tries at most, the deadline."""
+
+    name: str
+    title: Titles
+    most: int
+    most_tries: int | None
+    due: str | None
+    given: str
+
+
+class StudentView(Closed):
+    """A student with a cell for each exercise. `lab`: the name of his lab; `back`: the address that brings him back."""
+
+    number: int
+    name: str
+    joined: str
+    points: int
+    cells: dict[str, CellView]
+    lab: str | None
+    back: str
+
+
+class ClassView(Closed):
+    """A class in short."""
+
+    code: str
+    title: str
+    open: bool
+    created: str
+    students: int
+    tasks: int
+
+
+class Classes(Closed):
+    """All classes of this server."""
+
+    items: list[ClassView]
+    total: int
+
+
+class Grid(Closed):
+    """Students by exercises. `version` grows with whatever happens; `door`: where the class is joined."""
+
+    version: int
+    door: str
+    code: str
+    title: str
+    open: bool
+    created: str
+    tasks: list[TaskView]
+    students: list[StudentView]
+
+
+class OwnTask(TaskView, CellView):
+    """An exercise, and where one stands with it."""
+
+
+class Me(Closed):
+    """Who asks: `level` is what he may (`act`, `learn`, `look`); all else of somebody who has joined a class."""
+
+    level: str
+    version: int
+    code: str | None
+    title: str | None
+    number: int | None
+    name: str | None
+    points: int
+    tasks: list[OwnTask]
+    lab: str | None
+
+
+class HintsTold(Closed):
+    """All hints that were taken, and what they cost together."""
+
+    hints: list[Titles]
+    price: int

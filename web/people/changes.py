@@ -1,0 +1,47 @@
+"""News of classes: a number that grows with everything that happens in one, and somebody who waits for it to grow.
+
+The numbers begin with the clock, so one that a page remembers from an earlier life of the server is never met again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+WAIT_S = 25.0
+
+
+class Changes:
+    """Of all classes of this process."""
+
+    def __init__(self) -> None:
+        self._began = time.time_ns() // 1_000_000
+        self._versions: dict[str, int] = {}
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    def version(self, code: str) -> int:
+        """The number of a class."""
+        return self._versions.get(code, self._began)
+
+    def told(self, code: str) -> None:
+        """Something has happened in a class."""
+        self._versions[code] = self.version(code) + 1
+        for event in self._waiting.get(code, ()):
+            event.set()
+
+    async def after(self, code: str, since: int, seconds: float) -> None:
+        """Until the number of a class is another one than `since`, or so long."""
+        if self.version(code) != since or seconds <= 0:
+            return
+        event = asyncio.Event()
+        waiting = self._waiting.setdefault(code, set())
+        waiting.add(event)
+        try:
+            await asyncio.wait_for(event.wait(), min(seconds, WAIT_S))
+        except TimeoutError:
+            pass
+        finally:
+            waiting.discard(event)
+
+
+changes = Changes()
