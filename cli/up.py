@@ -62,7 +62,8 @@ def up(arguments: argparse.Namespace) -> int:
     signals = Signals()
     signals.install()
     try:
-        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals, arguments.labs)
+        _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals,
+               (arguments.labs, arguments.sleep_after))
     except Stop:
         pass
     finally:
@@ -133,7 +134,7 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
     return found
 
 
-def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: int) -> None:
+def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int]) -> None:
     try:
         with signals.waiting():
             addresses = _start(lab)
@@ -179,14 +180,14 @@ def _start(lab: LiveLab) -> Addresses:
         raise CommandError(problem("brokers_not_up")) from None
 
 
-def _page(lab: LiveLab, listener: socket.socket, more: int) -> Any:
-    """Load the web only now; with room for so many labs beside this one."""
+def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int]) -> Any:
+    """Load the web only now; `more`: room for so many labs beside this one, which sleep after so many seconds."""
     os.environ["BROKERLAB_DATA"] = str(page_home(lab.data))
     from web.server import CannotServe, build, hold
 
     try:
         server = build(lab, listener)
-        hold(more, lab.data / "labs", lab.host, lab.spec.cluster.port)
+        hold(more[0], lab.data / "labs", lab.host, lab.spec.cluster.port, more[1])
         return server
     except CannotServe as error:
         raise CommandError(problem("failed_with", why=str(error))) from None

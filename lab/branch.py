@@ -22,7 +22,6 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +45,7 @@ from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
 from lab.experiments.directory import RunDirectory
 from lab.feed import JournalFeed, Subscriber, rows_text
+from lab.keyframes import Keyframe, snapshot_of
 from lab.outcomes import Outcomes
 from lab.receipts import Receipts
 from lab.snapshots.course import Course
@@ -63,31 +63,6 @@ T = TypeVar("T")
 
 class BranchError(Refusal):
     """What was asked of a branch cannot be done."""
-
-
-@dataclass(slots=True, frozen=True)
-class Keyframe:
-    """The state after event `seq`; `offset` is where the rows behind it begin in the journal file.
-
-    `packed`: its JSON text, compressed (names and addresses of partitions come again and again); `size` without.
-    A fork has the keyframes of its past from its parent.
-    """
-
-    seq: int
-    t_us: int
-    offset: int
-    size: int
-    packed: bytes
-
-    def text(self, run: str, epoch: int) -> str:
-        """As a snapshot of a run."""
-        state = bytes(cramjam.zstd.decompress(self.packed, output_len=self.size)).decode()
-        return snapshot_of(run, epoch, self.t_us, state)
-
-
-def snapshot_of(run: str, epoch: int, t_us: int, state: str) -> str:
-    """What a viewer gets: JSON text around that of a state."""
-    return f'{{"run":{orjson.dumps(run).decode()},"epoch":{epoch},"t":{t_us},"state":{state}}}'
 
 
 class Branch:
@@ -121,7 +96,7 @@ class Branch:
         self.waits = Waits(world, loop, self.pump.stand)
         self.keeper = Keeper(files, world, loop)
         self._first_after_pass = after_pass
-        self._flush_armed = False
+        self._flushing: asyncio.TimerHandle | None = None
         self._tokens = threading.Lock()
         self._last_token = 0
         self.keyframes: list[Keyframe] = []
@@ -143,12 +118,11 @@ class Branch:
             self.waits.look()
         if self._first_after_pass is not None:
             self._first_after_pass()
-        if not self._flush_armed and not self.ended:
-            self._flush_armed = True
-            self.loop.call_later(SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S, self._flush)
+        if self._flushing is None and not self.ended:
+            self._flushing = self.loop.call_later(SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S, self._flush)
 
     def _flush(self) -> None:
-        self._flush_armed = False
+        self._flushing = None
         if not self.ended:
             self.keep_keyframe()
             self.look()
@@ -210,6 +184,28 @@ class Branch:
             self.files.describe(invariants=self.monitor.to_dict())
             self.tell_disks()
             self.files.close(self.world)
+
+    # -- while nobody looks -----------------------------------------------------------------
+    def needed(self) -> bool:
+        """Whether somebody watches, or waits for an answer, or part of its files is still to come."""
+        past = self.files.past
+        return (self.feed.watched or bool(self.outcomes.waiting) or bool(self.waits.open) or self.keeper.at_work
+                or (past is not None and not past.in_place))  # fmt: skip
+
+    def stand(self) -> None:
+        """The world stands, and no call of the loop is due."""
+        self.pump.stop()
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flush()
+        if self.room is not None:
+            self.room.stand()
+
+    def go_on(self) -> None:
+        """From where it stood."""
+        self.pump.start(self.loop)
+        if self.room is not None:
+            self.room.go_on()
 
     def give_up(self) -> None:
         """It was asked for and is not wanted any more: as if it had never been."""

@@ -33,7 +33,7 @@ class DiskRoom:
         self.loop = loop
         self.waiting: dict[str, None] = {}
         self.room_again = False
-        self._looking = False
+        self._looking: asyncio.TimerHandle | None = None
         world.journal.transition_watchers.append(self._take)
 
     def _take(self, row: Row) -> None:
@@ -47,14 +47,24 @@ class DiskRoom:
                 self._arm()
 
     def _arm(self) -> None:
-        if not self._looking:
-            self._looking = True
+        if self._looking is None:
             self.room_again = False
-            self.loop.call_later(LOOK_S, self.look)
+            self._looking = self.loop.call_later(LOOK_S, self.look)
+
+    def stand(self) -> None:
+        """Do not look for a while."""
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    def go_on(self) -> None:
+        """Look again, if somebody waits."""
+        if self.waiting:
+            self._arm()
 
     def look(self) -> None:
         """Ask the machine; again later while somebody waits."""
-        self._looking = False
+        self._looking = None
         if not self.waiting:
             return
         room = shutil.disk_usage(self.directory).free >= ENOUGH_BYTES

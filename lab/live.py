@@ -42,7 +42,8 @@ from lab.disk_room import DiskRoom
 from lab.experiments.directory import FILE_LIMIT, DirectoryError, RunDirectory, next_run, tidy
 from lab.front import LiveFront
 from lab.newcomers import Newcomers, chosen_port, disks_of
-from lab.open_runs import LabError, OpenRuns
+from lab.open_runs import LabError
+from lab.sleeping import Sleeping
 from lab.snapshots.keeper import sweep
 from lab.telling import Telling, not_serving, why_it_ends
 
@@ -63,7 +64,7 @@ class Addresses:
         return ",".join(f"{host}:{port}" for _, host, port in self.kafka)
 
 
-class LiveLab(OpenRuns, LiveFront):
+class LiveLab(Sleeping, LiveFront):
     """One lab of this process. Methods other than start and stop may be called from any thread."""
 
     def __init__(
@@ -242,6 +243,7 @@ class LiveLab(OpenRuns, LiveFront):
 
     def _shut_down(self) -> None:
         """All brokers at once, as fast as the world goes; then the coordination tree."""
+        self._wake()
         for branch in list(self.branches.values()):
             if branch is not self.main:
                 branch.end()

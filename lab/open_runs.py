@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
@@ -42,6 +43,8 @@ class OpenRuns:
     main: Branch
     branches: dict[str, Branch]
     data: Path
+    worked = 0.0
+    """When a run was last on its way (`time.monotonic`)."""
     stopped: threading.Event
     _loop: asyncio.AbstractEventLoop | None
 
@@ -131,6 +134,7 @@ class OpenRuns:
         if answer.cancelled():
             branch.give_up()
             return
+        self.worked = time.monotonic()
         try:
             done = work.advance(SLICE_S)
             branch.keep_keyframe()

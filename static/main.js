@@ -37,6 +37,8 @@ app.send = (command) => socket.command(command);
 socket.onstate = () => app.set({ online: socket.open, everOnline: app.everOnline || socket.open });
 
 listen(app);
+const slept = Number(document.body.dataset.slept);
+if (slept) app.notice(app.words.t("lab.slept", { s: slept }), "news");
 connect(app, socket, screen);
 app.desk.open(socket, feed);
 

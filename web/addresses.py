@@ -55,6 +55,12 @@ def labs_named(scope: Scope) -> set[str]:
     return {str(name) for name in (scope.get("lab"), found and found[1]) if name}
 
 
+def is_in_short(scope: Scope) -> bool:
+    """Whether the lab is only to be told of: that is no use of it."""
+    name = lab_of(scope)
+    return bool(name) and scope["path"] == f"/api/labs/{name}"
+
+
 def whole(scope: Scope) -> Scope:
     """As Django takes it: the whole path, and which part of it is in front of all addresses."""
     base = scope.get("base", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
@@ -15,7 +16,7 @@ from django.urls import path
 pages = get_asgi_application()
 NO_LAB = 4404
 
-from web.addresses import Addressed, whole  # noqa: E402
+from web.addresses import Addressed, is_in_short, lab_of, whole  # noqa: E402
 from web.files import StaticFiles  # noqa: E402
 from web.access import ACT  # noqa: E402
 from web.api.errors import PREFIX  # noqa: E402
@@ -39,12 +40,14 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def of_its_lab(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Pages and REST of the lab that the address names; of one that is not there REST says why."""
-    found = labs.hub(scope.get("lab", ""))
+    found = await labs.awake(scope.get("lab", ""))
     if found is None and scope["path"] == "/" and scope.get("may", ACT) == ACT:
         found = await labs.start(scope["lab"])
     if found is not None:
         choose(found)
-        await pages(whole(scope), receive, send)
+        about = labs.hub(lab_of(scope)) or found
+        with nullcontext() if is_in_short(scope) else about.in_use():
+            await pages(whole(scope), receive, send)
     elif scope["path"].startswith(PREFIX):
         await pages({**scope, "method": "GET", "path": f"{PREFIX}labs/{scope['lab']}"}, receive, send)
     else:
@@ -52,7 +55,7 @@ async def of_its_lab(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def _socket(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    found = labs.hub(scope.get("lab", ""))
+    found = await labs.awake(scope.get("lab", ""))
     if found is None:
         await receive()
         await send({"type": "websocket.close", "code": NO_LAB})

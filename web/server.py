@@ -41,6 +41,7 @@ class LabServer(uvicorn.Server):
         self._when_started = started
         self.url = url
         self.lab_host: Any = None
+        self._tending: asyncio.Task[None] | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -60,12 +61,15 @@ class LabServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self.lab_host = offer(self.url)
+            self._tending = asyncio.create_task(_tend_labs())
         if self.started and self._when_started is not None:
             self._when_started(self.url)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Hang up, then end what this process has started for its viewers."""
         await super().shutdown(sockets)
+        if self._tending is not None:
+            self._tending.cancel()
         await asyncio.to_thread(_end_spark)
         await asyncio.to_thread(_end_labs)
 
@@ -75,6 +79,13 @@ def _end_spark() -> None:
     from web.api.spark import spark
 
     spark.stop()
+
+
+async def _tend_labs() -> None:
+    """Those that nobody needs sleep."""
+    from web.live.labs import labs
+
+    await labs.tend()
 
 
 def _end_labs() -> None:
@@ -204,12 +215,13 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     return LabServer(config, started, f"http://{shown}:{port}/")
 
 
-def hold(most: int, home: Path, host: str, first_port: int) -> None:
-    """Let callers of REST begin up to `most` labs beside the one that is served; each in a directory below `home`."""
+def hold(most: int, home: Path, host: str, first_port: int, idle_s: float = 0.0) -> None:
+    """Let callers of REST begin up to `most` labs beside the one that is served; each in a directory below `home`. One
+    that nobody needs for `idle_s` seconds sleeps; 0: none ever does."""
     from web.api.keeping import described_before
     from web.live.labs import labs
 
-    labs.open(most, home, host, first_port, described_before())
+    labs.open(most, home, host, first_port, described_before(), idle_s)
 
 
 def serve(lab: Lab, host: str, port: int, started: Callable[[str], None] | None = None) -> None:

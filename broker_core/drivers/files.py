@@ -20,6 +20,7 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.storage import Buffer, FileSlice
@@ -44,6 +45,10 @@ class DiskCaches:
         self.tail_bytes = 0
         self._tails: deque[tuple[DiskFile, int]] = deque()
         self._open: OrderedDict[DiskFile, None] = OrderedDict()
+
+    def __reduce__(self) -> tuple[type[DiskCaches], tuple[int, int]]:
+        """What is in memory and open belongs to a process."""
+        return DiskCaches, (self.tail_budget, self.descriptors)
 
     def keep(self, file: DiskFile, size: int) -> None:
         """A buffer was added to this file's tail; the oldest buffers of any file give way."""
@@ -92,6 +97,14 @@ class DiskFile:
             self._descriptor()
         except OSError as error:
             raise StorageError(path, "open", error.strerror or str(error)) from error
+
+    def __getstate__(self) -> tuple[object, ...]:
+        """The file stays where it is; its tail is read from there when somebody asks for it."""
+        return self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.root, self.path, self.caches, self.size, self.flushed, self._shared, self.faults = state
+        self._fd, self._starts, self._chunks, self._dropped = -1, [], [], 0
 
     def _descriptor(self) -> int:
         if self._fd < 0:

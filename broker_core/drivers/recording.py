@@ -41,6 +41,16 @@ class Recorder:
         self.bounded_at_seq = 0
         self.broken: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is recorded stands in the file, which is open in one process at a time."""
+        self.flush()
+        return {**self.__dict__, "_file": None if self._file is None else (self._file.name, self._file.tell())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_file"] is not None:
+            self._file = reopened(*state["_file"])
+
     def record(self, world: World, item: Input) -> None:
         """Note an input that is about to be injected."""
         if self._file is None or self.bounded_at_us is not None:
@@ -76,6 +86,10 @@ class Recorder:
             except OSError as error:
                 self._give_up(error)
 
+    def let_go(self) -> None:
+        """Close the file, which goes on in another place."""
+        self._give_up(None)
+
     def _give_up(self, error: OSError | None) -> None:
         """Close the file; what a full disk did not take is lost."""
         file, self._file = self._file, None
@@ -84,6 +98,13 @@ class Recorder:
         if file is not None:
             with contextlib.suppress(OSError):
                 file.close()
+
+
+def reopened(path: str, position: int) -> BinaryIO:
+    """A file that goes on where it ended."""
+    file = open(path, "r+b", buffering=256 * 1024)
+    file.seek(position)
+    return file
 
 
 def _encode(item: Input) -> tuple[dict[str, Any], bytes | bytearray | memoryview]:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from broker_core.drivers.pump import LivePump
@@ -166,6 +166,7 @@ class TcpServer:
         self.zero_copied: Counter[str] = Counter()
         self._sockets: dict[str, socket.socket] = {}
         self._servers: dict[str, tuple[socket.socket, asyncio.Task[asyncio.Server]]] = {}
+        self._doors: dict[str, socket.socket] = {}
         self._dirty: dict[int, ClientConnection] = {}
         self._last_number = 0
 
@@ -260,6 +261,25 @@ class TcpServer:
         listener.listen(512)
         starting = self.loop.create_server(lambda: ClientConnection(self, node), sock=listener, backlog=512)
         self._servers[node] = (listener, self.loop.create_task(starting))
+
+    # -- while nobody is there to answer ----------------------------------------------------
+    def rest(self, knocked: Callable[[], None]) -> None:
+        """Accept nobody; who connects waits in the machine's queue, and `knocked` is called. Nobody is connected."""
+        assert self.loop is not None
+        self.pump = None
+        for place in self.listening:
+            door = self._doors[place] = self._servers[place][0].dup()
+            self._close(place)
+            self.loop.add_reader(door, knocked)
+
+    def go_on(self) -> None:
+        """Accept those who wait, and all that come."""
+        doors, self._doors = self._doors, {}
+        for place, door in doors.items():
+            assert self.loop is not None
+            self.loop.remove_reader(door)
+            self._sockets[place] = door
+            self.listen(place, self.ports[place])
 
     def stop_listening(self, node: str) -> None:
         """No listener of the node any more."""

@@ -33,7 +33,7 @@ import orjson
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
-from broker_core.drivers.recording import LIMIT, Recorder
+from broker_core.drivers.recording import LIMIT, Recorder, reopened
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
 from lab.experiments.past import Past
@@ -145,6 +145,16 @@ class LastingFile:
         self.size = start
         self.limit = limit
         self.broken: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was written stands in the file, which is open in one process at a time."""
+        self.flush()
+        return {**self.__dict__, "_file": None if self._file is None else self._file.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_file"] is not None:
+            self._file = reopened(state["_file"], self.size)
 
     def write(self, data: bytes) -> None:
         if self.limit is not None and self.size + len(data) > self.limit:
@@ -268,6 +278,12 @@ class RunDirectory:
         self._journal.flush()
         self._operations.flush()
         self.recorder.flush()
+
+    def let_go(self) -> None:
+        """Close the files; the run goes on in another place, or later."""
+        for file in (self._journal, self._operations):
+            file.close()
+        self.recorder.let_go()
 
     def close(self, world: World) -> None:
         """The run is over."""

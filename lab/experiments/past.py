@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 MARK = "copying"
 STEP = 4 * 1024 * 1024
@@ -32,6 +33,15 @@ class Past:
         self.whole = threading.Event()
         self.broken: str | None = None
         self._unwanted = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Of one that is in place."""
+        return {**self.__dict__, "whole": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.whole = threading.Event()
+        self.whole.set()
 
     def begin(self, target: Path) -> None:
         """Copy into files that are there already, on a thread of its own."""

@@ -54,6 +54,11 @@ class Keeper:
         self._working = False
         self._leaving: threading.Thread | None = None
 
+    @property
+    def at_work(self) -> bool:
+        """Whether a process of its own is."""
+        return self._working or self._leaving is not None
+
     # -- making -----------------------------------------------------------------------------
     def look(self) -> None:
         """Send the maker on when it is time to."""

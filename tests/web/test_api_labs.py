@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -119,6 +120,42 @@ def test_below_its_own_address_a_lab_has_page_socket_and_all_of_rest(rest: Rest,
         socket.send(json.dumps({"k": "hello", "run": "", "epoch": 0, "last": 0}))
         snapshot = json.loads(socket.recv(timeout=PATIENCE_S))
     assert "mine" in snapshot["state"]["topics"]
+
+
+def asleep(rest: Rest, name: str) -> bool:
+    """Whether it has come to that; to look does not wake it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if rest.get(f"labs/{name}").json["asleep"]:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_lab_that_nobody_needs_sleeps_and_page_rest_and_a_client_wake_it(
+    rest: Rest, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rest.post("labs", {"name": "mine", "cluster": SMALL}).status == 201
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    assert rest.post("labs/mine/waits", {"when": {"leader_of": "mine-0", "is": 1}}).json["met"]
+    monkeypatch.setattr(labs, "idle_s", 0.01)
+    assert asleep(rest, "mine")
+    before = rest.get("labs/mine").json
+    found = next(one for one in rest.get("labs").json["items"] if one["id"] == "mine")
+    assert (found["run"], found["t"], found["asleep"]) == (before["run"], before["t"], True)
+    state = rest.get("labs/mine/snapshot").json
+    assert state["run"] == before["run"] and state["seq"] >= before["seq"] and "mine" in state["state"]["topics"]
+    assert state["t"] - before["t"] < 5_000_000 * PATIENCE_S
+    assert asleep(rest, "mine")
+    monkeypatch.setattr(labs, "idle_s", 1.0)
+    with urllib.request.urlopen(f"{rest.url}labs/mine/", timeout=PATIENCE_S) as answer:
+        assert f'"run":"{before["run"]}"' in answer.read().decode()
+    assert asleep(rest, "mine")
+    with socket.create_connection(("127.0.0.1", room), PATIENCE_S) as client:
+        client.sendall(bytes.fromhex("0000000a 0012 0000 00000007 ffff"))  # ApiVersions, version 0
+        assert client.recv(8)[4:] == (7).to_bytes(4, "big")
+        assert not rest.get("labs/mine").json["asleep"]
+    assert rest.get("labs/mine").json["run"] == before["run"]
 
 
 def test_an_address_of_no_lab_has_no_page_and_no_socket_and_rest_says_why(rest: Rest) -> None:

@@ -48,8 +48,8 @@ def raw(text: str | bytes, media_type: str = "application/json") -> HttpResponse
 
 async def lab_named(name: str) -> Lab:
     """The lab of this name, which this request is about from now on; 404 when this process knows none, 409 when it
-    rests: to ask for a lab does not start it."""
-    found = labs.hub(name)
+    rests: to ask for a lab does not start it, but wakes one that sleeps."""
+    found = await labs.awake(name)
     if found is None and name in labs.known:
         raise Problem(409, problem("lab_rests", name=name), "lab")
     if found is None:

@@ -53,21 +53,31 @@ async def known(request: HttpRequest) -> HttpResponse:
     summary="A lab in short",
 )
 async def lab(request: HttpRequest, lab: str) -> HttpResponse:
-    """Run, clock, seed, and where its brokers listen."""
-    return answer(view_of(lab, await lab_named(lab)))
+    """Run, clock, seed, and where its brokers listen. A lab that sleeps (`asleep`) is not woken by that."""
+    found = labs.hub(lab)
+    return answer(view_of(lab, await lab_named(lab) if found is None else found.lab))
 
 
 def view_of(name: str, found: Lab) -> dict[str, Any]:
     """A lab in short."""
+    if isinstance(found, LiveLab) and found.asleep is not None:
+        facts = found.asleep
+        return {"id": name, "owner": labs.owner(name) or None, "run": facts.run, "epoch": facts.epoch, **facts.clock,
+                "open": facts.open, **_described(found)}  # fmt: skip
     view: dict[str, Any] = {"id": name, "owner": labs.owner(name) or None, "run": found.run_id, "epoch": found.epoch,
                             **found.clock()}  # fmt: skip
     if isinstance(found, LiveLab):
-        spec = found.spec
-        view |= {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
-                 "controller": spec.cluster.controller,
-                 "bootstrap": ",".join(f"{host}:{port}" for host, port in spec.addresses().values()),
-                 "open": list(found.branches)}  # fmt: skip
+        view |= {"open": list(found.branches), **_described(found)}
     return view
+
+
+def _described(found: LiveLab) -> dict[str, Any]:
+    """What stays the same, whether it sleeps or not; and whether it does."""
+    spec = found.spec
+    bootstrap = ",".join(f"{host}:{port}" for host, port in spec.addresses().values())
+    return {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
+            "controller": spec.cluster.controller, "bootstrap": bootstrap,
+            "asleep": found.asleep is not None}  # fmt: skip
 
 
 @router.post(

@@ -240,7 +240,8 @@ class Comparison(Schema):
 
 
 class LabView(Closed):
-    """A lab in short: its clock; of one with a world of its own also where its brokers listen, and its open runs."""
+    """A lab in short: its clock; of one with a world of its own also where its brokers listen, its open runs, and
+    whether it sleeps until somebody needs it."""
 
     id: str
     owner: str | None = None
@@ -256,6 +257,7 @@ class LabView(Closed):
     controller: str | None = None
     bootstrap: str | None = None
     open: list[str] | None = None
+    asleep: bool | None = None
 
 
 class Labs(Closed):

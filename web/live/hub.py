@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -126,6 +129,23 @@ class LabHub(Hub):
         self._name = name
         self._lab: Lab | None = None
         self._others: dict[str, Hub] = {}
+        self.asked = 0  # requests that are being answered
+        self.touched = time.monotonic()  # when somebody last had to do with the lab
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at a run of this lab, or asks something about it."""
+        return bool(self.asked or self.viewers or any(other.viewers for other in self._others.values()))
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """As long as a request is about this lab."""
+        self.asked += 1
+        try:
+            yield
+        finally:
+            self.asked -= 1
+            self.touched = time.monotonic()
 
     @property
     def name(self) -> str:

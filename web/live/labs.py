@@ -13,13 +13,20 @@ Which labs there are stands in the database (`web.api.models.LabRecord`), so a s
 a lab rests, with its disks in `labs/NAME`, until somebody who may change things starts it; to look
 at it does not. A server begins one lab at a time: several that start at once would only take each other's processor.
 
-These worlds are in this process, on threads, and a lab that runs does so until it is ended or the server ends. Each has
-a page, a socket and all of REST at its own address (`web.addresses`).
+These worlds are in this process, on threads. Each has a page, a socket and all of REST at its own address
+(`web.addresses`). One that nobody watches, asks or feeds for a while sleeps (`lab.sleeping`) until somebody does.
+
+| a lab | its brokers | page, REST | a Kafka client |
+|---|---|---|---|
+| runs | work | answered | served |
+| sleeps | stand; ports are open | wake it | wakes it |
+| rests (of an earlier life of the server) | are stopped | its page starts it, REST says that it rests | is refused |
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import time
 from dataclasses import dataclass, fields
@@ -34,9 +41,12 @@ from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import LiveLab
+from lab.open_runs import LabError
 from web.live.hub import LabHub, hub
 
 APART = 200
+LOOK_S = 2.0
+_log = logging.getLogger("brokerlab.labs")
 GIVEN = [one.name for one in fields(ClusterSpec) if one.name not in ("host", "port")]
 
 
@@ -64,15 +74,48 @@ class Labs:
 
     def __init__(self) -> None:
         self.most = 0
+        self.idle_s = 0.0
         self.known: dict[str, Described] = {}
         self.running: dict[str, LabHub] = {}
         self._turn = asyncio.Lock()
 
-    def open(self, most: int, home: Path, host: str, first_port: int, known: list[Described]) -> None:
-        """Hold up to `most` labs from now on; those of before are known by their descriptions."""
+    def open(
+        self, most: int, home: Path, host: str, first_port: int, known: list[Described], idle_s: float = 0.0
+    ) -> None:
+        """Hold up to `most` labs from now on; those of before are known by their descriptions. `idle_s`: after how long
+        a lab that nobody needs sleeps; 0 for never."""
+        self.idle_s = idle_s
         self.most, self.home, self.host, self.first_port = most, home, host, first_port
         self.known = {one.name: one for one in known}
         self._turn = asyncio.Lock()
+
+    async def awake(self, name: str) -> LabHub | None:
+        """As `hub`; a lab that sleeps is awake then. Raises LabError."""
+        found = self.hub(name)
+        if found is not None and found is not hub:
+            found.touched = time.monotonic()
+            await asyncio.wrap_future(_own(found).wake())
+        return found
+
+    async def tend(self) -> None:
+        """Let labs sleep that nobody needs; goes on until the server ends."""
+        while True:
+            await asyncio.sleep(min(LOOK_S, self.idle_s or LOOK_S))
+            for found in list(self.running.values()):
+                if self.idle_s and not _own(found).asleep:
+                    await self._unless_needed(found)
+
+    async def _unless_needed(self, found: LabHub) -> None:
+        lab, now = _own(found), time.monotonic()
+        if found.watched or lab.fed:
+            found.touched = now
+        elif now - max(found.touched, lab.woken) > self.idle_s:
+            found.close_others()
+            try:
+                await asyncio.wrap_future(lab.sleep())
+            except (LabError, OSError) as error:
+                found.touched = now
+                _log.warning("lab %s cannot sleep: %s", found.name, error)
 
     def hub(self, name: str) -> LabHub | None:
         """Of a lab that runs; the server's own without a name. None when there is none, or when it rests."""
@@ -154,10 +197,16 @@ class Labs:
 
 
 def _end(found: LabHub) -> None:
-    lab = found.lab
+    lab = _own(found)
     found.detach()
-    assert isinstance(lab, LiveLab)
     lab.stop()
+
+
+def _own(found: LabHub) -> LiveLab:
+    """The lab of a hub, whose world is in this process."""
+    lab = found.lab
+    assert isinstance(lab, LiveLab)
+    return lab
 
 
 labs = Labs()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from functools import cache
 from typing import Any
 
@@ -19,15 +20,18 @@ from django.views.decorators.http import require_GET
 
 from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
 from lab.branch import BranchError
+from lab.live import LiveLab
 from lab.open_runs import LabError
 from web.access import ACT, LOOK
 from web.language import language_of
 from web.live.hub import NoLab, chosen
+from web.live.lab import Lab
 from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
 from web.rights import scope_of
 
 
 LOOK_BACK = 6000
+JUST_NOW_S = 10.0
 TOLD = 300
 SHOWN = 200  # characters of an address
 
@@ -89,6 +93,7 @@ async def _screen(request: HttpRequest, language: str) -> HttpResponse:
     state = json.loads(text)["state"]
     context = {
         "may": ACT if scope_of(request).get("may", ACT) == ACT else LOOK,
+        "slept": _slept_s(chosen().lab),
         "language": language if language in LANGUAGES else "en",
         "words": catalogue(language)["page"],
         "messages": catalogue_text(language),
@@ -99,6 +104,11 @@ async def _screen(request: HttpRequest, language: str) -> HttpResponse:
         "rows": first_rows(state),
     }
     return render(request, "lab.html", context)
+
+
+def _slept_s(lab: Lab) -> int:
+    """How long a lab has slept that this page, or somebody right before it, has woken; 0 when it was awake."""
+    return round(lab.slept_s) if isinstance(lab, LiveLab) and time.monotonic() - lab.woken < JUST_NOW_S else 0
 
 
 @require_GET

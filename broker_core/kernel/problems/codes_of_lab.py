@@ -5,6 +5,7 @@ from __future__ import annotations
 from broker_core.kernel.problems.registry import found_in
 
 found_in("lab")(
+    damaged="path", not_readable="path why",
     inputs_bounded="run s",
     never_under_way="",
     not_in_inputs="",
@@ -188,7 +189,6 @@ found_in("lab.experiments")(
     other_scenario="given expected",
     changed_meanwhile="path",
     not_empty="path",
-    not_readable="path why",
     no_pack="", pack_no_room="", pack_unlike="path", pack_hash="path expected given", pack_name="name",
     pack_too_large="most", pack_too_many="most",
 )
@@ -364,7 +364,6 @@ found_in("lab.checkers", "web.api")(
 )
 found_in("lab.clusters", "lab.experiments")(
     found_nothing="",
-    damaged="path",
 )
 found_in("lab.clusters", "lab.faults")(
     no_node="node known",
