@@ -143,7 +143,7 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("min-isr-blocks-writes", "one"): CLEAN,
     ("min-isr-blocks-writes", "one/fork"): CLEAN,
     # 3 s at 100/s were never flushed; in the fork of the careful setting the last second
-    ("power-loss", None): ((270, 310), NONE, NONE),
+    ("power-loss", None): ((270, 330), NONE, NONE),
     ("power-loss", "fork"): CLEAN,
     ("power-loss", "flushed"): CLEAN,
     ("power-loss", "flushed/fork"): ((80, 120), NONE, NONE),
@@ -172,8 +172,8 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     # the 4 s at 100/s before broker 2 was alone lie on no disk but that of the other, which was killed and does not count
     ("elr-last-replica-standing", None): CLEAN,
     ("elr-last-replica-standing", "fork"): CLEAN,
-    ("elr-last-replica-standing", "killed"): ((380, 420), NONE, NONE),
-    ("elr-last-replica-standing", "killed/fork"): ((380, 420), NONE, NONE),
+    ("elr-last-replica-standing", "killed"): ((375, 425), NONE, NONE),
+    ("elr-last-replica-standing", "killed/fork"): ((375, 425), NONE, NONE),
     ("session-expiry", None): CLEAN,
     ("session-expiry", "fork"): CLEAN,
     ("session-expiry", "long"): CLEAN,
@@ -181,7 +181,7 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     # only the hasty one loses: 100 records/s, 100 ms behind
     ("two-promises", None): ((5, 60), NONE, NONE),
     ("two-promises", "fork"): CLEAN,
-    # from the death of the follower at 2 s until the leader dies: its session (3 s), 2 s more, at 100/s
+    # from the death of the follower at 2 s until the leader dies: its session (3 s), and 2.8 s more, at 100/s
     ("unclean-election", None): ((350, 700), NONE, NONE),
     ("unclean-election", "fork"): CLEAN,
     ("unclean-election", "clean"): CLEAN,
