@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 import broker_core
+from lab import heap
 from tests import outside, spending, spreading
 
 PATIENCE_S = 90  # a test waits this long for what comes at once: the disk of a shared machine may stand still for half a minute
@@ -32,6 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(plugin)
     settings.register_profile("patient", deadline=None)  # no example is wrong because the machine was busy
     settings.load_profile("patient")
+
+
+def pytest_collection_finish() -> None:
+    """As in each process that executes worlds: with all tests in the heap a search for cycles takes longer still."""
+    heap.settle()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

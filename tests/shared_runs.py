@@ -1,4 +1,5 @@
 """Runs of shipped scenarios that several tests look at: each is run once, by whoever comes first, in whichever worker.
+That it comes out the same again, elsewhere, is asked with `assert_same` of those that the page has run.
 
     first to ask ---> lock ---> run ---> its directory and its result     everybody else: wait, load
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import json
 import os
 import pickle
 import shutil
@@ -18,8 +20,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from lab.experiments.directory import read_facts
 from lab.experiments.run import RunResult, run_scenario
 from lab.scenarios import grammar
+
+LEFT = ("journal.jsonl", "operations.jsonl", "inputs.bin")
+FACTS = ("receipt", "unmet", "notes", "passed", "prediction", "answer", "moment", "stops", "steps", "invariants", "events")
 
 
 @cache
@@ -32,16 +38,20 @@ def _home() -> Path:
     return made
 
 
-def run_once(name: str, variant: str | None = None, seed: int | None = None) -> RunResult:
+def run_once(name: str, variant: str | None = None, seed: int | None = None, generation: str | None = None) -> RunResult:
     """The result of `run_scenario` with these arguments, whose directory is shared. A variant that is but a title for
-    what the file says anyway is the same run as none."""
+    what the file says anyway is the same run as none; so is the generation that is the file's own."""
     scenario = grammar.load(name)
+    if generation is not None and generation != scenario.generation:
+        scenario = grammar.load(name, None, {"controller": generation})
+    else:
+        generation = None
     own = scenario.spec.seed
     seed = own if seed is None else seed
     setting, _, rest = (variant or "").partition("/")
     if set(scenario.document.get("variants", {}).get(setting, ())) == {"title"}:
         variant = rest or None
-    place = _home() / f"{name}.{(variant or '').replace('/', '+')}.{seed}"
+    place = _home() / f"{name}.{(variant or '').replace('/', '+')}.{seed}{'.' + generation if generation else ''}"
     place.mkdir(parents=True, exist_ok=True)
     with open(place / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -50,8 +60,29 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None) -> 
             found: RunResult = pickle.loads(kept.read_bytes())
             return found
         shutil.rmtree(place / "run", ignore_errors=True)  # of somebody whose run broke off
-        result = run_scenario(name, seed, out=place / "run", variant=variant)
+        chosen = grammar.load(name, variant, {"controller": generation} if generation else None)
+        result = run_scenario(chosen, seed, out=place / "run")
         if seed != own:
             shutil.rmtree(result.directory)
         kept.write_bytes(pickle.dumps(result))
     return result
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Two directories of one run: the same bytes, and the same that was found in them."""
+    for name in LEFT:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    mine, theirs = read_facts(one), read_facts(other)
+    for fact in FACTS:
+        assert mine[fact] == theirs[fact], fact
+
+
+def assert_has_the_past_of(fork: Path, parent: Path) -> None:
+    """Up to where it parts the branch is its parent, event by event; the next event is another one."""
+    facts = read_facts(fork)
+    assert facts["parent"] == parent.name and 0 < facts["forked_at_us"] < read_facts(parent)["end_us"]
+    mine, theirs = ((path / "journal.jsonl").read_bytes().splitlines() for path in (fork, parent))
+    parted = next(index for index, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other)
+    assert json.loads(mine[parted - 1])[1] == facts["forked_at_us"]
+    assert facts["forked_at_seq"] < min(json.loads(mine[parted])[0], json.loads(theirs[parted])[0])
+    assert read_facts(parent)["began_us"] < facts["forked_at_us"]

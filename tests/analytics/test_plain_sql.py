@@ -11,9 +11,8 @@ import pytest
 from pyarrow import dataset
 
 from lab.analytics import replay
-from lab.experiments.run import run_scenario
-from lab.scenarios import grammar
 from tests.conftest import CHECKOUT
+from tests.shared_runs import run_once
 
 FIGURES = {
     "acked": "select run, count(*) from (select distinct run, label, number from sends where kind = 'ok') group by run",
@@ -43,7 +42,7 @@ def runs(short_runs, tmp_path_factory):
     home = tmp_path_factory.mktemp("sql") / "runs"
     shutil.copytree(short_runs, home)
     for name in ("retry-duplicates", "reordering", "power-loss"):
-        run_scenario(grammar.load(name), out=home / name)
+        shutil.copytree(run_once(name).directory, home / name)
     return home
 
 

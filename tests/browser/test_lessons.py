@@ -1,19 +1,22 @@
 """Every lesson on the screen, in Korean, as a learner takes it: choose, predict, run, receipt, moment, fork, compare.
 
 At each step the page is read as a whole: not an English word may be left that is no name of Kafka's or the lab's.
-What the screen has run is what `run` runs: the same journal, byte for byte.
+What the screen has run is what `run` runs: the same journal, byte for byte, in a process with another order of hashes; what
+the screen has opened of it is that journal once more, executed again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages
 from tests.browser.test_looks import NAMES
-from tests.shared_runs import run_once
+from tests.shared_runs import assert_has_the_past_of, assert_same, run_once
+from tests.web.rest import Caller
 
 from broker_core.clients.assignors import ASSIGNORS
 from broker_core.clients.settings import ConsumerSettings, ProducerSettings, ShareConsumerSettings
@@ -223,21 +226,28 @@ def _figures(facts: dict[str, Any]) -> dict[str, int]:
     return {name: receipt[name] for name in (*SHOWN, *(name for name in ("removed", "aborted") if receipt[name]))}
 
 
-def _same_as_run(seen: LabPage, facts: dict[str, Any], recorded: str, name: str, variant: str | None) -> None:
-    """The journal and the receipt that `run` leaves."""
-    result = run_once(name, variant)
-    assert (seen.lab.data / "runs" / recorded / JOURNAL).read_bytes() == (result.directory / JOURNAL).read_bytes()
+def _same_as_run(seen: LabPage, ended: str, name: str, variant: str | None) -> Path:
+    """What `run` leaves, and what was opened of it; its directory."""
+    found = seen.value(f"({{ recorded: {ended}.recorded, run: {ended}.run, facts: {ended}.facts }})")
+    result, facts, path = run_once(name, variant), found["facts"], seen.lab.data / "runs" / found["recorded"]
+    assert_same(path, result.directory)
     assert facts["receipt"] == result.receipt.to_dict() and facts["passed"] is True and facts["unmet"] == []
+    rest = Caller(seen.lab.page)
+    assert rest.get(f"runs/{found['run']}/journal").body == (path / JOURNAL).read_bytes()
+    receipt, source = (rest.get(f"runs/{run}/receipt").json for run in (found["run"], found["recorded"]))
+    assert receipt == {**source, "run": found["run"]} and receipt["finished"]
+    return path
 
 
 def _take(visit: Open, name: str, language: str, choice: int = 0, variant: str | None = None) -> None:
-    """The whole lesson."""
+    """The whole lesson. The live cluster stands still meanwhile: of it nothing is asked, and a picture of it costs as much as
+    the lesson."""
     seen = visit(language)
+    seen.command(do="time", speed="pause")
     walk = Walk(seen, name, language)
     walk.pick()
     walk.predict(choice, variant)
     facts = walk.run()
-    recorded = seen.value("lab.app.desk.lessons.result.recorded")
     guessed = seen.page.get_attribute("[data-guess]", "data-guess")
     assert guessed == grade(facts, choice)
     shown = walk.figures(seen.page.query_selector("#drawer .outcome"))
@@ -247,13 +257,13 @@ def _take(visit: Open, name: str, language: str, choice: int = 0, variant: str |
     if ran:
         title = facts["scenario"]["variants"][ran]["title"][walk.language]
         assert facts["variant"] == ran and title in seen.page.inner_text("#drawer [data-ran]")
-    _same_as_run(seen, facts, recorded, walk.name, ran)
+    path = _same_as_run(seen, "lab.app.desk.lessons.result", walk.name, ran)
     walk.story()
     walk.moment(facts)
     other = walk.fork()
-    branch = seen.value("lab.app.desk.lessons.result.other.recorded")
-    assert other["parent"] == recorded and 0 < other["forked_at_us"] <= facts["end_us"]
-    _same_as_run(seen, other, branch, walk.name, f"{ran}/{variants.FORK}" if ran else variants.FORK)
+    assert other["parent"] == path.name and 0 < other["forked_at_us"] <= facts["end_us"]
+    course = f"{ran}/{variants.FORK}" if ran else variants.FORK
+    assert_has_the_past_of(_same_as_run(seen, "lab.app.desk.lessons.result.other", walk.name, course), path)
     walk.compare(facts, other)
     seen.page.click("[data-lesson=back]")
     seen.see(f'[data-scenario="{walk.name}"]')

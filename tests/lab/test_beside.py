@@ -6,22 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shared_runs import run_once
 
 from broker_core.kernel import events
 from lab.experiments.beside import Looks, NotBeside, _figures, beside
-from lab.experiments.run import run_scenario
-from lab.scenarios import grammar
 
 
-def ran(name: str, generation: str, home: Path, variant: str | None = None) -> Path:
-    run_scenario(grammar.load(name, variant, {"controller": generation}), out=home / generation)
-    return home / generation
+def ran(name: str, generation: str, variant: str | None = None) -> Path:
+    return run_once(name, variant, generation=generation).directory
 
 
 @pytest.fixture(scope="module")
-def failover(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    home = tmp_path_factory.mktemp("failover")
-    pair = [ran("failover-with-1000-partitions", one, home, "ten") for one in ("kraft", "zookeeper")]
+def failover() -> dict[str, Any]:
+    pair = [ran("failover-with-1000-partitions", one, "ten") for one in ("kraft", "zookeeper")]
     return beside(*pair)
 
 
@@ -61,13 +58,13 @@ def test_every_event_that_one_generation_alone_has_is_named(failover: dict[str, 
         assert not codes & set(run["only"][other["generation"]])
 
 
-def test_two_of_one_generation_or_of_two_lessons_are_refused(tmp_path: Path) -> None:
-    one = ran("two-promises", "kraft", tmp_path / "one")
+def test_two_of_one_generation_or_of_two_lessons_are_refused() -> None:
+    one = ran("two-promises", "kraft")
     with pytest.raises(NotBeside) as same:
         beside(one, one)
     assert same.value.problem["code"] == "same_generation"
     with pytest.raises(NotBeside) as other:
-        beside(one, ran("acks-1", "zookeeper", tmp_path / "two"))
+        beside(one, ran("acks-1", "zookeeper"))
     assert other.value.problem["code"] == "other_scenario"
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.shared_runs import run_once
 
 from lab.experiments.comparison import Outage, compared, longest_outage, parting
 from lab.experiments.directory import JOURNAL, OPERATIONS
-from lab.experiments.run import run_scenario
-from lab.scenarios import grammar
 
 PAST = [[1, 0, "world", "process_started", 0, {}], [2, 10, "broker-1", "log_appended", 0, {}], [2, 10, "broker-1", "hw", 0, {}]]
 
@@ -79,12 +78,10 @@ def test_an_outage_is_the_time_in_which_records_wait_and_none_is_acknowledged(
     assert longest_outage(rows) == expected
 
 
-def test_a_lesson_and_its_other_course_part_where_the_fork_begins(tmp_path: Path) -> None:
-    scenario = grammar.load("session-expiry")
-    one = run_scenario(scenario, out=tmp_path / "one")
-    other = run_scenario(grammar.variant_of(grammar.load("session-expiry"), "fork"), out=tmp_path / "other")
+def test_a_lesson_and_its_other_course_part_where_the_fork_begins() -> None:
+    one, other = run_once("session-expiry"), run_once("session-expiry", "fork")
     assert one.passed and other.passed
-    found = compared(tmp_path / "one", tmp_path / "other")
+    found = compared(one.directory, other.directory)
     rows = found["parting"]["rows"]
     assert [row[2] for row in rows] == ["command", "command"]
     assert [row[5]["command"]["do"] for row in rows] == ["pause", "kill"]

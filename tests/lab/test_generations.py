@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from tests.shared_runs import run_once
 
 from broker_core.kernel.problems import told
 from lab.analytics import grid
 from cli.__main__ import main
 from lab.clusters.checks import SpecError
-from lab.experiments.run import run_scenario
 from lab.scenarios import generations, grammar, variants
 from lab.scenarios.grammar import ScenarioError, from_dict, with_cluster
 
@@ -38,10 +36,10 @@ def _elsewhere() -> list[tuple[str, str, str | None]]:
 
 
 @pytest.mark.parametrize(("name", "generation", "course"), _elsewhere())
-def test_a_lesson_holds_in_every_generation_that_it_names(name: str, generation: str, course: str | None, tmp_path: Path) -> None:
+def test_a_lesson_holds_in_every_generation_that_it_names(name: str, generation: str, course: str | None) -> None:
     scenario = grammar.load(name, course, {"controller": generation})
     assert scenario.generation == generation
-    result = run_scenario(scenario, out=tmp_path / "run")  # the file's own seed: of it the texts tell
+    result = run_once(name, course, generation=generation)  # the file's own seed: of it the texts tell
     assert result.passed, result.unmet
     on_purpose = (grammar.load(name).expect | scenario.expect).get("events.command_refused[node=operator]")
     refused = [told(note) for note in result.notes if "refused" in told(note)]

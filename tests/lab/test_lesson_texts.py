@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import orjson
 import pytest
+from tests.shared_runs import run_once
 
-from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 
 NUMBERS = {"en": re.compile(r"[Pp]artitions? ((?:\d+(?:, | and )?)+)(?= had| has both| that had)"),
@@ -29,10 +28,10 @@ def named(text: Mapping[str, str]) -> dict[str, set[int]]:
 @pytest.mark.parametrize("generation", ["zookeeper", "kraft"])
 @pytest.mark.parametrize(("course", "dead"), [("blind", {1, 2}), ("blind/fork", {1, 3}), ("fork", {1, 3})])
 def test_the_partitions_that_the_lesson_of_the_racks_names_are_those_that_lost_both_replicas(
-    course: str, dead: set[int], generation: str, tmp_path: Path
+    course: str, dead: set[int], generation: str
 ) -> None:
     scenario = grammar.load("rack-loss", course, {"controller": generation})
-    result = run_scenario(scenario, out=tmp_path / "run")
+    result = run_once("rack-loss", course, generation=generation)
     rows = map(orjson.loads, (result.directory / "journal.jsonl").read_bytes().splitlines())
     assigned = {row[5]["partition"]: set(row[5]["replicas"]) for row in rows if row[3] == "leader_elected" and row[5]["topic"] == "orders"}
     gone = {partition for partition, replicas in assigned.items() if replicas == dead}

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.shared_runs import run_once
 
 from broker_core.drivers.files import DiskStorage
 from broker_core.kernel.problems import told
@@ -52,16 +53,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 
 @pytest.mark.parametrize(("name", "least", "most"), [("acks-0", 20, 200), ("acks-1", 20, 200), ("acks-all", 0, 0)])
 def test_a_leader_that_dies_before_replication_costs_what_acks_says(
-    name: str, least: int, most: int, tmp_path: Path
+    name: str, least: int, most: int
 ) -> None:
-    result = run_scenario(name, out=tmp_path / "run")
+    result = run_once(name)
     assert result.passed and result.notes == []
     assert least <= result.receipt.total.lost <= most
     assert result.receipt.total.acked > 5900 and result.receipt.failed_read == 0
 
 
-def test_lost_records_of_acks_1_were_acked_at_offsets_that_others_have_now(tmp_path: Path) -> None:
-    result = run_scenario("acks-1", out=tmp_path / "run")
+def test_lost_records_of_acks_1_were_acked_at_offsets_that_others_have_now() -> None:
+    result = run_once("acks-1")
     lost = result.receipt.places["lost"]
     assert all(place["test"] == "cut" and place["offset"] >= 0 for place in lost)
     assert result.receipt.inconsistent == len(lost) == result.receipt.total.lost

@@ -1,7 +1,8 @@
 """A scenario is one thing, whoever runs it: from the command line, over REST, from the screen; and opened again.
 
 The screen asks REST for the run and for its other course, then opens what they have left. All of them must have
-the same journal, byte for byte, and the same receipt.
+the same journal, byte for byte, and the same receipt. Here the command is asked, in a process of its own, for a lesson of
+each kind; every lesson of the lab is asked of REST and of what the screen opens in `tests/browser/test_lessons.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import CHECKOUT, free_ports
+from tests.shared_runs import assert_has_the_past_of, assert_same
 from tests.web.rest import Caller
 
 from lab.clusters.spec import run_from_dict
@@ -25,7 +27,10 @@ from lab.live import LiveLab
 from lab.scenarios import grammar, links, variants
 
 SEED = 4
-LEFT = ("journal.jsonl", "operations.jsonl", "inputs.bin")
+OF_EACH_KIND = (
+    "acks-1", "bit-flip", "compaction", "exactly-once", "lose-a-zookeeper-server", "a-fourth-controller", "queue-poison-record",
+    "cooperative-rebalancing",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +79,12 @@ def _by_command(name: str, out: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-def _same(one: Path, other: Path) -> None:
-    for name in LEFT:
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
-    mine, theirs = read_facts(one), read_facts(other)
-    for fact in ("receipt", "unmet", "notes", "passed", "prediction", "answer", "moment", "stops", "steps", "invariants", "events"):
-        assert mine[fact] == theirs[fact], fact
-
-
-@pytest.mark.parametrize("name", grammar.names())
+@pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_a_scenario_is_the_same_by_command_over_rest_and_opened_on_the_screen(rest: Caller, name: str, tmp_path: Path) -> None:
     printed = _by_command(name, tmp_path / "run")
     run = _ended(rest, rest.post(f"scenarios/{name}/run", {"seed": SEED}).json)
     path = _directory(rest, run)
-    _same(path, tmp_path / "run")
+    assert_same(path, tmp_path / "run")
     opened = rest.post(f"labs/lab/runs/{run}/open?wait=30").json["run"]
     again = rest.get(f"runs/{opened}/journal").body
     assert again == (path / "journal.jsonl").read_bytes()
@@ -98,25 +95,14 @@ def test_a_scenario_is_the_same_by_command_over_rest_and_opened_on_the_screen(re
 
     _by_command(name, tmp_path / "fork", "--variant", variants.FORK)
     other = _ended(rest, rest.post(f"runs/{run}/fork").json)
-    _same(_directory(rest, other), tmp_path / "fork")
-    _has_the_past_of(_directory(rest, other), path)
-
-
-def _has_the_past_of(fork: Path, parent: Path) -> None:
-    """Up to where it parts the branch is its parent, event by event; the next event is another one."""
-    facts = read_facts(fork)
-    assert facts["parent"] == parent.name and 0 < facts["forked_at_us"] < read_facts(parent)["end_us"]
-    mine, theirs = ((path / "journal.jsonl").read_bytes().splitlines() for path in (fork, parent))
-    parted = next(index for index, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other)
-    assert json.loads(mine[parted - 1])[1] == facts["forked_at_us"]
-    assert facts["forked_at_seq"] < min(json.loads(mine[parted])[0], json.loads(theirs[parted])[0])
-    assert read_facts(parent)["began_us"] < facts["forked_at_us"]
+    assert_same(_directory(rest, other), tmp_path / "fork")
+    assert_has_the_past_of(_directory(rest, other), path)
 
 
 def test_a_variant_is_named_by_its_run_its_receipt_and_its_link(rest: Caller, tmp_path: Path) -> None:
     printed = _by_command("retry-duplicates", tmp_path / "run", "--variant", "idempotent")
     run = _ended(rest, rest.post("scenarios/retry-duplicates/run", {"seed": SEED, "variant": "idempotent"}).json)
-    _same(_directory(rest, run), tmp_path / "run")
+    assert_same(_directory(rest, run), tmp_path / "run")
     receipt = rest.get(f"runs/{run}/receipt").json
     assert printed["variant"] == receipt["variant"] == "idempotent" and receipt["name"] == "retry-duplicates"
     (listed,) = [one for one in rest.get("runs").json["items"] if one["run"] == run]
@@ -127,7 +113,7 @@ def test_a_variant_is_named_by_its_run_its_receipt_and_its_link(rest: Caller, tm
     read = rest.post("scenarios/link/read", {"link": made["address"]}).json
     assert read["variant"] == "idempotent" and read["document"] == document
     again = _ended(rest, rest.post("scenarios/run", {"document": read["document"]}).json)
-    _same(_directory(rest, again), tmp_path / "run")
+    assert_same(_directory(rest, again), tmp_path / "run")
     other = _ended(rest, rest.post(f"runs/{again}/fork").json)
     assert read_facts(_directory(rest, other))["variant"] == "idempotent/fork"
     assert rest.get(f"runs/{other}/receipt").json["duplicated"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.shared_runs import run_once
 
 from lab.experiments.run import run_scenario
 from lab.scenarios import grammar, links, trace
@@ -81,8 +82,8 @@ def test_what_was_done_by_hand_becomes_a_scenario_that_runs(tmp_path: Path) -> N
     assert run_scenario(scenario, out=tmp_path / "run").receipt.total.lost == 0
 
 
-def test_a_run_that_was_a_scenario_exports_that_scenario(tmp_path: Path) -> None:
-    result = run_scenario("retry-duplicates", out=tmp_path / "run", variant="idempotent")
+def test_a_run_that_was_a_scenario_exports_that_scenario() -> None:
+    result = run_once("retry-duplicates", "idempotent")
     again = grammar.parse(export(result.directory), "again.yaml")
     assert again.variant == "idempotent" and again.document["clients"][0]["settings"]["enable.idempotence"] is True
 

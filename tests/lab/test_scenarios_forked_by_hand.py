@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shared_runs import run_once
 
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.inputs import Command
@@ -25,7 +26,6 @@ from lab.clusters.inspect_config import client_of, overrides
 from lab.clusters.observe import observe
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.experiments.directory import INPUTS, RunDirectory, read_facts
-from lab.experiments.run import run_scenario
 from lab.reexecution import Reexecution
 from lab.scenarios import grammar
 
@@ -84,7 +84,7 @@ def contrasts(document: dict[str, Any]) -> list[dict[str, str]]:
 
 def at_moment(name: str, tmp_path: Path) -> tuple[World, RunSpec]:
     """The world of a lesson, right behind the event that mattered."""
-    result = run_scenario(name, out=tmp_path / "run")
+    result = run_once(name)
     assert result.moment is not None
     spec = run_from_dict(read_facts(result.directory)["spec"])
     world, files = build_world(spec), RunDirectory(tmp_path / "again")

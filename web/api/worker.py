@@ -30,6 +30,7 @@ from typing import Any
 
 import orjson
 
+from lab import heap
 from lab.checkers import receipt
 from lab.clusters.build import memory
 from lab.clusters.checks import SpecError
@@ -162,6 +163,7 @@ def main() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     if not request.get("live"):
         os.nice(5)
+    heap.settle()
     try:
         result = KINDS[request["do"]](request)
     except SpecError as error:
