@@ -39,6 +39,7 @@ const STEP_MS = 500; // of the pictures with reduced motion
 const TABLE_MS = 100;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
+const MEASURED = ["scene", "lanes-box", "scrubber", "inspector", "tab-panel"];
 const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
 /**
  * Strips: elements of the page's template, and what describes each. One line adds one. Those of `stage` follow the picture,
@@ -75,8 +76,8 @@ export class Screen {
       for (const { target, contentRect } of entries) this.sizes[target.id] = contentRect;
       app.dirty = true;
     });
-    for (const id of ["scene", "lanes-box", "scrubber", "tab-panel"]) watch.observe($(id));
-    for (const id of ["scene", "lanes-box", "scrubber", "tab-panel"]) this.sizes[id] = $(id).getBoundingClientRect();
+    for (const id of MEASURED) watch.observe($(id));
+    for (const id of MEASURED) this.sizes[id] = $(id).getBoundingClientRect();
     $("inspector").addEventListener("scroll", () => app.set({ tabScroll: $("inspector").scrollTop }), { passive: true });
     $("lanes-canvas").addEventListener("click", (event) => {
       const position = this.lanes.hit(event.offsetX, event.offsetY);
@@ -210,7 +211,7 @@ export class Screen {
 
   #inspector() {
     const { app } = this;
-    app.tabHeight = $("inspector").clientHeight;
+    app.tabHeight = this.sizes.inspector.height; // to ask the element itself would lay the page out now, and again when it is drawn
     strips("inspector", app);
     $("tab-panel").setAttribute("aria-labelledby", openTab(app));
     patch($("tab-panel"), panel(app));

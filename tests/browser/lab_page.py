@@ -13,6 +13,8 @@ from typing import Any
 
 from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 200.0
+
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
 WATCH_FOR_TWINS = """setInterval(() => {
     const twins = globalThis.twins ??= {};
@@ -82,11 +84,12 @@ class LabPage:
     """URLs that the page has asked for, and that have not come yet."""
 
     def wait(self, expression: str, seconds: float = 2 * PATIENCE_S) -> None:
-        """Until an expression holds in the page."""
-        deadline = time.monotonic() + seconds
+        """Until an expression holds in the page, which is asked at once and then more and more seldom."""
+        deadline, pause_ms = time.monotonic() + seconds, FIRST_PAUSE_MS
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, f"did not come true: {expression}"
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(pause_ms)
+            pause_ms = min(LONGEST_PAUSE_MS, pause_ms * 1.25)
 
     def told(self, text: str) -> None:
         """Until a notice has said so, be it gone by now."""
