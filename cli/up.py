@@ -93,7 +93,8 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
 
 
 def _shape(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Kind of controller, and how many are dedicated: as asked for, else as the directory has them, else as usual."""
+    """Kind of controller, and how many are dedicated: as asked for, else as the directory has them, else as usual,
+    which is today's KRaft, the era's own, and ZooKeeper where an ensemble of it is wanted."""
     if arguments.controller is None and not arguments.era:
         try:
             found = shape_of(Path(arguments.data or home()))
@@ -101,7 +102,8 @@ def _shape(arguments: argparse.Namespace) -> tuple[str, int]:
             found = None  # what cannot be read is told when it is opened
         if found is not None:
             return found[0], arguments.controllers or found[1]
-    return arguments.controller or eras.controller(arguments.era or ""), arguments.controllers
+    usual = eras.controller(arguments.era) if arguments.era else "zookeeper" if arguments.ensemble > 1 else "kraft"
+    return arguments.controller or usual, arguments.controllers
 
 
 def _all_advertised(spec: RunSpec) -> bool:
@@ -233,8 +235,8 @@ def _keeper(cluster: ClusterSpec) -> str:
     """Where the cluster keeps what it has decided: the generation of Kafka that it is of."""
     if not cluster.is_kraft:
         return "ZooKeeper (--controller kraft on another --data has today's Kafka)"
-    ids = cluster.controller_ids() or [broker.id for broker in cluster.brokers]
-    return f"KRaft, a quorum of {', '.join(map(str, ids))}"
+    ids = ", ".join(map(str, cluster.controller_ids() or cluster.voters()))
+    return f"KRaft, a quorum of {ids} (--controller zookeeper on another --data has Kafka 3.9)"
 
 
 def page_address(listener: socket.socket) -> str:

@@ -7,6 +7,7 @@
  * |---|---|---|
  * | no topic | a cluster without a topic has nothing to lose | create_topic |
  * | a broker is paused | alive, but silent | resume |
+ * | a majority of the controllers is dead (KRaft) | nobody can decide anything | restart |
  * | no leader | offline, bring one back that is in sync | restart |
  * | the leader is dead | nobody knows yet | |
  * | fewer in sync than acks=all needs | writes are refused | restart, or heal |
@@ -29,6 +30,7 @@ import { running, writes } from "./clients.js";
 import { leaderLog } from "./figures.js";
 
 const NOBODY = -1;
+const FIRST_CONTROLLER = 100; // dedicated ones have the ids behind it
 
 /** The least that a producer of `state`, or the viewer's `chosen` acks, waits for: "0" | "1" | "all". */
 export function weakestAcks(state, chosen) {
@@ -47,11 +49,22 @@ function waitsForAll(state) {
   return running(state, "producer").some((name) => !["0", "1"].includes(String(state.clients[name].settings?.acks ?? "all")));
 }
 
+/** Whoever has ended has no copy of the metadata log any more; a voter that is a broker comes back with it. */
+function lostMajority({ quorum }) {
+  const voters = quorum?.voters ?? [];
+  const dead = voters.filter((id) => !quorum.replicas?.[id]);
+  if (!dead.length || 2 * (voters.length - dead.length) > voters.length || !Object.keys(quorum.replicas ?? {}).length) return null;
+  const node = voters.some((id) => id > FIRST_CONTROLLER) ? `controller-${dead[0]}` : `broker-${dead[0]}`;
+  return { key: "coach.no_majority", params: { n: dead.length, of: voters.length, node }, command: { do: "restart", node } };
+}
+
 /** Trouble: what is dead, silent, cut or behind; null when all is well. */
 function trouble(state, name, partition, acks) {
   const { leader, isr, replicas, min_isr: least, leader_epoch: epoch } = partition;
   const frozen = Object.keys(state.brokers).find((id) => state.brokers[id].state === "paused");
   if (frozen) return { key: "coach.paused", params: { broker: frozen }, command: { do: "resume", broker: Number(frozen) } };
+  const majority = lostMajority(state);
+  if (majority) return majority;
   const dead = brokersThat(state, [...replicas].sort((a, b) => a - b), "stopped");
   const params = { leader, partition: name, epoch, broker: dead[0], least, n: isr.length };
   const act = "coach.moved.do";

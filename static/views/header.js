@@ -1,5 +1,6 @@
 /** The first line: lights, mode, banners. */
 import { lights } from "../model/figures.js";
+import { isKRaft } from "../model/names.js";
 import { chipText, invariantChip } from "./tabs/lights.js";
 import { h } from "./patch.js";
 
@@ -38,14 +39,17 @@ export function mode({ clock, online, words }) {
   return h("span", { key, class: `mode ${key.slice(5)}` }, h("b", { "aria-hidden": "true" }, sign), words.t(key));
 }
 
-/** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away. */
-export function banners({ state, words }) {
+/** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away; of which generation an empty lab is,
+ * and how to get the other one. */
+export function banners({ state, words, desk }) {
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
+  const begins = desk.run === desk.live && !Object.values(state.topics).some(({ internal }) => !internal);
   const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
     state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),
     off.length > 0 && h("p", { key: "protections", class: "banner", "data-off": off.join(" ") }, h("span", {}, `⚠ ${words.t("banner.protections", { names: off.join(", ") })}`)),
     selecting.length > 0 && h("p", { key: "selector", class: "banner", "data-selector": selecting.join(" ") }, h("span", {}, `⇄ ${words.t("banner.selector", { brokers: selecting.join(", ") })}`), h("code", {}, "replica.selector.class")),
+    begins && h("p", { key: "generation", class: "banner", "data-runs": state.cluster.controller_mode }, h("span", {}, words.t("banner.generation", { command: `./brokerlab up --controller ${isKRaft(state) ? "zookeeper" : "kraft"} --data DIR` }))),
   ];
 }

@@ -146,10 +146,10 @@ OPENED: list[LabPage] = []
 """All pages of this process, oldest first."""
 
 
-def open_pages(browser: Any, data: Path, *options: str) -> Iterator[Open]:
-    """`open(language="ko", width=800, path="#run=...")`: pages before one lab with `options`. What a test opens ends with the test
+def open_pages(browser: Any, data: Path, *options: str, generation: str | None = "zookeeper") -> Iterator[Open]:
+    """`open(language="ko", width=800, path="#run=...")`: pages before one lab with `options` (`generation`: see `start_lab`). What a test opens ends with the test
     (`conftest.pages_end_with_their_test`), what a fixture opens with the lab."""
-    lab = start_lab(data, "--preset", "teaching", "--seed", "5", *options, web=True)
+    lab = start_lab(data, "--preset", "teaching", "--seed", "5", *options, web=True, generation=generation)
     pages: list[LabPage] = []
 
     def start(language: str = "en", dark: bool = False, width: int = 1440, path: str = "", view: str = "inspect", **more: Any) -> LabPage:

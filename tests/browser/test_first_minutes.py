@@ -1,7 +1,7 @@
 """A newcomer's first five minutes, by what stands on the page alone: from an empty lab over a dead leader to a lesson's verdict.
 
 Nothing is asked of the learner but to press the one button that the page offers, to make a prediction, and to watch. Each
-language has an empty lab of its own.
+language has an empty lab of its own: in Korean what `up` starts when nothing else is asked for, in English one with ZooKeeper.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ LOGS = "Object.values(lab.app.chosenPartition.logs).map(({ leo }) => leo)"
 
 @pytest.fixture(params=["en", "ko"])
 def newcomer(request: pytest.FixtureRequest, browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPage]:
-    pages = open_pages(browser, tmp_path_factory.mktemp("first-minutes") / "lab")
+    generation = None if request.param == "ko" else "zookeeper"
+    pages = open_pages(browser, tmp_path_factory.mktemp("first-minutes") / "lab", generation=generation)
     visit: Open = next(pages)
     seen = visit(request.param, view="learn", bypass_csp=True)
     yield seen
@@ -56,7 +57,11 @@ def test_a_newcomer_kills_a_leader_takes_a_lesson_and_knows_a_word_more(newcomer
 def nothing_is_lost_when_the_leader_dies(seen: LabPage) -> None:
     """Topic, records, a kill, an election, the receipt: five steps, each by the one button above the stage."""
     page = seen.page
+    runs, other = ("kraft", "zookeeper") if language_of(seen) == "ko" else ("zookeeper", "kraft")
+    seen.see(f"#banners [data-runs={runs}]")  # which generation this is, and how to get the other one
+    assert f"--controller {other}" in page.inner_text("#banners [data-runs]")
     offered(seen, "[data-coach=create_topic]")
+    seen.wait("!document.querySelector('#banners [data-runs]')")
     offered(seen, "[data-tour=producer]")
     seen.see("#scene-svg .cell.committed")  # records are seen as cells
     seen.see("[data-tour=kill]")

@@ -33,7 +33,7 @@ for number in range({RATE * SECONDS}):
 
 @pytest.fixture
 def lab(run_lab: Callable[..., StartedLab], tmp_path: Path) -> Iterator[StartedLab]:
-    yield run_lab("--preset", "teaching", data=tmp_path / "lab", web=True)
+    yield run_lab("--preset", "teaching", data=tmp_path / "lab", web=True, generation=None)
 
 
 def leader(page: Any) -> tuple[int, int]:
@@ -90,9 +90,9 @@ def test_what_was_written_is_there_at_the_next_start(
     run_lab: Callable[..., StartedLab], tmp_path: Path, require_program: Callable[[str], str]
 ) -> None:
     kcat = require_program("kcat")
-    first = run_lab(data=tmp_path / "again")
+    first = run_lab(data=tmp_path / "again", generation=None)
     subprocess.run([kcat, "-b", first.bootstrap, "-t", "orders", "-P", "-X", "acks=all"], input="one\ntwo\nthree\n",
                    text=True, check=True, timeout=PATIENCE_S)
     assert first.stop() == 0
-    second = run_lab(data=tmp_path / "again")
+    second = run_lab(data=tmp_path / "again", generation=None)
     assert read_all(kcat, second.bootstrap) == ["one", "two", "three"]

@@ -51,7 +51,7 @@ def test_up_has_every_option_that_was_promised():
     (["--set", "broker.id=7"], ["--set 1:broker.id=7"]),
     (["--set", "1:listeners=PLAINTEXT://127.0.0.1:29777"], ["brokers[0].settings.listeners", "host and port"]),
     (["--set", "advertised.listeners=SSL://here:9093"], ["advertised.listeners", "PLAINTEXT://HOST:PORT"]),
-    (["--controllers", "3"], ["controllers", "with kraft only"]),
+    (["--controllers", "3", "--controller", "zookeeper"], ["controllers", "with kraft only"]),
     (["--speed", "100"], ["1 to 1/1000"]),
     (["--brokers", "0"], ["1 to 9"]),
     (["--port", "70000"], ["not a port"]),

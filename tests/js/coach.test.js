@@ -35,6 +35,18 @@ test("what is dead, silent or cut comes before what could be tried", () => {
   assert.equal(said({ partition: { isr: [1, 2], logs: { 1: { leo: 100 }, 2: { leo: 100 }, 3: { leo: 60 } } } }).params.lacks, 40);
 });
 
+test("without a majority of its controllers a cluster of KRaft is asked for the next one that it needs", () => {
+  const quorum = (voters, ...alive) => ({ voters, replicas: Object.fromEntries(alive.map((id) => [id, { state: "follower" }])) });
+  const found = (state, of, brokers = {}) => advice({ ...cluster({ brokers }), quorum: state, cluster: { controller_mode: "kraft" } }, "orders", "0")?.[of];
+  const combined = { 2: "stopped", 3: "stopped" };
+  assert.deepEqual(found(quorum([1, 2, 3], 1), "command", combined), { do: "restart", node: "broker-2" });
+  assert.deepEqual(found(quorum([1, 2, 3], 1), "params", combined), { n: 2, of: 3, node: "broker-2" });
+  assert.deepEqual(found(quorum([101, 102, 103], 1, 2, 3, 103), "command"), { do: "restart", node: "controller-101" });
+  for (const [state, brokers] of [[quorum([1, 2, 3], 1, 2), { 3: "stopped" }], [quorum([101, 102, 103], 1, 2, 3, 102, 103), {}], [quorum([101], 101, 1), { 2: "stopped" }]]) {
+    assert.notEqual(found(state, "key", brokers), "coach.no_majority");
+  }
+});
+
 test("writes that are refused are what to mend, by what keeps the others out", () => {
   const partition = { leader: 1, isr: [1], leader_epoch: 0 };
   assert.deepEqual(said({ brokers: { 2: "stopped", 3: "stopped" }, partition, clients: producer }).key, "coach.refused");

@@ -196,6 +196,15 @@ def test_a_start_with_less_room_keeps_the_labs_of_before_and_begins_none(tmp_pat
         found.described("e", {}, 1)
 
 
+def test_a_lab_is_of_todays_generation_unless_its_description_says_otherwise(tmp_path: Path) -> None:
+    found = Labs()
+    found.open(4, tmp_path, "127.0.0.1", 0, [])
+    given = [{}, {"controller": "zookeeper"}, {"era": "3.9"}, {"ensemble": 3}]
+    kinds = [found._spec(found.described(f"lab-{number}", one, 1)).cluster.controller for number, one in enumerate(given)]
+    assert kinds == ["kraft", "zookeeper", "zookeeper", "zookeeper"]
+    assert found._spec(Described("of-before", 5, {"brokers": 1}, 1)).cluster.controller == "zookeeper"
+
+
 def test_no_resting_lab_starts_beyond_the_room_of_this_start(tmp_path: Path) -> None:
     found = Labs()
     found.open(0, tmp_path, "127.0.0.1", 0, [Described("kept", 1, SMALL, 1)])

@@ -136,12 +136,14 @@ class Labs:
         return [name for name in self.known if name not in self.running]
 
     def described(self, name: str, cluster: dict[str, Any], seed: int, owner: str = "") -> Described:
-        """A new lab at a free place, not begun: the place is taken. Raises NoRoom, SpecError."""
+        """A new lab at a free place, not begun: the place is taken. Of today's generation unless `cluster` says
+        otherwise. Raises NoRoom, SpecError."""
         if not self.room:
             raise NoRoom(problem("labs_no_room", most=self.most))
         places = {one.place for one in self.known.values()}
         free = next(place for place in range(1, self.most + 1) if place not in places)
-        found = Described(name, free, cluster, seed, owner)
+        named = {"controller", "era", "ensemble"} & {*cluster}
+        found = Described(name, free, cluster if named else {**cluster, "controller": "kraft"}, seed, owner)
         self._spec(found)
         self.known[name] = found
         return found

@@ -62,12 +62,14 @@ function closely(view, node, file, record) {
       !file && record.t_us >= 0 && h("button", { type: "button", "data-moment": record.offset, onclick: () => view.goToTime(record.t_us) }, `→ ${words.t("meta.moment", { t: seconds(record.t_us) })}`)));
 }
 
-function line(view, node, file, record) {
+/** A line. Who opens one at the end of the log stays on that page: the end moves on, and would take the record away. */
+function line(view, node, file, record, first) {
   const { words } = view;
   const open = view.metadataOpen === record.offset;
+  const toggle = () => view.set(open ? { metadataOpen: null } : { metadataOf: node, metadataAt: view.metadataAt ?? first, metadataOpen: record.offset });
   return [
     h("li", { key: record.offset, class: `meta-line${open ? " chosen" : ""}` },
-      h("button", { type: "button", class: "plain", "data-record": record.offset, "aria-expanded": String(open), onclick: () => view.set({ metadataOpen: open ? null : record.offset }) },
+      h("button", { type: "button", class: "plain", "data-record": record.offset, "aria-expanded": String(open), onclick: toggle },
         h("span", { class: "number" }, count(record.offset)), " ", h("code", {}, record.kind || "?"), record.about && ` ${aboutText(record.about, words)}`),
       h("span", {}, record.error ? `✕ ${record.error}` : summary(record.data))),
     open && h("li", { key: `look ${record.offset}` }, closely(view, node, file, record)),
@@ -107,7 +109,7 @@ export function metadataTab(view) {
   return [
     asOf(view, entry), quorum(view, found), title("log", words.t("meta.records", { name: words.name(found.node) })), files(view, found),
     h("label", { key: "noop", class: "check" }, h("input", { type: "checkbox", "data-noop": "", checked: view.metadataAll, onchange: (event) => view.set({ metadataAll: event.target.checked }) }), words.t("meta.noop")),
-    h("ol", { key: "records", class: "znodes meta-records" }, [...shown].reverse().flatMap((one) => line(view, node, found.file, one))),
+    h("ol", { key: "records", class: "znodes meta-records" }, [...shown].reverse().flatMap((one) => line(view, node, found.file, one, found.records[0].offset))),
     !shown.length && hint("calm", words.t("meta.calm")),
     h("div", { key: "pages", class: "look-row" },
       h("button", { type: "button", "data-earlier": "", disabled: found.before === null, onclick: () => go(found.before) }, `‹ ${words.t("dump.before")}`),
