@@ -33,23 +33,31 @@ export async function refusal(error) {
   return line + (error.problem && error.place ? `${error.place}: ` : "") + text;
 }
 
-/** The job when it has ended; the form shows how far it has come. */
-export async function ended(job, form) {
+/** What the form shows while something is under way: how far it has come, and no second start. */
+function shown(form, cancel) {
   const bar = form.querySelector("progress");
-  const cancel = form.querySelector(".cancel");
-  const starters = form.querySelectorAll("button.starts");
+  const give = form.querySelector(".cancel");
+  give.onclick = cancel ?? null;
   const show = (busy) => {
-    for (const button of starters) button.disabled = busy;
-    bar.hidden = cancel.hidden = !busy;
+    for (const button of form.querySelectorAll("button.starts")) button.disabled = busy;
+    bar.hidden = !busy;
+    give.hidden = !busy || !cancel;
   };
-  cancel.onclick = () => api(`/jobs/${job.id}`, undefined, "DELETE");
+  const come = (progress) => {
+    if (progress) bar.value = progress;
+    else bar.removeAttribute("value");
+  };
+  return { show, come };
+}
+
+async function until(first, again, form, cancel) {
+  const { show, come } = shown(form, cancel);
   show(true);
   try {
-    let now = job;
+    let now = first;
     while (now.state === "queued" || now.state === "running") {
-      if (now.progress) bar.value = now.progress;
-      else bar.removeAttribute("value");
-      now = await api(`/jobs/${job.id}?wait=1`);
+      come(now.progress);
+      now = await again();
     }
     return now;
   } finally {
@@ -57,19 +65,40 @@ export async function ended(job, form) {
   }
 }
 
+/** The job when it has ended; the form shows how far it has come. */
+export function ended(job, form) {
+  return until(job, () => api(`/jobs/${job.id}?wait=1`), form, () => api(`/jobs/${job.id}`, undefined, "DELETE"));
+}
+
+/** The hand-in when it was judged. */
+export function judged(handed, form) {
+  return until(handed, () => api(`/me/hand-ins/${handed.id}?wait=5`), form);
+}
+
+/** Why a hand-in was not even looked at: forged, of something else, or nothing that could be judged. */
+async function refused(grade, error) {
+  const texts = await sentences();
+  const forged = grade && !grade.refused.some((one) => one.code === "not_this_exercise");
+  const whys = grade ? grade.refused : [error.problem];
+  const lines = whys.slice(0, SEEDS_SHOWN).map((what) => element("li", { text: sentence(told(what, texts)) }));
+  const head = element("strong", { text: forged ? words.forged : words.refused });
+  return element("div", { class: "verdict missed" }, head, element("ul", {}, ...lines));
+}
+
 /** Whether the goals were reached; if not, under which seeds not; if so, why it is so. */
-export async function verdict({ result: grade, run }) {
-  const open = element("p", {}, element("a", { href: `/#run=${run}`, text: words.look }));
+export async function verdict({ result: grade, run, error }) {
+  if (!grade || grade.refused.length) return refused(grade, error);
+  const open = run ? [element("p", {}, element("a", { href: `${base}/#run=${run}`, text: words.look }))] : [];
   if (grade.passed) {
     const head = element("strong", { text: `✓ ${words.reached}: ${grade.points} / ${grade.most} ${words.points}` });
-    return element("div", { class: "verdict reached" }, head, element("p", { text: (grade.why[language] ?? "").trim() }), open);
+    return element("div", { class: "verdict reached" }, head, element("p", { text: (grade.why[language] ?? "").trim() }), ...open);
   }
   const failed = grade.seeds.filter((one) => !one.passed);
   const texts = await sentences();
   const lines = failed.slice(0, SEEDS_SHOWN).flatMap((one) => one.unmet.map((what) =>
     element("li", { text: `${words.seed} ${one.seed}: ${sentence(told(what, texts))}` })));
   const head = element("strong", { text: `${words.missed} (${failed.length} / ${grade.seeds.length})` });
-  return element("div", { class: "verdict missed" }, head, element("ul", {}, ...lines), open);
+  return element("div", { class: "verdict missed" }, head, element("ul", {}, ...lines), ...open);
 }
 
 export async function alert(error) {

@@ -3,21 +3,12 @@
  *
  *     GET ?since=VERSION&wait=25  ->  the same page, with another version  ->  its `#live` takes the place of the old one
  */
+import { localTimes } from "./times.js";
+
 const PAUSE_MS = 400; // what comes in between is shown together
 const AWAY_MS = 3000;
 
 const later = (ms) => new Promise((done) => setTimeout(done, ms));
-
-/** Moments are written by the server in UTC; a reader sees them in his own time. */
-export function localTimes(root = document) {
-  for (const time of root.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    if (Number.isNaN(at.valueOf())) continue;
-    const day = at.toDateString() === new Date().toDateString() ? {} : { month: "numeric", day: "numeric" };
-    time.textContent = at.toLocaleString(document.documentElement.lang, { ...day, hour: "2-digit", minute: "2-digit" });
-    time.title = at.toLocaleString(document.documentElement.lang);
-  }
-}
 
 function put(next) {
   const old = document.getElementById("live");

@@ -18,9 +18,13 @@ from django.views.decorators.http import require_GET
 from lab.exercises import reading
 from lab.exercises.reading import Exercise
 from lab.scenarios import grammar, subjects
+from web.access import ACT, LEARN
 from web.api.exercises import described, shipped
 from web.language import language_of
 from web.messages import words_of
+from web.people import handing
+from web.people.models import Task
+from web.rights import scope_of
 
 PART = "exercises"
 SAMPLE = "keep-what-was-promised"
@@ -78,10 +82,11 @@ def _card(exercise: Exercise, language: str) -> dict[str, Any]:
 @require_GET
 @ensure_csrf_cookie
 def exercise(request: HttpRequest, name: str) -> HttpResponse:
-    """One, with a form for an attempt."""
-    if name not in reading.names():
-        raise Http404
-    language, found = language_of(request), shipped(name)
+    """One, with a form for an attempt: as it comes with the lab, to a student as it was handed out, to a teacher who
+    comes from a class (`?class=CODE`) as it was handed out there."""
+    given = handing.given_to(scope_of(request).get("student", ""), name)
+    found = given.exercise if given is not None and given.exercise is not None else _of_class(request, name)
+    language = language_of(request)
     words = words_of(PART, language)
     facts = described(found)
     lesson = grammar.load(found.lesson) if found.lesson else None
@@ -93,10 +98,29 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
         "seeds": words["seeds"].format(n=len(found.seeds)) if len(found.seeds) > 1 else "",
         "samples": list(samples), "facts": json.dumps({
             "name": name, "points": found.points, "hints": [one.price for one in found.hints], "samples": samples,
-            "language": language, "words": words,
+            "language": language, "words": words, "student": _student(given),
         }),
+        "given": given, "is_student": given is not None and scope_of(request).get("level") == LEARN,
     }  # fmt: skip
     return _page(request, "exercise.html", context)
+
+
+def _of_class(request: HttpRequest, name: str) -> Exercise:
+    """404 when it neither comes with the lab nor was handed out in the class that a teacher names."""
+    code = request.GET.get("class", "") if scope_of(request).get("level", ACT) == ACT else ""
+    task = Task.objects.filter(classroom_id=code, name=name).first() if code else None
+    if task is not None:
+        return handing.exercise_of(task)
+    if name not in reading.names():
+        raise Http404
+    return shipped(name)
+
+
+def _student(given: handing.Given | None) -> dict[str, Any] | None:
+    """What the script knows of a student: hints that he has taken, tries that are left."""
+    if given is None or given.task is None:
+        return None
+    return {"hints": given.hints, "left": given.left, "over": given.is_over}
 
 
 @require_GET

@@ -7,6 +7,7 @@ are unique: two that come at once do not both become the last one.
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -40,6 +41,39 @@ def look_at(seat: Seat, name: str) -> Work | None:
     """Remember when a student has opened an exercise for the first time; None when it was not handed out to him."""
     task = Task.objects.filter(classroom=seat.classroom, name=name).first()
     return None if task is None else Work.objects.get_or_create(seat=seat, task=task)[0]
+
+
+@dataclass(slots=True)
+class Given:
+    """An exercise as a student meets it: handed out to him, or not."""
+
+    task: Task | None
+    exercise: Exercise | None = None
+    hints: list[dict[str, str]] = field(default_factory=list)
+    used: int = 0
+
+    @property
+    def left(self) -> int | None:
+        """Tries that are left; None when there are as many as somebody wants."""
+        return None if self.task is None or self.task.tries is None else max(0, self.task.tries - self.used)
+
+    @property
+    def is_over(self) -> bool:
+        return self.task is not None and self.task.due is not None and timezone.now() > self.task.due
+
+
+def given_to(owner: str, name: str) -> Given | None:
+    """What the student of CLASS/NUMBER sees of an exercise, who has opened it by that; None for nobody's."""
+    code, _, number = owner.partition("/")
+    seat = Seat.objects.filter(classroom_id=code, number=int(number)).first() if number.isdigit() else None
+    if seat is None:
+        return None
+    work = look_at(seat, name)
+    if work is None:
+        return Given(None)
+    exercise = exercise_of(work.task)
+    used = HandIn.objects.filter(seat=seat, task=work.task).exclude(state=FAILED).count()
+    return Given(work.task, exercise, [one.text for one in exercise.hints[: work.hints]], used)
 
 
 def take_hint(seat: Seat, name: str) -> tuple[Work, Exercise]:
