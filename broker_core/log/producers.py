@@ -159,10 +159,11 @@ class ProducerStateTable:
         return duplicate
 
     def open_transaction(self, producer_id: int, epoch: int) -> int | None:
-        """First offset of the producer's open transaction here. Of a newer epoch none is open: what is, is one that has
-        been decided already, and its marker is on its way."""
+        """First offset of the producer's open transaction here, in this epoch. Of a newer epoch none is open: what is,
+        is one that has been decided already, and its marker is on its way. Of an older one neither: that is a zombie,
+        and the coordinator says so."""
         entry = self.entries.get(producer_id)
-        return None if entry is None or entry.epoch < epoch else entry.transaction_start
+        return None if entry is None or entry.epoch != epoch else entry.transaction_start
 
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int

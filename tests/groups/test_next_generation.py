@@ -61,6 +61,21 @@ def test_a_second_member_waits_until_the_first_one_has_said_that_it_owns_no_more
                     ("a", 3, "STABLE"), ("b", 3, "STABLE")]  # fmt: skip
 
 
+def test_who_is_described_has_what_it_has_not_given_back_yet(lab: Any) -> None:
+    first = Player(lab, "a")
+    settle(first)
+    Player(lab, "b").turn()
+    heartbeat(lab, "a", first.epoch)
+    (shown,) = describe(lab).members[0].assignment.topic_partitions
+    (target,) = describe(lab).members[0].target_assignment.topic_partitions
+    assert (shown.partitions, target.partitions) == ([0, 1, 2, 3], [0, 1])
+
+
+def test_a_member_without_an_id_is_given_one_as_kafka_writes_it(lab: Any) -> None:
+    made = heartbeat(lab, "", 0, version=0, owned=[], subscribed_topic_names=["orders"], rebalance_timeout=60_000)
+    assert len(made.member_id) == 22 and describe(lab).members[0].member_id == made.member_id
+
+
 def test_a_target_is_not_computed_again_before_the_assignment_interval_is_over(make_lab: Any) -> None:
     lab = make_lab(group_consumer_assignment_interval_ms=1000)
     lab.topic.topics.set("orders", 4)

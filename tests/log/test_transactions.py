@@ -251,6 +251,13 @@ def test_a_transaction_opens_with_the_guard_of_its_verification_only() -> None:
     assert not verifications.of
 
 
+def test_who_has_an_older_or_a_newer_epoch_than_the_open_transaction_has_to_be_verified() -> None:
+    log = open_log(MemoryStorage())
+    send(log, 1, epoch=3)
+    needed = {epoch: log.producers.start_verification(1, 1, epoch, False, NOW) is not None for epoch in (2, 3, 4)}
+    assert needed == {2: True, 3: False, 4: True}
+
+
 def test_a_producer_that_bumps_its_epoch_begins_at_zero() -> None:
     log = open_log(MemoryStorage())
     guard = log.producers.verifications.start(1, 7, 0, True, NOW)

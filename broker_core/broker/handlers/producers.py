@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
 from broker_core.broker.handlers.transactions import fenced_as
+from broker_core.metadata.topic_names import problem_with
 from broker_core.transactions.decisions import Producer
 from broker_core.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from broker_core.wire import messages as m
@@ -63,6 +64,11 @@ def describe_producers(broker: Broker, context: RequestContext) -> None:
 
 
 def _describe(broker: Broker, topic: str, index: int) -> Any:
+    if (problem := problem_with(topic)) is not None:
+        return m.DescribeProducersResponse.PartitionResponse(
+            partition_index=index, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, active_producers=[],
+            error_message=f"Topic name is invalid: {problem}",
+        )  # fmt: skip
     partition = broker.replicas.partition(topic, index)
     if partition is None:
         error = broker.replicas.missing(topic, index)

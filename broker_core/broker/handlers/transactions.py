@@ -148,7 +148,10 @@ class _Marking:
 
 
 def write_markers(broker: Broker, context: RequestContext) -> None:
-    """A control batch into each partition; partitions that have no replica here are refused."""
+    """A control batch into each partition; partitions that have no replica here are refused. Of a marker for no
+    partition at all nothing is said."""
+    markers = context.body.markers
+    context.body.markers = [one for one in markers if any(topic.partition_indexes for topic in one.topics)]
     marking = _Marking(broker, context)
     if not marking.left:
         context.respond(m.WriteTxnMarkersResponse(markers=[]))

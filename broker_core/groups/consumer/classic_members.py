@@ -18,7 +18,6 @@ Source: GroupMetadataManager.classicGroupJoinToConsumerGroup, -SyncTo-, -Heartbe
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from functools import partial
 
@@ -27,7 +26,7 @@ from broker_core.groups.consumer.conversion import assignment_bytes
 from broker_core.groups.consumer.decisions import Joins
 from broker_core.groups.consumer.group import ConsumerGroup
 from broker_core.groups.consumer.handler import ConsumerGroups, Outcome
-from broker_core.groups.consumer.member import ConsumerMember, MemberState
+from broker_core.groups.consumer.member import ConsumerMember, MemberState, new_member_id
 from broker_core.groups.consumer.settings import ASSIGNMENT_INTERVAL
 from broker_core.groups.consumer_protocol import MalformedProtocol, subscription
 from broker_core.groups.group import CONSUMER_PROTOCOL_TYPE, join_error
@@ -92,7 +91,7 @@ class ClassicMembers:
     def _joins(self, group: ConsumerGroup, request: m.JoinGroupRequest, client: ClientIdentity) -> Joins:
         """What the request says, checked. Raises JoinRefused."""
         unknown = request.member_id == UNKNOWN_MEMBER_ID
-        member_id = self._new_id() if unknown else request.member_id
+        member_id = new_member_id(self.registry.node.uuid()) if unknown else request.member_id
         largest = int(self.registry.config["group.consumer.max.size"])
         if len(group.members) >= largest and member_id not in group.members:
             raise JoinRefused(ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID)
@@ -119,9 +118,6 @@ class ClassicMembers:
             member_id, instance_id, unknown, client, timeout, request.session_timeout, protocols,
             tuple(sorted(set(said.topics))), said.rack, owned,
         )  # fmt: skip
-
-    def _new_id(self) -> str:
-        return urlsafe_b64encode(self.registry.node.uuid().bytes).rstrip(b"=").decode()
 
     # --- sync -----------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, names: dict[Any, str])
         member_id=member.member_id, instance_id=member.instance_id, rack_id=member.rack_id,
         member_epoch=member.epoch, client_id=member.client_id, client_host=member.client_host,
         subscribed_topic_names=list(member.topics), subscribed_topic_regex=member.pattern,
-        assignment=_assignment(member.assigned, names),
+        assignment=_assignment(member.held, names),
         target_assignment=_assignment(group.target(member.member_id), names),
         member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )  # fmt: skip

@@ -26,7 +26,7 @@ from broker_core.groups.consumer.conversion import check_upgrade, lines_of_downg
 from broker_core.groups.consumer.decisions import Decision, Decisions
 from broker_core.groups.assigned import DEAD, EMPTY, STABLE
 from broker_core.groups.consumer.group import ASSIGNING, ConsumerGroup
-from broker_core.groups.consumer.member import JOIN_EPOCH, ConsumerMember, MemberState, named
+from broker_core.groups.consumer.member import JOIN_EPOCH, ConsumerMember, MemberState, named, new_member_id
 from broker_core.groups.consumer.records import Record, encoded
 from broker_core.groups.consumer.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, OF_BROKERS, SESSION_TIMEOUT
 from broker_core.groups.consumer.subscriptions import TopicsPort
@@ -103,7 +103,7 @@ class ConsumerGroups:
             reply.send(_refusal(refusal))
             return
         if not request.member_id:
-            request.member_id = str(self.node.uuid())
+            request.member_id = new_member_id(self.node.uuid())
         self.lanes.run(self.registry.runtime, request.group_id, self._heartbeat, request, client, reply)
 
     def _heartbeat(

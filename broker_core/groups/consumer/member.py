@@ -12,6 +12,7 @@ Source: ConsumerGroupMember, MemberState.
 from __future__ import annotations
 
 import uuid
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -80,6 +81,11 @@ class ConsumerMember:
 
     def same_subscription(self, other: ConsumerMember) -> bool:
         return self.topics == other.topics and self.pattern == other.pattern
+
+
+def new_member_id(made: uuid.UUID) -> str:
+    """For who brings no id of its own: 22 characters, as Kafka writes a Uuid."""
+    return urlsafe_b64encode(made.bytes).rstrip(b"=").decode()
 
 
 def by_topic(partitions: Iterable[Partition]) -> dict[uuid.UUID, list[int]]:
