@@ -35,7 +35,10 @@ export class Lessons {
     this.wanted = ""; // what is searched for
     this.error = null;
     this.refused = null; // why a link or a file is no scenario
-    for (const name of ["load", "pick", "back", "choose", "chooseGeneration", "chooseEra", "predict", "run", "cancel", "openRun", "showMoment", "tryOther", "showParting", "showVerdict", "compare", "both", "exportYaml", "copyLink", "shareRun", "readFile", "forget"]) this[name] = this[name].bind(this);
+    for (const name of [
+      "load", "pick", "back", "choose", "chooseGeneration", "chooseEra", "predict", "run", "cancel", "openRun", "showMoment", "tryOther",
+      "showParting", "showVerdict", "compare", "both", "exportYaml", "copyLink", "shareRun", "readFile", "forget"])
+      this[name] = this[name].bind(this);
   }
 
   async load() {

@@ -74,7 +74,8 @@ export class Receipts {
     const { history, clock } = this.app;
     this.app.choose(topic, partition);
     if (offset === null) return;
-    const holds = ({ code, params }) => code === "log_appended" && params.topic === topic && String(params.partition) === String(partition) && params.base_offset <= offset && offset <= params.last_offset;
+    const holds = ({ code, params }) => code === "log_appended" && params.topic === topic && String(params.partition) === String(partition)
+      && params.base_offset <= offset && offset <= params.last_offset;
     const find = () => {
       for (let position = history.begin; position < history.end; position += 1) if (holds(history.at(position))) return position;
       return null;

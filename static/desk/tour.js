@@ -62,10 +62,15 @@ export class Tour {
       for (const kind of ["producer", "consumer"]) {
         const name = `${kind}-${topicName}`;
         const settings = kind === "producer" ? { rate: 20, settings: { acks } } : { settings: { "group.id": "readers", "auto.offset.reset": "earliest" } };
-        if (state.clients[name]?.state !== "running") await this.app.command(name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind, topic: topicName, ...settings });
+        if (state.clients[name]?.state !== "running")
+          await this.app.command(name in state.clients
+            ? { do: "start_client", name }
+            : { do: "start_client", name, kind, topic: topicName, ...settings });
       }
     };
-    return running(state, "producer").length ? { key: "tour.writing", params: { topic: topicName } } : { key: "tour.producer", params: { topic: topicName }, act: begin };
+    return running(state, "producer").length
+      ? { key: "tour.writing", params: { topic: topicName } }
+      : { key: "tour.producer", params: { topic: topicName }, act: begin };
   }
 
   _kill({ state }) {
@@ -92,7 +97,9 @@ export class Tour {
       this.finish();
       if (this.desk.panel !== "receipt") this.desk.show("receipt");
     };
-    const key = elected.reason === "unclean" ? "tour.receipt_unclean" : elected.leader === killed.broker ? "tour.receipt_back" : `tour.receipt.${weakestAcks(state, acks)}`;
+    const key = elected.reason === "unclean"
+      ? "tour.receipt_unclean"
+      : elected.leader === killed.broker ? "tour.receipt_back" : `tour.receipt.${weakestAcks(state, acks)}`;
     return { key, params, act, wait: clock.clusterTime() - elected.t < LOOK_AFTER_US };
   }
 

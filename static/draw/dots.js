@@ -61,7 +61,8 @@ export class Dots {
 
   /** What stands still on its way; another list, or another chosen one, is drawn anew. */
   stand(standing, chosen) {
-    const same = this.chosen === chosen && this.standing.length === standing.length && standing.every((one, index) => one.key === this.standing[index].key && one.share === this.standing[index].share);
+    const same = this.chosen === chosen && this.standing.length === standing.length
+      && standing.every((one, index) => one.key === this.standing[index].key && one.share === this.standing[index].share);
     if (same) return;
     Object.assign(this, { standing, chosen, clean: false });
     if (standing.length) this.clear();
@@ -153,7 +154,8 @@ export class Dots {
     context.globalAlpha = flight.quiet ? 0.6 : 1;
     this.#shape(at, flight, Math.min(8, 4.5 + Math.log2(flight.count)));
     context.globalAlpha = 1;
-    if (flight.failed || (share > 0.08 && share < 0.85 && !this.#unnamed(flight))) this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
+    if (flight.failed || (share > 0.08 && share < 0.85 && !this.#unnamed(flight)))
+      this.#label([at], flight, flight.count > 1 ? [`${flight.label} ×${flight.count}`, flight.label] : [flight.label]);
   }
 
   /** Answers that say nothing but yes have no name where the picture is to be calm: the question beside them has one. */

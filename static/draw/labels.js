@@ -47,7 +47,8 @@ export function place({ at, wide, side = 0, before = null }, taken, { width, hei
   const lines = linesOf(side, wide);
   const order = [...lines.keys()].sort((one, other) => (other === before) - (one === before));
   const near = DOT + ASCENT + DESCENT + 2 * GAP;
-  const blocks = [...taken, dotAt(at)].filter((other) => covers(at.x - REACH - wide, at.x + REACH + wide, other) && at.y - near < other.bottom && at.y + near > other.top);
+  const blocks = [...taken, dotAt(at)].filter((other) => covers(at.x - REACH - wide, at.x + REACH + wide, other)
+    && at.y - near < other.bottom && at.y + near > other.top);
   for (const line of order) {
     const base = at.y + lines[line][0];
     const [top, bottom] = [base - ASCENT, base + DESCENT];

@@ -22,7 +22,8 @@ export class Lanes {
     this.hits = [];
   }
 
-  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future begins, `thinned` where messages are left out. */
+  /** Paint `sketch` on `width` x `height` pixels. `names(node)` is a lane's label, `later` stands where the known future
+   * begins, `thinned` where messages are left out. */
   paint(sketch, { width, height, palette, names, selected, later = "", thinned = "" }) {
     const ratio = globalThis.devicePixelRatio || 1;
     const { canvas, context } = this;
@@ -181,7 +182,10 @@ export class Lanes {
     const lines = kinds.slice(0, KINDS).map(([api, n]) => `${api} ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`);
     const first = (top + bottom) / 2 - ((lines.length - 1) * LINE) / 2 + 4;
     lines.forEach((text, index) => this.#label(text, middle, first + index * LINE, palette, palette.ink));
-    if (took > 0) this.#label(took >= 1e6 ? `${(took / 1e6).toFixed(1)} s` : `${Math.max(1, Math.round(took / 1e3))} ms`, middle, height - 5, palette, palette.soft);
+    if (took > 0)
+      this.#label(
+        took >= 1e6 ? `${(took / 1e6).toFixed(1)} s` : `${Math.max(1, Math.round(took / 1e3))} ms`, middle, height - 5, palette,
+        palette.soft);
     context.textAlign = "left";
     return lines.map((text, index) => {
       const half = context.measureText(text).width / 2 + 4;
@@ -279,7 +283,10 @@ export class Lanes {
       context.stroke();
       return;
     }
-    context.fillStyle = { start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn, cut: palette.bad, vote: palette.warn, hw: palette.ink, tick: palette.ink }[kind];
+    context.fillStyle = {
+      start: palette.good, expand: palette.good, turn: palette.accent, crown: palette.ink, shrink: palette.bad, pause: palette.warn,
+      cut: palette.bad, vote: palette.warn, hw: palette.ink, tick: palette.ink
+    }[kind];
     if (kind === "start") path([-0.8, -1], [1, 0], [-0.8, 1]);
     else if (kind === "expand") path([0, -1], [1, 0.8], [-1, 0.8]);
     else if (kind === "shrink") path([0, 1], [1, -0.8], [-1, -0.8]);

@@ -139,7 +139,8 @@ export function boxOf(scene, node, state) {
   if (kind === "broker") return scene.brokers.find((box) => `broker-${box.id}` === node) ?? null;
   if (kind === "server") return scene.tree;
   const holds = (wanted) => (box) => box.name === wanted || box.rest?.some(({ name }) => name === wanted);
-  const own = [...scene.left, ...scene.right].find(holds(node)) ?? scene.right.find(holds(state.clients[node]?.group ?? state.clients[node]?.settings?.["group.id"] ?? null));
+  const own = [...scene.left, ...scene.right].find(holds(node))
+    ?? scene.right.find(holds(state.clients[node]?.group ?? state.clients[node]?.settings?.["group.id"] ?? null));
   if (own) return own;
   if (/^\d+$/.test(String(node))) return scene.left.find((box) => box.kind === "outside") ?? scene.left[0];
   const client = state.clients[node];
@@ -155,7 +156,10 @@ function roundTheEdge(scene, from, to, answer) {
   const broker = client === from ? to : from;
   const above = client.y < broker.y;
   const off = answer ? 5 : 0;
-  const one = { x: above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2), y: above ? client.y + client.h : client.y };
+  const one = {
+    x: above ? client.x + Math.min(24, client.w / 2) : client.x + client.w - Math.min(24, client.w / 2),
+    y: above ? client.y + client.h : client.y
+  };
   const other = { x: above ? broker.x : broker.x + broker.w, y: middle(broker).y + off };
   const control = { x: above ? 2 - off : scene.width - 2 + off, y: one.y };
   return client === from ? [one, control, other] : [other, control, one];
@@ -168,7 +172,8 @@ function roundTheEdge(scene, from, to, answer) {
 export function way(scene, from, to, answer) {
   const a = middle(from);
   const b = middle(to);
-  if (scene.stacked && from !== scene.tree && to !== scene.tree && (from.column === undefined) !== (to.column === undefined)) return roundTheEdge(scene, from, to, answer);
+  if (scene.stacked && from !== scene.tree && to !== scene.tree && (from.column === undefined) !== (to.column === undefined))
+    return roundTheEdge(scene, from, to, answer);
   const sameColumn = from.column !== undefined && from.column === to.column;
   if (sameColumn || from === scene.tree || to === scene.tree) {
     const left = !answer && from !== scene.tree && to !== scene.tree;

@@ -24,7 +24,8 @@ const AHEAD = 0.25; // of the window, for what is known to come
 
 const MARKS = {
   process_ended: ["death", () => ""], process_started: ["start", () => ""], process_paused: ["pause", () => ""], process_resumed: ["start", () => ""],
-  controller_elected: ["crown", ({ epoch }) => `e${epoch}`], leader_elected: ["turn", ({ topic, partition, leader_epoch }) => `${topic}-${partition} e${leader_epoch}`],
+  controller_elected: ["crown", ({ epoch }) => `e${epoch}`],
+  leader_elected: ["turn", ({ topic, partition, leader_epoch }) => `${topic}-${partition} e${leader_epoch}`],
   isr_shrunk: ["shrink", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`], isr_expanded: ["expand", ({ isr }) => `ISR {${(isr ?? []).join(",")}}`],
   truncated: ["cut", ({ before, after }) => `${before}→${after}`], session_expired: ["death", () => ""],
   quorum_state: ["vote", ({ after, epoch }) => (after === "candidate" || after === "leader" ? `${after === "leader" ? "★" : "?"} e${epoch}` : "")],
@@ -84,7 +85,8 @@ function collectAhead(history, position, to, most) {
   return found;
 }
 
-const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received" || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
+const shown = ({ code }) => code in MARKS || code === "request_sent" || code === "request_received"
+  || code === "response_sent" || code === "watch_fired" || code === "high_watermark";
 
 /** The end of a window that moves in quarters of its span. */
 export const windowEnd = (time, span) => (Math.floor((4 * time) / span) + 1) * (span / 4);
@@ -122,8 +124,11 @@ function inTime(history, { position, time, span, end, rewound }) {
   return { entries, xs: entries.map(({ event }) => (event.t - (end - span)) / span), bands: [], cursor: (time - (end - span)) / span };
 }
 
-/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, bands}: everything with x between 0 and 1; `known`: up to where anything is known, `thinned`: up to where messages are left out. */
-export function sketch(history, state, { position, time, span, axis, chosen, still = false, rewound = false, room = ORDER_ROOM, folds = makeFolds(), open = true }) {
+/** {lanes, arrows, marks, dead, from, to, ticks, cursor, known, bands}: everything with x between 0 and 1;
+ * `known`: up to where anything is known, `thinned`: up to where messages are left out. */
+export function sketch(history, state, {
+  position, time, span, axis, chosen, still = false, rewound = false, room = ORDER_ROOM, folds = makeFolds(), open = true
+}) {
   const order = axis === "order";
   const edge = rewound ? Math.max(time, history.timeAt(history.end)) : time;
   const end = still && !order ? windowEnd(time, span) : Math.min(time + span * AHEAD, edge);
@@ -135,7 +140,9 @@ export function sketch(history, state, { position, time, span, axis, chosen, sti
   const from = order ? first : end - span;
   const lanes = laneNames(state, entries.map(({ event }) => event), bands);
   const thinned = order ? null : thinnedTo(history, position, from);
-  const found = { lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [], bands: bands.map((band) => bandOn(lanes, band)), cursor,
+  const found = {
+    lanes, arrows: [], marks: [], from, to: time, ticks: order ? [] : ticksOf(from, end, span), dead: [],
+    bands: bands.map((band) => bandOn(lanes, band)), cursor,
     known: order ? laid.known : Math.min(1, (edge - from) / span), thinned: thinned === null ? 0 : (thinned - from) / span };
   const of = { chosen, leader: `broker-${state.topics[topic]?.partitions[number]?.leader}` };
   const arrivals = new Map();
@@ -193,11 +200,14 @@ function arrowBetween(lanes, from, to, x1, x2, more) {
 }
 
 function markOf({ event, position }, x, lanes, { chosen, leader }) {
-  const lane = laneOf(lanes, event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? `broker-${event.params.leader}` : event.node);
+  const lane = laneOf(
+    lanes,
+    event.code === "session_expired" ? event.params.owner : event.code === "leader_elected" ? `broker-${event.params.leader}` : event.node);
   if (lane < 0) return null;
   const { topic, partition, before, after } = event.params;
   const mine = `${topic}-${partition}` === chosen;
-  if (event.code === "high_watermark") return mine && event.node === leader ? { lane, x, kind: "hw", label: `HW ${before}→${after}`, position, code: event.code } : null;
+  if (event.code === "high_watermark")
+    return mine && event.node === leader ? { lane, x, kind: "hw", label: `HW ${before}→${after}`, position, code: event.code } : null;
   const [kind, label] = MARKS[event.code] ?? [];
   if (!kind) return null;
   if (topic !== undefined && partition !== undefined && !mine) return { lane, x, kind, label: "", position, code: event.code };
@@ -221,7 +231,8 @@ function silences(entries, xs, lanes, state, end) {
     });
     if (since !== null) found.push({ lane, x1: since, x2: end, kind });
     const broker = state.brokers[/^broker-(\d+)$/.exec(name)?.[1]];
-    if (since === null && broker && broker.state !== "running" && !found.length) found.push({ lane, x1: 0, x2: end, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
+    if (since === null && broker && broker.state !== "running" && !found.length)
+      found.push({ lane, x1: 0, x2: end, kind: broker.state === "paused" ? "process_paused" : "process_ended" });
     return found;
   });
 }
@@ -232,6 +243,7 @@ export function ticksOf(from, to, span) {
   const wide = [1, 2, 5, 10].map((factor) => factor * step).find((size) => span / size <= 8);
   const digits = Math.max(0, 6 - Math.floor(Math.log10(wide)));
   const found = [];
-  for (let t = Math.ceil(Math.max(0, from) / wide) * wide; t <= to; t += wide) found.push({ x: (t - from) / span, text: `${(t / 1e6).toFixed(Math.min(3, digits))} s` });
+  for (let t = Math.ceil(Math.max(0, from) / wide) * wide; t <= to; t += wide)
+    found.push({ x: (t - from) / span, text: `${(t / 1e6).toFixed(Math.min(3, digits))} s` });
   return found;
 }

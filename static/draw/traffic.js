@@ -124,7 +124,9 @@ export class Traffic {
 
   /** All that is under way, as `sumsOf` gives it. */
   sums() {
-    const waves = [...this.crowds.values()].flatMap((crowd) => crowd.waves.flatMap(({ kinds }) => [...kinds].map(([label, count]) => ({ ...crowd, label, count }))));
+    const waves = [...this.crowds.values()].flatMap((crowd) => crowd.waves.flatMap(({ kinds }) => [...kinds].map(([label, count]) => ({
+      ...crowd, label, count
+    }))));
     return sumsOf([...this.flights, ...waves]);
   }
 }

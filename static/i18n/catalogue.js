@@ -4,7 +4,8 @@
  * An entry of the story is {say, why, many?, why_by?, say_by?, many_by?}: `many` is the sentence for several events told
  * as one, `why_by` gives another reason by the value of a parameter, `say_by` and `many_by` another sentence:
  *
- * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft) and `first_fault` (the kind of the first of `faults`, or none)
+ * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft)
+ * and `first_fault` (the kind of the first of `faults`, or none)
  * may stand for a parameter there, as may `link_how` (cut, fine or bad) and `generation` ("zookeeper", "kraft"). A label whose words depend on the generation
  * of Kafka has another one beside it: `tour.election` and `tour.election.kraft`.
  *
@@ -73,7 +74,10 @@ export class Catalogue {
     if (!entry) return "";
     const known = this.kindOf(event.node);
     const kind = known === "processor" ? "consumer" : known; // it reads as a member of a group
-    const params = { ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`, node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation() };
+    const params = {
+      ...event.params, node: event.node, node_kind: kind, node_how: `${kind}.${event.params.how}`,
+      node_generation: `${kind}.${this.generation()}`, first_fault: event.params.faults?.[0]?.kind ?? "none", generation: this.generation()
+    };
     return this.#begun(format(chosen(entry.why ?? "", entry.why_by, params), params, this.words));
   }
 

@@ -66,13 +66,16 @@ export const FILTERS = {
   percent: (value) => `${Math.round(Number(value) * 100)} %`,
   owner: (value, words) => (value === "<default>" ? words["noun.all_brokers"] : String(value)), // of a setting
   setting: (value, words) => (value === null || value === undefined ? words["noun.default"] : String(value)),
-  disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind) + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
+  disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind)
+    + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
   reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
   problem: told,
   quoted: (value, words) => quoted(plain(value, words)),
   word: (value, words) => words.problems?.[`word.${value}`] ?? String(value),
-  placed: (value) => (value && typeof value === "object" ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ") : ""),
+  placed: (value) => (value && typeof value === "object"
+    ? Object.entries(value).map(([topic, partitions]) => `${topic} [${list(partitions).join(", ")}]`).join("; ")
+    : ""),
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
   command: (value, words) => commandText(value, words),
 };

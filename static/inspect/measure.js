@@ -7,22 +7,28 @@
  *
  * A command of this page is preceded by a sample of its own, so its comparison begins right before it.
  */
-const FAULTS = new Set(["kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link", "reorder_link",
-  "bandwidth_link", "lose_next", "hold_next", "isolate", "random_halves", "lose_index", "disk_full", "disk_write_error", "disk_read_error", "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
+const FAULTS = new Set([
+  "kill", "restart", "pause", "resume", "stop", "power_loss", "partition_link", "heal_link", "delay_link", "drop_link", "duplicate_link",
+  "reorder_link",
+  "bandwidth_link", "lose_next", "hold_next", "isolate", "random_halves", "lose_index", "disk_full", "disk_write_error", "disk_read_error",
+  "lost_fsync", "slow_disk", "misdirected_write", "bit_flip", "repair_disk", "wipe",
   "clock_skew", "expire_session", "stop_all_faults", "alter_config"]);
 
 /** Whether a command is worth a comparison. */
 export const isFault = (command) => FAULTS.has(command.do);
 
 /** Whether an event is: a command that disturbs, or a broker that goes down by itself. */
-export const startsComparison = ({ code, node, params }) => (code === "command" ? isFault(params.command ?? {}) : code === "process_ended" && params.how === "halted" && node.startsWith("broker-"));
+export const startsComparison = ({ code, node, params }) => (code === "command"
+  ? isFault(params.command ?? {})
+  : code === "process_ended" && params.how === "halted" && node.startsWith("broker-"));
 
 const SAMPLE_MS = 3000;
 const KEPT = 4;
 
 const PER_PARTITION = /,(?:topic|partition|group)=/;
 
-/** Rows {name, broker, before, after, delta}: what differs in two snapshots; per-partition values only with `all`. The zeros that a new process begins with are none. */
+/** Rows {name, broker, before, after, delta}: what differs in two snapshots; per-partition values only with `all`.
+ * The zeros that a new process begins with are none. */
 export function difference(before, after, all = false) {
   const rows = [];
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
@@ -39,7 +45,10 @@ export function difference(before, after, all = false) {
 /** The part of a metric's name that tells it from others: "UnderReplicatedPartitions", "TotalTimeMs, Produce". */
 export function shortName(name) {
   const parts = Object.fromEntries(name.slice(name.indexOf(":") + 1).split(",").map((part) => part.split("=")));
-  const of = ["request", "delayedOperation", "group", "topic"].filter((key) => parts[key]).map((key) => parts[key] + (key === "topic" && parts.partition ? `-${parts.partition}` : ""));
+  const of = ["request", "delayedOperation", "group", "topic"].filter((key) => parts[key]).map((key) => parts[key] + (key === "topic"
+    && parts.partition
+    ? `-${parts.partition}`
+    : ""));
   return [parts.name ?? parts.type, ...of].join(", ");
 }
 
@@ -51,7 +60,11 @@ export function registryKey(name) {
 
 /** First what an operator watches, then what moved most. */
 export function ranked(rows, meaning) {
-  const weight = (row) => (row.after === null ? -9 : 0) + (row.after !== null && (meaning?.[registryKey(row.name)]?.normal ?? null) !== null && row.after !== meaning[registryKey(row.name)].normal ? 2 : 0) + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
+  const weight = (row) => (row.after === null ? -9 : 0) + (row.after !== null && (meaning?.[registryKey(row.name)]?.normal ?? null) !== null
+    && row.after !== meaning[registryKey(row.name)].normal
+    ? 2
+    : 0)
+    + (/Partitions|Isr|Controller|Leader|Offline|Unclean/.test(row.name) ? 1 : 0);
   return [...rows].sort((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
 }
 

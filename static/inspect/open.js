@@ -32,7 +32,9 @@ function deliverFirst(app) {
 function keys(app) {
   let lesson = -Infinity;
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")
+      || event.target.matches("input:not([type=checkbox]), select, textarea"))
+      return;
     const key = event.key.toLowerCase();
     if (key === "h") app.set({ ledgerView: app.ledgerView === "bytes" ? "batches" : "bytes", mode: "inspect" });
     else if (key === "d") deliverFirst(app);

@@ -59,7 +59,10 @@ export function lossOf(history, place) {
   };
   const ended = last(written, ({ code, node }) => (code === "process_ended" || code === "process_paused") && node === old);
   const links = [
-    unclean ? last(-1, ({ code, params }) => code === "config_changed" && params.key === "unclean.leader.election.enable" && String(params.value) === "true" && (params.resource !== "topic" || params.name === place.topic)) : -1,
+    unclean
+      ? last(-1, ({ code, params }) => code === "config_changed" && params.key === "unclean.leader.election.enable"
+        && String(params.value) === "true" && (params.resource !== "topic" || params.name === place.topic))
+      : -1,
     last(-1, ({ code }, ours) => ours && code === "isr_shrunk"),
     written,
     ended,
@@ -70,5 +73,7 @@ export function lossOf(history, place) {
     elected,
     all.findIndex(({ event, ours }, index) => index > elected && ours && event.code === "truncated" && cuts(event.params, place.offset)),
   ];
-  return [...new Set(links)].filter((index) => index >= 0).sort((one, other) => one - other).map((index) => ({ position: all[index].position, event: all[index].event }));
+  return [...new Set(links)].filter((index) => index >= 0).sort((one, other) => one - other).map((index) => ({
+    position: all[index].position, event: all[index].event
+  }));
 }

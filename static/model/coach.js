@@ -105,15 +105,22 @@ function lesson(state, topic, number, partition, acks) {
   const { leader, replicas, isr, leader_epoch: epoch } = partition;
   const params = { leader, partition: `${topic}-${number}`, broker: replicas[0] };
   if (!writes(state)) {
-    return { key: leaderLog(partition)?.leo > 0 ? "coach.no_writer" : "coach.no_records", params: { topic }, act: "coach.no_records.do", command: start(state, "producer", topic, { rate: 5, settings: { acks } }) };
+    return {
+      key: leaderLog(partition)?.leo > 0 ? "coach.no_writer" : "coach.no_records", params: { topic }, act: "coach.no_records.do",
+      command: start(state, "producer", topic, { rate: 5, settings: { acks } })
+    };
   }
   if (leader === null) return null;
   if (!(epoch > 0)) {
     if (livingInSync(state, partition).length > 1) return { key: "coach.kill", params, command: { do: "kill", broker: leader } };
     if (replicas.length === 1) return { key: "coach.single", params, command: null };
   }
-  if (replicas[0] !== leader && isr.includes(replicas[0])) return { key: "coach.preferred", params, command: { do: "elect_leaders", topic, partition: Number(number) } };
-  if (!running(state, "consumer").length) return { key: "coach.no_readers", params: { topic }, command: start(state, "consumer", topic, { settings: { "group.id": "readers", "auto.offset.reset": "earliest" } }) };
+  if (replicas[0] !== leader && isr.includes(replicas[0]))
+    return { key: "coach.preferred", params, command: { do: "elect_leaders", topic, partition: Number(number) } };
+  if (!running(state, "consumer").length)
+    return { key: "coach.no_readers", params: { topic }, command: start(state, "consumer", topic, { settings: {
+      "group.id": "readers", "auto.offset.reset": "earliest"
+    } }) };
   return { key: "coach.lessons", params: {}, command: null, panel: "scenarios" };
 }
 
@@ -122,7 +129,10 @@ export function advice(state, topicName, number, acks = "all") {
   if (!Object.keys(state.brokers).length) return null;
   if (!topicName || !state.topics[topicName]) {
     const copies = Math.min(3, Object.keys(state.brokers).length);
-    const command = { do: "create_topic", topic: "orders", partitions: 3, replication_factor: copies, configs: { "min.insync.replicas": String(Math.min(2, copies)) } };
+    const command = {
+      do: "create_topic", topic: "orders", partitions: 3, replication_factor: copies,
+      configs: { "min.insync.replicas": String(Math.min(2, copies)) }
+    };
     return { key: "coach.no_topic", params: {}, command };
   }
   const partition = state.topics[topicName].partitions[number];

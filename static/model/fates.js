@@ -21,7 +21,8 @@ function gather(found) {
   };
   const { lost = [], duplicated = [], reordered = [] } = found.places ?? {};
   for (const place of lost) if (Number.isInteger(place.offset)) of(place).lost.add(place.offset);
-  for (const place of found.outside?.places ?? []) for (let offset = place.offset; offset <= (place.last ?? place.offset); offset += 1) of(place).lost.add(offset);
+  for (const place of found.outside?.places ?? [])
+    for (let offset = place.offset; offset <= (place.last ?? place.offset); offset += 1) of(place).lost.add(offset);
   for (const place of duplicated) of(place).doubled.set(place.offset, 2);
   for (const place of reordered) of(place).reordered.add(place.offset);
   for (const one of fates.values()) {
@@ -66,8 +67,12 @@ export function stretchesOf(places) {
   const found = [];
   for (const place of places) {
     const last = found.at(-1);
-    const same = last && !place.outside && Number.isInteger(place.offset) && place.offset >= 0 && ["kind", "topic", "partition", "outside"].every((name) => last[name] === place[name]);
-    if (same && Math.abs(place.offset - last.end) === 1) Object.assign(last, { offset: Math.min(last.offset, place.offset), last: Math.max(last.last, place.offset), end: place.offset, n: last.n + 1 });
+    const same = last && !place.outside && Number.isInteger(place.offset) && place.offset >= 0
+      && ["kind", "topic", "partition", "outside"].every((name) => last[name] === place[name]);
+    if (same && Math.abs(place.offset - last.end) === 1)
+      Object.assign(last, {
+        offset: Math.min(last.offset, place.offset), last: Math.max(last.last, place.offset), end: place.offset, n: last.n + 1
+      });
     else found.push({ ...place, last: place.last ?? place.offset, end: place.offset, n: place.outside ? (place.last ?? place.offset) - place.offset + 1 : 1 });
   }
   return found;

@@ -25,7 +25,10 @@ export function standing(flights, now, sentAt) {
     lines.set(line, behind + 1);
     const sent = sentAt(flight.sent);
     const share = flight.at > now && sent !== null && sent < flight.at ? (now - sent) / (flight.at - sent) : 0.85 - QUEUE * behind;
-    return { ...flight, key: keyOf(flight), first: behind === 0, behind, share: Math.max(0.08, Math.min(0.92, share)), answer: flight.kind === "response", label: labelOf(flight) };
+    return {
+      ...flight, key: keyOf(flight), first: behind === 0, behind, share: Math.max(0.08, Math.min(0.92, share)),
+      answer: flight.kind === "response", label: labelOf(flight)
+    };
   });
 }
 
@@ -76,7 +79,9 @@ export function positionOf(history, flight) {
   for (let at = begin; at < history.end; at += 1) {
     const event = history.at(at);
     if (event.seq !== flight.sent) break;
-    if (event.code === code && event.params.correlation === flight.correlation && String(event.params.to) === flight.to && event.params.api === flight.api) return at;
+    if (event.code === code && event.params.correlation === flight.correlation
+      && String(event.params.to) === flight.to && event.params.api === flight.api)
+      return at;
   }
   return null;
 }

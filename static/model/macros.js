@@ -7,7 +7,7 @@
  *
  * | lesson | what is done |
  * |---|---|
- * | shrink | the link between the leader and one follower is cut, and a record is written (a follower that misses nothing stays in sync): the ISR shrinks after replica.lag.time.max.ms |
+ * | shrink | the link between the leader and one follower is cut, and a record is written: the ISR shrinks after replica.lag.time.max.ms |
  * | unclean | unclean elections are allowed, the followers die, the leader writes on and dies, a follower comes back; the topic's settings are as before |
  * | storm | three consumers of one group come and go |
  */
@@ -37,7 +37,9 @@ function unclean(state, topic, number, acks) {
     { do: { do: "alter_config", topic, set }, undo: { do: "alter_config", topic, set: asBefore } },
     ...others.map((id) => ({ do: { do: "kill", broker: id } })),
     { until: (now) => partitionOf(now, topic, number)?.isr.length === 1, text: "macro.wait_alone", params: { broker: leader } },
-    ...[1, 2, 3].map((n) => ({ do: { do: "produce", topic, partition: Number(number), value: `only on broker ${leader}: ${n}`, acks: acks === "0" ? "1" : acks } })),
+    ...[1, 2, 3].map((n) => ({ do: {
+      do: "produce", topic, partition: Number(number), value: `only on broker ${leader}: ${n}`, acks: acks === "0" ? "1" : acks
+    } })),
     { pause: 600 },
     { do: { do: "kill", broker: leader } },
     { pause: 300 },
@@ -48,7 +50,9 @@ function unclean(state, topic, number, acks) {
 
 function storm(state, topic) {
   const names = [1, 2, 3].map((n) => `consumer-storm-${n}`);
-  const come = (name) => (name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind: "consumer", topic, settings: { "group.id": "storm" } });
+  const come = (name) => (name in state.clients
+    ? { do: "start_client", name }
+    : { do: "start_client", name, kind: "consumer", topic, settings: { "group.id": "storm" } });
   const steps = names.filter((name) => state.clients[name]?.state !== "running").flatMap((name) => [{ do: come(name) }, { pause: 500 }]);
   for (const name of names) {
     const gone = { until: (now) => now.clients[name]?.state !== "running", text: "macro.wait_gone", params: { name } };

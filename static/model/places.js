@@ -14,5 +14,7 @@ export function placeOf(event) {
   const { topic, partition } = event?.params ?? {};
   if (topic === undefined || partition === undefined) return null;
   const [first, last] = RANGES[event.code]?.(event.params) ?? [null, null];
-  return Number.isInteger(first) && Number.isInteger(last) && first >= 0 ? { topic, partition: String(partition), first, last } : { topic, partition: String(partition), first: null, last: null };
+  return Number.isInteger(first) && Number.isInteger(last) && first >= 0
+    ? { topic, partition: String(partition), first, last }
+    : { topic, partition: String(partition), first: null, last: null };
 }

@@ -71,7 +71,9 @@ export const processes = {
     Object.assign(process(draft, node), { node, state: "stopped", how: how ?? "crash" });
     if (brokerOf(node) !== null) forgetConnections(draft, brokerOf(node));
     leaveQuorum(draft, node);
-    if (draft.root.cluster.controller_mode === "kraft" && node.endsWith(`-${draft.root.cluster.controller}`) && (brokerOf(node) !== null || kindOf(node) === "server")) draft.own("cluster").controller = null;
+    if (draft.root.cluster.controller_mode === "kraft" && node.endsWith(`-${draft.root.cluster.controller}`)
+      && (brokerOf(node) !== null || kindOf(node) === "server"))
+      draft.own("cluster").controller = null;
     if (draft.root.ensemble && kindOf(node) === "server") leaveEnsemble(draft, node, null);
     else if (draft.root.ensemble) connectedTo(draft, node, null);
     if (draft.root.ending?.node === node) keepStopped(draft, draft.root.ending);

@@ -24,7 +24,8 @@ export function observersOf(quorum) {
 /** Replicas whose log lacks more of what is committed than comes between two fetches. */
 export function lagging(quorum) {
   if (!(quorum?.high_watermark >= 0)) return [];
-  return Object.entries(quorum.replicas ?? {}).filter(([, one]) => one.leo !== undefined && quorum.high_watermark - one.leo > LATE).map(([id]) => id).sort(byNumber);
+  return Object.entries(quorum.replicas ?? {}).filter(([, one]) => one.leo !== undefined
+    && quorum.high_watermark - one.leo > LATE).map(([id]) => id).sort(byNumber);
 }
 
 export const quorum = {

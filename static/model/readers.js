@@ -24,7 +24,8 @@ export function badges(names) {
 const partitionsOf = (assignment) => Object.entries(assignment ?? {}).flatMap(([topic, numbers]) => numbers.map((number) => [topic, String(number)]));
 
 /** The consumers of a group that the lab has started, running or not: [name, client]. */
-const ownOf = (state, name) => Object.entries(state.clients).filter(([, client]) => isReader(client) && (client.group ?? client.settings?.["group.id"]) === name);
+const ownOf = (state, name) => Object.entries(state.clients).filter(([, client]) => isReader(client) && (client.group
+  ?? client.settings?.["group.id"]) === name);
 
 /** What a client of the lab reads: its own word, else the partitions of its positions. */
 function reads(client) {
@@ -46,7 +47,10 @@ function gather(state, name) {
   const group = state.groups[name];
   const own = new Map(ownOf(state, name));
   const known = group.members.filter(({ client_id: id }) => !own.has(id));
-  const found = [...own].map(([id, client]) => ({ id, name: id, gone: client.state === "stopped", paused: client.state === "paused", partitions: pauses(group) ? [] : reads(client), positions: client.positions ?? [] }));
+  const found = [...own].map(([id, client]) => ({
+    id, name: id, gone: client.state === "stopped", paused: client.state === "paused", partitions: pauses(group) ? [] : reads(client),
+    positions: client.positions ?? []
+  }));
   for (const { id, client_id: client, assignment } of known) {
     found.push({ id, name: client ?? id, gone: false, paused: false, partitions: !pauses(group) ? partitionsOf(assignment) : [], positions: [] });
   }
@@ -60,8 +64,15 @@ const positionIn = (positions, topic, number) => positions?.find(([of, one]) => 
 /** Consumers of the lab that are in no group: each reads what it has a position of, and commits nothing. */
 function alone(state, topic, number, end) {
   return Object.entries(state.clients).flatMap(([name, client]) => {
-    const position = client.kind === "consumer" && client.state === "running" && !client.group && !client.settings?.["group.id"] ? positionIn(client.positions, topic, number) : null;
-    return position === null ? [] : [{ group: name, badge: badges([name])[name], member: name, position, committed: null, reading: true, paused: false, lag: Math.max(0, end - position) }];
+    const position = client.kind === "consumer" && client.state === "running" && !client.group && !client.settings?.["group.id"]
+      ? positionIn(client.positions, topic, number)
+      : null;
+    return position === null
+      ? []
+      : [{
+        group: name, badge: badges([name])[name], member: name, position, committed: null, reading: true, paused: false,
+        lag: Math.max(0, end - position)
+      }];
   });
 }
 
@@ -78,7 +89,10 @@ export function readersOf(state, topic, number) {
     const told = positionIn(reader?.positions, topic, number);
     const position = told === null ? null : Math.max(told, committed ?? 0); // positions are told now and then, commits at once
     const from = committed ?? position;
-    found.push({ group: name, badge: reader?.badge ?? null, member: reader?.id ?? null, position, committed, reading: Boolean(reader), paused: Boolean(reader?.paused), lag: from === null ? null : Math.max(0, end - from) });
+    found.push({
+      group: name, badge: reader?.badge ?? null, member: reader?.id ?? null, position, committed, reading: Boolean(reader),
+      paused: Boolean(reader?.paused), lag: from === null ? null : Math.max(0, end - from)
+    });
   }
   return found;
 }

@@ -12,7 +12,8 @@ import { readersOf } from "./readers.js";
 export const partitionOf = (name) => ({ topic: name.slice(0, name.lastIndexOf("-")), partition: name.slice(name.lastIndexOf("-") + 1) });
 
 function holds({ code, params }, { topic, partition }, offset) {
-  return code === "log_appended" && params.topic === topic && String(params.partition) === partition && params.base_offset <= offset && offset <= params.last_offset;
+  return code === "log_appended" && params.topic === topic && String(params.partition) === partition
+    && params.base_offset <= offset && offset <= params.last_offset;
 }
 
 /** The last position before `viewed`, and not before `from`, at which `wanted(event)` holds; null when there is none that is known. */
@@ -31,7 +32,8 @@ function writerOf(history, position) {
     // Events of one sequence have one cause: the request stands among them.
     for (let beside = at - 1; history.at(beside)?.seq === found?.seq; beside -= 1) {
       const other = history.at(beside);
-      if (other.code === "request_received" && other.params.api === "Produce") return { source: String(other.params.source), client: other.params.client_id ?? null };
+      if (other.code === "request_received" && other.params.api === "Produce")
+        return { source: String(other.params.source), client: other.params.client_id ?? null };
     }
   }
   return null;

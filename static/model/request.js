@@ -43,7 +43,8 @@ export function requestAt(history, position) {
   const [sent, received, stages, answered] = ["request_sent", "request_received", "request_stages", "response_sent"].map(one);
   const begin = sent ?? received;
   return {
-    api: event.params.api, version: (received ?? sent)?.params.version ?? null, correlation: event.params.correlation, clientId: received?.params.client_id ?? null,
+    api: event.params.api, version: (received ?? sent)?.params.version ?? null, correlation: event.params.correlation,
+    clientId: received?.params.client_id ?? null,
     client: client ?? (sent ?? received ?? answered ? ends(sent ?? received ?? answered).client : null), broker, parts, stages: stages?.params ?? null,
     error: answered?.params.error ?? null, took: begin && answered ? answered.t - begin.t : null, bytes: sent?.params.size ?? received?.params.size ?? null,
   };

@@ -12,8 +12,10 @@ const LOGGERS = [
   [/^(request_sent|fetch_session)/, "org.apache.kafka.clients.NetworkClient"], [/^(request_|response_|records_sent|frame_)/, "kafka.request.logger"],
   [/^(connection_|listening|client_software)/, "kafka.network.SocketServer"], [/^purgatory_/, "kafka.server.DelayedOperationPurgatory"],
   [/^(isr_|high_watermark|leader_epoch|follower_)/, "kafka.cluster.Partition"], [/^(became_|replica_|truncated)/, "kafka.server.ReplicaManager"],
-  [/^log_clean|^log_uncleanable/, "kafka.log.LogCleaner"], [/^(log_|logs_|segment_|index_|file_)/, "kafka.log.UnifiedLog"], [/^disk/, "kafka.server.LogDirFailureChannel"],
-  [/^ensemble_/, "org.apache.zookeeper.server.quorum.QuorumPeer"], [/^(session_|znode_|watch_)/, "kafka.zookeeper.ZooKeeperClient"], [/^(group_|member_|offset)/, "kafka.coordinator.group.GroupCoordinator"],
+  [/^log_clean|^log_uncleanable/, "kafka.log.LogCleaner"], [/^(log_|logs_|segment_|index_|file_)/, "kafka.log.UnifiedLog"],
+  [/^disk/, "kafka.server.LogDirFailureChannel"],
+  [/^ensemble_/, "org.apache.zookeeper.server.quorum.QuorumPeer"], [/^(session_|znode_|watch_)/, "kafka.zookeeper.ZooKeeperClient"],
+  [/^(group_|member_|offset)/, "kafka.coordinator.group.GroupCoordinator"],
   [/^transaction/, "kafka.coordinator.transaction.TransactionCoordinator"], [/^(raft_|quorum_|vote|metadata_)/, "org.apache.kafka.raft.KafkaRaftClient"],
   [/^(controller_|leader_elected|partition_offline|assignment_|topic_|broker_)/, "kafka.controller.KafkaController"],
 ];

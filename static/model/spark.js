@@ -19,8 +19,11 @@ const MEANT = {
   duplicated: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   reordered: (row) => ({ codes: ["log_appended"], fits: holds(row) }),
   inconsistent: (row) => ({ codes: ["log_appended"], fits: holds(row), last: true }),
-  elections: (row) => ({ codes: ["leader_elected", "partition_offline"], fits: ({ code, params }) => (code === "leader_elected" ? params.reason === row.reason : /alive/.test(row.reason)) }),
-  isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded", "leader_elected"], fits: (event) => place(row)(event) && (event.code !== "leader_elected" || isSmall(event)) }),
+  elections: (row) => ({ codes: ["leader_elected", "partition_offline"], fits: ({ code, params }) => (code === "leader_elected"
+    ? params.reason === row.reason
+    : /alive/.test(row.reason)) }),
+  isr_churn: (row) => ({ codes: ["isr_shrunk", "isr_expanded", "leader_elected"], fits: (event) => place(row)(event) && (event.code !== "leader_elected"
+    || isSmall(event)) }),
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
   rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && REBALANCING.has(params.after) }),
@@ -95,7 +98,8 @@ export function stepOf(end) {
   return power * ([1, 2, 5].find((one) => one * power >= rough) ?? 10);
 }
 
-/** Stretches of time: {end, ticks, of, lines: [{label, stretches: [{index, row, from, to, left, width}]}]}, the MOST of `of` lines with the longest stretches; times in microseconds. */
+/** Stretches of time: {end, ticks, of, lines: [{label, stretches: [{index, row, from, to, left, width}]}]}, the MOST of `of` lines with the longest
+ * stretches; times in microseconds. */
 export function spansOf(answer, label) {
   const { chart } = answer;
   const rows = drawnOf(answer);
@@ -147,7 +151,9 @@ export function heatOf({ keys, cells }, figure) {
     const value = valueOf(cell, figure);
     return { cell, value, level: levelOf(value, largest) };
   };
-  return { first, second, largest, columns, rows: [...rows].map(([name, by]) => ({ name, cells: columns.map((column) => (by[column] ? shaded(by[column]) : null)) })) };
+  return { first, second, largest, columns, rows: [...rows].map(([name, by]) => ({ name, cells: columns.map((column) => (by[column]
+    ? shaded(by[column])
+    : null)) })) };
 }
 
 export const LEVELS = 5;

@@ -16,8 +16,10 @@ export const LOUD = new Set([
   "disk_fault", "disks_changed", "protection_set", "stage_costs_set", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
-  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned", "log_uncleanable", "group_state",
-  "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch", "ensemble_truncated", "quorum_voters",
+  "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned",
+  "log_uncleanable", "group_state",
+  "member_joined", "member_left", "member_reconciled", "group_converted", "send_failed", "client_software", "ensemble_epoch",
+  "ensemble_truncated", "quorum_voters",
 ]);
 const BAD = new Set([
   "process_ended", "partition_offline", "isr_shrunk", "session_expired", "broker_gone", "disk_fault", "frame_refused",
@@ -42,7 +44,8 @@ export const GLYPHS = { bad: "✕", good: "✓", turn: "★", plain: "·" };
 /** Codes that may be told as one, with the parameters that must be equal for it. */
 const MERGED = {
   leader_elected: ["leader", "reason"], partition_offline: [], isr_shrunk: ["removed", "reason"], isr_expanded: ["added"],
-  became_leader: [], became_follower: ["leader"], log_loaded: [], logs_loading: [], log_cleaning: [], log_recovered: ["committed"], truncated: ["reason", "committed"],
+  became_leader: [], became_follower: ["leader"], log_loaded: [], logs_loading: [], log_cleaning: [], log_recovered: ["committed"],
+  truncated: ["reason", "committed"],
   znode_created: [], znode_changed: [], znode_deleted: [], session_closed: [], session_opened: [], replica_stopped: [],
   group_partition_loaded: [], group_partition_unloaded: [], segment_rolled: [], segment_deleted: [], index_rebuilt: [],
   link_changed: ["delay_us", "drop", "partitioned", "jitter_us", "duplicate", "reorder", "bandwidth"],
@@ -140,7 +143,10 @@ export class Story {
 
   /** An event as an item of its own, told or not. */
   static single(event, position) {
-    return { key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)], loud: true, tone: toneOf(event.code), version: 0 };
+    return {
+      key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)], loud: true,
+      tone: toneOf(event.code), version: 0
+    };
   }
 
   /** The newest `limit` items that happened before `position`, newest first. */

@@ -108,6 +108,7 @@ function acked(state) {
 
 function written(state, topics) {
   let sum = 0;
-  for (const name of topics) for (const { logs } of Object.values(state.topics[name].partitions)) sum += Math.max(0, ...Object.values(logs).map((log) => log.leo));
+  for (const name of topics)
+    for (const { logs } of Object.values(state.topics[name].partitions)) sum += Math.max(0, ...Object.values(logs).map((log) => log.leo));
   return sum;
 }

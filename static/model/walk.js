@@ -12,7 +12,10 @@ import { byNumber } from "./names.js";
 export function placesOf({ left = [], right = [], brokers = [] }, topic, servers) {
   const numbers = Object.keys(topic?.partitions ?? {}).sort(byNumber);
   const side = ({ kind, name }) => ({ kind, name });
-  const card = ({ id }) => [{ kind: "broker", name: id }, ...numbers.filter((number) => topic.partitions[number].replicas.includes(Number(id))).map((number) => ({ kind: "replica", name: id, number }))];
+  const card = ({ id }) => [
+    { kind: "broker", name: id },
+    ...numbers.filter((number) => topic.partitions[number].replicas.includes(Number(id))).map((number) => ({ kind: "replica", name: id, number })),
+  ];
   return [...left.map(side), ...brokers.flatMap(card), ...right.map(side), ...servers.map((name) => ({ kind: "server", name }))];
 }
 
@@ -34,7 +37,8 @@ export function walk(places, spot, key, logOf) {
   if (at < 0) return { ...(places.find(({ kind }) => kind === "broker") ?? places[0]), offset: null };
   const offset = spot.offset ?? null;
   const log = spot.kind === "replica" ? logOf(spot) : null;
-  const inside = log !== null && log.leo > log.start && (["ArrowLeft", "ArrowRight"].includes(key) || offset !== null) && !["ArrowUp", "ArrowDown"].includes(key);
+  const inside = log !== null && log.leo > log.start
+    && (["ArrowLeft", "ArrowRight"].includes(key) || offset !== null) && !["ArrowUp", "ArrowDown"].includes(key);
   if (inside) return { ...places[at], offset: offsetAfter(key, offset, log) };
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: places.length - 1 }[key];
   if (next === undefined) return null;

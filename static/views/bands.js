@@ -46,7 +46,10 @@ function bracket(view, facts, band, x, y) {
   if (!place) return null;
   const [left, right] = [x + place.left + 1, x + place.right - (band.marker === null ? 0 : 3)];
   const from = place.begins ? `M${left.toFixed(1)} ${y + LIFT}v${-LIFT}` : `M${left.toFixed(1)} ${y}`;
-  return h("path", { key: `band ${band.producer} ${band.first}`, class: `band ${band.outcome}`, "data-band": `${facts.name}@${band.first}`, d: `${from}H${right.toFixed(1)}${band.marker === null ? "" : `v${LIFT}`}` },
+  return h("path", {
+    key: `band ${band.producer} ${band.first}`, class: `band ${band.outcome}`, "data-band": `${facts.name}@${band.first}`,
+    d: `${from}H${right.toFixed(1)}${band.marker === null ? "" : `v${LIFT}`}`
+  },
     h("title", {}, told(view, facts, band)));
 }
 
@@ -72,7 +75,9 @@ function named(view, facts, bands, x, y) {
 function stable(view, facts, log, x, y, tall) {
   const offset = lastStable(facts.partition, log);
   const at = offset < log.hw ? placeOn(facts.axis, offset) : null;
-  return at !== null && h("line", { key: "lso", class: "lso", "data-lso": `${facts.name}@${offset}`, x1: x + at, x2: x + at, y1: y - LIFT, y2: y + tall + 3 }, h("title", {}, view.words.t("stage.lso", { lso: offset, hw: log.hw })));
+  return at !== null && h("line", {
+    key: "lso", class: "lso", "data-lso": `${facts.name}@${offset}`, x1: x + at, x2: x + at, y1: y - LIFT, y2: y + tall + 3
+  }, h("title", {}, view.words.t("stage.lso", { lso: offset, hw: log.hw })));
 }
 
 /** Transactions of a replica: brackets above its cells, named bands at the foot of a row with room, the last stable offset. */
@@ -123,5 +128,6 @@ export function shareStrip(view, facts, { x, y, tall, topic, number }) {
   });
   const at = placeOn(facts.axis, start);
   return h("g", { key: `shares ${group}`, class: "shares" }, boxes,
-    at !== null && h("path", { key: "start", class: "share-start", d: `M${(x + at).toFixed(1)} ${y - 1}v${high + 3}` }, h("title", {}, view.words.t("stage.share_start", { group, offset: start }))));
+    at !== null && h("path", { key: "start", class: "share-start", d: `M${(x + at).toFixed(1)} ${y - 1}v${high + 3}` },
+      h("title", {}, view.words.t("stage.share_start", { group, offset: start }))));
 }

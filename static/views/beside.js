@@ -37,8 +37,15 @@ function lane(run, key, until, t, words) {
   const now = spanAt(spans, t)?.[2] ?? null;
   const shown = (id) => (id === null ? words.t("beside.nobody") : String(id));
   return h("div", { key, class: "beside-lane" }, h("span", { class: "lane-name" }, words.t(`beside.${key}`, { partition: run.partition })),
-    h("div", { class: "beside-line", role: "img", "aria-label": spans.map(([from, end, id]) => words.t("beside.span", { from: seconds(from), to: seconds(end), who: shown(id) })).join("; ") },
-      spans.map(([from, end, id]) => h("i", { key: from, class: id === null ? "nobody" : "somebody", style: { left: `${share(from)}%`, width: `${share(end - from)}%` } }, share(end - from) > HELD ? shown(id) : "")),
+    h("div", {
+      class: "beside-line", role: "img",
+      "aria-label": spans.map(([from, end, id]) => words.t("beside.span", {
+        from: seconds(from), to: seconds(end), who: shown(id)
+      })).join("; ")
+    },
+      spans.map(([from, end, id]) => h("i", {
+        key: from, class: id === null ? "nobody" : "somebody", style: { left: `${share(from)}%`, width: `${share(end - from)}%` }
+      }, share(end - from) > HELD ? shown(id) : "")),
       h("b", { key: "cursor", class: "cursor", style: { left: `${share(t)}%` } })),
     h("span", { class: `lane-now${now === null ? " none" : ""}`, "data-now": key }, now === null ? `✕ ${shown(now)}` : shown(now)));
 }
@@ -56,9 +63,14 @@ function beliefs(run, t, words) {
   const cell = (row, key, shown) => h("td", { key, class: row.differs.includes(key) ? "differs" : "" }, `${row.differs.includes(key) ? "≠ " : ""}${shown}`);
   return h("table", { key: "beliefs", class: "small beside-beliefs", "data-beliefs": run.generation },
     h("caption", {}, words.t("beside.beliefs", { partition: run.partition })),
-    h("thead", {}, h("tr", {}, [words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), ...(log ? [words.t("look.behind")] : [])].map((name) => h("th", { key: name, scope: "col" }, name)))),
+    h("thead", {},
+      h("tr", {},
+        [
+          words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"),
+          ...(log ? [words.t("look.behind")] : [])].map((name) => h("th", { key: name, scope: "col" }, name)))),
     h("tbody", {}, rows.map((row) => h("tr", { key: `${row.who} ${row.client ?? row.broker}` }, h("th", { scope: "row" }, who(row, words)),
-      cell(row, "leader", row.leader === null ? words.t("look.knows_nothing") : row.leader < 0 ? words.t("beside.nobody") : row.leader), cell(row, "leader_epoch", row.leader_epoch ?? "–"),
+      cell(row, "leader", row.leader === null ? words.t("look.knows_nothing") : row.leader < 0 ? words.t("beside.nobody") : row.leader),
+      cell(row, "leader_epoch", row.leader_epoch ?? "–"),
       log && h("td", { key: "behind" }, row.behind === null ? "–" : row.behind ? `▲ ${count(row.behind)}` : "0")))));
 }
 
@@ -69,7 +81,12 @@ function happenings(run, t, words) {
   return h("div", { key: "events", class: "beside-events" }, h("h4", {}, words.t("beside.events")),
     past.length ? h("ol", { "data-events": run.generation }, past.slice(-LINES).map((row, index) => {
       const event = eventOf(row, 0);
-      return h("li", { key: `${row[0]} ${index}`, class: row[1] === past.at(-1)[1] ? "latest" : "" }, h("time", {}, `${seconds(event.t)} s`), " ", words.say(event), " ", alone.includes(event.code) && only(run.generation, words));
+      return h("li", { key: `${row[0]} ${index}`, class: row[1] === past.at(-1)[1] ? "latest" : "" },
+        h("time", {}, `${seconds(event.t)} s`),
+        " ",
+        words.say(event),
+        " ",
+        alone.includes(event.code) && only(run.generation, words));
     })) : h("p", { class: "empty" }, words.t("beside.nothing_yet")));
 }
 
@@ -91,18 +108,31 @@ function figure(key, run, words) {
 function figures(found, words) {
   const [left] = found.runs;
   return h("table", { key: "figures", class: "small beside-figures" }, h("caption", {}, words.t("beside.figures")),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("beside.figure")), found.runs.map((run) => h("th", { key: run.generation, scope: "col" }, nameOf(run, words))))),
-    h("tbody", {}, FIGURES.map(([key, alone, more = ""]) => h("tr", { key, "data-figure": key }, h("th", { scope: "row" }, words.t(`beside.${key}${more}`, { partition: left.partition }), " ", alone && only(alone, words)),
+    h("thead", {},
+      h("tr", {},
+        h("th", { scope: "col" }, words.t("beside.figure")),
+        found.runs.map((run) => h("th", { key: run.generation, scope: "col" }, nameOf(run, words))))),
+    h("tbody", {},
+      FIGURES.map(([key, alone, more = ""]) => h("tr", { key, "data-figure": key },
+        h("th", { scope: "row" }, words.t(`beside.${key}${more}`, { partition: left.partition }), " ", alone && only(alone, words)),
       found.runs.map((run) => h("td", { key: run.generation }, alone && alone !== run.generation && key !== "read_us" ? "–" : figure(key, run, words)))))));
 }
 
 /** The clock of both. */
 function clock(beside, words) {
   const { t, playing, found } = beside;
-  const button = (name, act, picture) => h("button", { type: "button", class: "round", "data-beside-do": name, title: words.t(`beside.${name}`), "aria-label": words.t(`beside.${name}`), onclick: act }, icon(picture));
+  const button = (name, act, picture) => h("button", {
+    type: "button", class: "round", "data-beside-do": name, title: words.t(`beside.${name}`), "aria-label": words.t(`beside.${name}`),
+    onclick: act
+  }, icon(picture));
   return h("div", { key: "clock", class: "beside-clock", role: "group", "aria-label": words.t("beside.clock") },
-    button("back", () => beside.step(-1), "back"), button(playing ? "pause" : "play", beside.play, playing ? "pause" : "play"), button("on", () => beside.step(1), "on"),
-    h("input", { type: "range", min: "0", max: String(found.until_us), step: "1000", value: String(Math.round(t)), "aria-label": words.t("beside.clock"), "aria-valuetext": words.t("beside.at", { s: seconds(t) }), oninput: (event) => { beside.playing = false; beside.seek(Number(event.target.value)); } }),
+    button("back", () => beside.step(-1), "back"), button(playing ? "pause" : "play", beside.play, playing ? "pause" : "play"),
+    button("on", () => beside.step(1), "on"),
+    h("input", {
+      type: "range", min: "0", max: String(found.until_us), step: "1000", value: String(Math.round(t)),
+      "aria-label": words.t("beside.clock"), "aria-valuetext": words.t("beside.at", { s: seconds(t) }),
+      oninput: (event) => { beside.playing = false; beside.seek(Number(event.target.value)); }
+    }),
     h("output", { "data-beside-t": String(Math.round(t)) }, words.t("beside.at", { s: seconds(t) })));
 }
 

@@ -53,7 +53,8 @@ export function hex(view, batch, lit = "fieldLit") {
   for (let from = 0; from < size; from += LINE) {
     lines.push(h("div", { key: from, class: "hex-line" }, h("span", { class: "hex-at" }, from.toString(16).padStart(4, "0")),
       pieces(batch, owner, from, Math.min(size, from + LINE)).map((piece) => h("span", {
-        key: piece.begin, class: `hex-piece k${piece.field % KINDS}${piece.field === view[lit] ? " lit" : ""}`, onmouseenter: light(view, piece.field, lit).onmouseenter, onclick: () => view.set({ [lit]: piece.field }),
+        key: piece.begin, class: `hex-piece k${piece.field % KINDS}${piece.field === view[lit] ? " lit" : ""}`,
+        onmouseenter: light(view, piece.field, lit).onmouseenter, onclick: () => view.set({ [lit]: piece.field }),
       }, piece.text))));
   }
   return h("div", { key: "hex", class: "hex", "aria-hidden": "true" }, lines);
@@ -65,7 +66,10 @@ export function fieldText(view, batch, lit = "fieldLit") {
   if (!field) return h("p", { key: "field", class: "field-text" }, words.t("bytes.how"));
   const value = field.value === null || typeof field.value === "object" ? JSON.stringify(field.value) : String(field.value);
   return h("p", { key: "field", class: "field-text", "aria-live": "polite" }, h("b", {}, field.name), ` = ${value.slice(0, 90)} `,
-    h("small", {}, words.t("bytes.field_at", { from: field.offset, to: field.offset + field.size - 1, n: field.size }), field.type ? ` · ${field.type}` : ""), h("span", { class: "hint" }, ` ${field[words.language] ?? field.en ?? ""}`));
+    h("small", {},
+      words.t("bytes.field_at", { from: field.offset, to: field.offset + field.size - 1, n: field.size }),
+      field.type ? ` · ${field.type}` : ""),
+    h("span", { class: "hint" }, ` ${field[words.language] ?? field.en ?? ""}`));
 }
 
 export function fields(view, batch, lit = "fieldLit") {
@@ -77,15 +81,25 @@ export function fields(view, batch, lit = "fieldLit") {
     const next = event.currentTarget.parentNode[by > 0 ? "nextElementSibling" : "previousElementSibling"]?.firstElementChild;
     next?.focus();
   };
-  return h("ul", { key: "fields", class: "byte-fields", "aria-label": view.words.t("bytes.fields") }, batch.fields.slice(0, FIELDS).map((field, index) => h("li", { key: index },
-    h("button", { type: "button", class: `byte-field k${index % KINDS}${index === view[lit] ? " lit" : ""}`, "data-field": field.name, "aria-pressed": String(index === view[lit]), onclick: () => view.set({ [lit]: index }), onkeydown: move, ...light(view, index, lit) }, field.name))));
+  return h("ul", { key: "fields", class: "byte-fields", "aria-label": view.words.t("bytes.fields") },
+    batch.fields.slice(0, FIELDS).map((field, index) => h("li", { key: index },
+    h("button", {
+      type: "button", class: `byte-field k${index % KINDS}${index === view[lit] ? " lit" : ""}`, "data-field": field.name,
+      "aria-pressed": String(index === view[lit]), onclick: () => view.set({ [lit]: index }), onkeydown: move, ...light(view, index, lit)
+    }, field.name))));
 }
 
 function records(view, found) {
   const { words } = view;
   return h("table", { key: "records", class: "partitions small look" }, h("caption", { class: "unseen" }, words.t("bytes.records")),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, words.t("files.offset")), h("th", { scope: "col" }, words.t("levers.key")), h("th", { scope: "col" }, words.t("levers.value")))),
-    h("tbody", {}, found.records.slice(0, 40).map((record) => h("tr", { key: record.offset, class: record.offset === found.offset ? "chosen" : "" }, h("th", { scope: "row", class: "number" }, count(record.offset)),
+    h("thead", {},
+      h("tr", {},
+        h("th", { scope: "col", class: "number" }, words.t("files.offset")),
+        h("th", { scope: "col" }, words.t("levers.key")),
+        h("th", { scope: "col" }, words.t("levers.value")))),
+    h("tbody", {},
+      found.records.slice(0, 40).map((record) => h("tr", { key: record.offset, class: record.offset === found.offset ? "chosen" : "" },
+        h("th", { scope: "row", class: "number" }, count(record.offset)),
       h("td", {}, h("code", {}, record.key ?? "–")), h("td", {}, h("code", { class: "value" }, String(record.value ?? "–").slice(0, 60)))))));
 }
 
@@ -95,7 +109,10 @@ function search(view, found) {
   const { words } = view;
   const { search: way, scan, segment } = found;
   const file = (segment.file ?? "").replace(/^0+(?=\d)/, "…");
-  const steps = way.steps.map((step, index) => h("li", { key: `s${index}` }, words.t(`bytes.step.${step.is}`, { slot: step.slot, offset: step.offset, sign: COMPARED[step.is], wanted: found.offset, low: step.low, high: step.high })));
+  const steps = way.steps.map((step, index) => h("li", { key: `s${index}` },
+    words.t(`bytes.step.${step.is}`, {
+      slot: step.slot, offset: step.offset, sign: COMPARED[step.is], wanted: found.offset, low: step.low, high: step.high
+    })));
   const end = way.found ? words.t("bytes.found", { offset: way.found.offset, position: way.position }) : words.t("bytes.found_none");
   return h("ol", { key: "search", class: "chain search-steps" },
     h("li", { key: "segment" }, words.t("bytes.segment", { file, wanted: found.offset })),
@@ -125,17 +142,30 @@ export function bytesBody(view) {
   const entry = view.inquiry.get("bytes", `${chosen}@${broker}:${wanted}`);
   const found = entry.found ?? (view.lastBytes?.of === chosen ? view.lastBytes.found : null);
   if (entry.found) view.lastBytes = { of: chosen, found: entry.found };
-  const jump = (by) => view.set({ byteOffset: Math.max(log.start, by < 0 ? (found?.batch.base_offset ?? wanted) - 1 : Math.min(log.leo - 1, (found?.batch.last_offset ?? wanted) + 1)), fieldLit: null });
+  const jump = (by) => view.set({
+    byteOffset: Math.max(log.start, by < 0
+      ? (found?.batch.base_offset ?? wanted) - 1
+      : Math.min(log.leo - 1, (found?.batch.last_offset ?? wanted) + 1)),
+    fieldLit: null
+  });
   return [
     h("div", { key: "where", class: "look-row" },
-      h("label", { class: "offset-field" }, h("span", {}, words.t("files.offset")), h("input", { type: "number", min: log.start, max: log.leo - 1, value: String(wanted), "data-bytes": "offset", onchange: (event) => view.set({ byteOffset: Number(event.target.value), fieldLit: null }) })),
-      h("button", { type: "button", "aria-label": words.t("bytes.before"), onclick: () => jump(-1) }, "‹"), h("button", { type: "button", "aria-label": words.t("bytes.next"), onclick: () => jump(1) }, "›"),
+      h("label", { class: "offset-field" },
+        h("span", {}, words.t("files.offset")),
+        h("input", {
+          type: "number", min: log.start, max: log.leo - 1, value: String(wanted), "data-bytes": "offset",
+          onchange: (event) => view.set({ byteOffset: Number(event.target.value), fieldLit: null })
+        })),
+      h("button", { type: "button", "aria-label": words.t("bytes.before"), onclick: () => jump(-1) }, "‹"),
+      h("button", { type: "button", "aria-label": words.t("bytes.next"), onclick: () => jump(1) }, "›"),
       choices("bytes-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, String(id)]), broker, (id) => view.set({ fileBroker: id }))),
     moment(view),
     (entry.error || !found || !view.clock.live) && asOf(view, entry),
     found && view.ledgerView === "search" && search(view, found),
     found && view.ledgerView === "bytes" && [
-      h("p", { key: "crc", class: "hint" }, badge(found.broker, "in"), `${words.t("bytes.batch", { from: found.batch.base_offset, to: found.batch.last_offset, n: found.batch.size })} · ${found.batch.crc_valid ? `✓ ${words.t("bytes.crc_good")}` : `✕ ${words.t("bytes.crc_bad")}`}`),
+      h("p", { key: "crc", class: "hint" },
+        badge(found.broker, "in"),
+        `${words.t("bytes.batch", { from: found.batch.base_offset, to: found.batch.last_offset, n: found.batch.size })} · ${found.batch.crc_valid ? `✓ ${words.t("bytes.crc_good")}` : `✕ ${words.t("bytes.crc_bad")}`}`),
       hex(view, found.batch), fieldText(view, found.batch), fields(view, found.batch),
       found.batch.size > MOST && h("p", { key: "cut", class: "hint" }, words.t("bytes.cut", { n: MOST, all: found.batch.size })), records(view, found),
     ],

@@ -11,9 +11,14 @@ export function clientsDialog(view) {
   };
   return [
     h("div", { key: "head", class: "panel-head" }, h("h2", { id: "clients-title" }, words.t("clients.title", { n: found.length })),
-      h("button", { type: "button", class: "round", "data-clients": "close", "aria-label": words.t("close"), onclick: () => view.closeDialog("clients-dialog") }, "×")),
+      h("button", {
+        type: "button", class: "round", "data-clients": "close", "aria-label": words.t("close"),
+        onclick: () => view.closeDialog("clients-dialog")
+      }, "×")),
     h("p", { key: "hint", class: "hint" }, words.t(found.length ? "clients.hint" : "clients.none")),
     h("ul", { key: "list", class: "clients" }, found.map(({ kind, name, shown, text }) => h("li", { key: `${kind}:${name}` },
-      h("button", { type: "button", class: "card-button", "data-folded-client": name, onclick: () => choose(kind, name) }, h("b", {}, shown), h("span", { class: "hint" }, text))))),
+      h("button", { type: "button", class: "card-button", "data-folded-client": name, onclick: () => choose(kind, name) },
+        h("b", {}, shown),
+        h("span", { class: "hint" }, text))))),
   ];
 }

@@ -17,7 +17,8 @@ function rewound({ clock, words, goLive }) {
 
 /** How far the first visit has come: a row of dots and its place in words. */
 function steps({ number, of }, words) {
-  return h("span", { class: "steps", role: "img", "aria-label": words.t("tour.step", { number, of }) }, Array.from({ length: of }, (_, index) => h("i", { key: index, class: index < number ? "on" : "" })));
+  return h("span", { class: "steps", role: "img", "aria-label": words.t("tour.step", { number, of }) },
+    Array.from({ length: of }, (_, index) => h("i", { key: index, class: index < number ? "on" : "" })));
 }
 
 function guide(view, line) {
@@ -31,7 +32,9 @@ function guide(view, line) {
 /** The same in the protocol's words, for those who ask. */
 function protocol(key, params, words) {
   const text = words.words[`${key}.protocol`];
-  return text && h("details", { key: `protocol ${key}`, class: "protocol" }, h("summary", { title: words.t("coach.protocol"), "aria-label": words.t("coach.protocol") }, "?"), h("p", {}, marked(words, words.t(`${key}.protocol`, params))));
+  return text && h("details", { key: `protocol ${key}`, class: "protocol" },
+    h("summary", { title: words.t("coach.protocol"), "aria-label": words.t("coach.protocol") }, "?"),
+    h("p", {}, marked(words, words.t(`${key}.protocol`, params))));
 }
 
 function advised(view, found, lead) {
@@ -39,12 +42,16 @@ function advised(view, found, lead) {
   const { key, params, command, panel } = found;
   const act = command ? () => view.command(command) : () => desk.panel !== panel && desk.show(panel);
   return h("p", { key, class: "coach" }, lead, h("span", {}, marked(words, words.t(key, params))), protocol(key, params, words),
-    (command || panel) && h("button", { type: "button", class: "main", "data-coach": command?.do ?? panel, onclick: act }, words.t(found.act ?? `${key}.do`, params)));
+    (command || panel) && h("button", { type: "button", class: "main", "data-coach": command?.do ?? panel, onclick: act },
+      words.t(found.act ?? `${key}.do`, params)));
 }
 
 export function coach(view) {
   const { state, words, topicName, chosenNumber, clock, desk } = view;
-  if (!view.online && view.everOnline) return [h("p", { key: "lost", class: "coach bad" }, h("b", { "aria-hidden": "true" }, "✕"), h("span", {}, words.t("banner.lost", { cluster: seconds(clock.clusterTime()) })))];
+  if (!view.online && view.everOnline)
+    return [h("p", { key: "lost", class: "coach bad" },
+      h("b", { "aria-hidden": "true" }, "✕"),
+      h("span", {}, words.t("banner.lost", { cluster: seconds(clock.clusterTime()) })))];
   if (desk.watch.active) return [watchLine(view)];
   if (!clock.live) return [rewound(view)];
   if (view.lookOnly) return [h("p", { key: "look", class: "coach" }, h("span", {}, words.t("look_only.coach")))];

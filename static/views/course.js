@@ -27,15 +27,23 @@ export function invitation({ words, desk }) {
     h("p", { class: "hint" }, words.t(!lesson ? "course.all_done" : done ? "course.next" : "course.first")),
     lesson && h("h3", {}, told(lesson.title, words)),
     lesson && h("p", {}, effort(lesson, words)),
-    lesson && h("button", { type: "button", class: "main", "data-course": "next", onclick: () => desk.lessons.pick(lesson.name) }, words.t(done ? "course.go_on" : "course.begin")),
-    h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": String(of), "aria-valuenow": String(done), "aria-label": words.t("course.progress") }, h("i", { style: { width: `${percent}%` } })),
+    lesson && h("button", { type: "button", class: "main", "data-course": "next", onclick: () => desk.lessons.pick(lesson.name) },
+      words.t(done ? "course.go_on" : "course.begin")),
+    h("div", {
+      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": String(of), "aria-valuenow": String(done),
+      "aria-label": words.t("course.progress")
+    }, h("i", { style: { width: `${percent}%` } })),
     h("p", { class: "hint", "data-course": "progress" }, words.t("course.done_of", { done, of }), minutes > 0 && ` · ${left(minutes, words)}`,
-      done > 0 && [" · ", h("button", { type: "button", class: "plain back", "data-course": "forget", onclick: desk.lessons.forget }, words.t("course.forget"))]));
+      done > 0 && [" · ", h("button", { type: "button", class: "plain back", "data-course": "forget", onclick: desk.lessons.forget },
+        words.t("course.forget"))]));
 }
 
 /** A field that narrows the list while one types. */
 export function search({ words, desk }) {
-  return h("input", { key: "search", type: "search", class: "course-search", "data-course": "search", "aria-label": words.t("course.search"), placeholder: words.t("course.search"), value: desk.lessons.wanted, oninput: (event) => desk.lessons.search(event.target.value) });
+  return h("input", {
+    key: "search", type: "search", class: "course-search", "data-course": "search", "aria-label": words.t("course.search"),
+    placeholder: words.t("course.search"), value: desk.lessons.wanted, oninput: (event) => desk.lessons.search(event.target.value)
+  });
 }
 
 const headingOf = ({ subject }) => `subject-${subject || "none"}`;
@@ -59,9 +67,16 @@ const holds = ({ generations }, words) => h("span", { class: "hint", "data-holds
 /** A lesson of a list: a click opens it. */
 function entry(one, number, { words, desk }) {
   const grade = desk.lessons.results.all[one.name];
-  return h("li", { key: one.name }, h("button", { type: "button", class: `card-button${grade ? " done" : ""}`, "data-scenario": one.name, "data-grade": grade, onclick: () => desk.lessons.pick(one.name) },
+  return h("li", { key: one.name },
+    h("button", {
+      type: "button", class: `card-button${grade ? " done" : ""}`, "data-scenario": one.name, "data-grade": grade,
+      onclick: () => desk.lessons.pick(one.name)
+    },
     h("b", {}, number !== null && h("span", { class: "lesson-number" }, `${number} `), told(one.title, words) || one.name),
-    h("span", { class: "lesson-facts" }, effort(one, words), holds(one, words), grade && h("span", { class: `grade ${grade}` }, `✓ ${words.t(`course.grade.${grade}`)}`))));
+    h("span", { class: "lesson-facts" },
+      effort(one, words),
+      holds(one, words),
+      grade && h("span", { class: `grade ${grade}` }, `✓ ${words.t(`course.grade.${grade}`)}`))));
 }
 
 /** One track: what it is about, how many of its lessons are done, and its lessons in order. */
@@ -74,7 +89,10 @@ export function track(group, view) {
   const id = headingOf(group);
   const { done, of } = progressOf(members, lessons.results.all);
   return h("section", { key: id, "aria-labelledby": id },
-    h("h3", { id, class: "subject", tabindex: "-1" }, icon(group.subject || "words", 15), told(group.title, words), h("span", { class: "lever-state" }, done ? words.t("course.done_of", { done, of }) : words.t("scenarios.count", { n: of }))),
+    h("h3", { id, class: "subject", tabindex: "-1" },
+      icon(group.subject || "words", 15),
+      told(group.title, words),
+      h("span", { class: "lever-state" }, done ? words.t("course.done_of", { done, of }) : words.t("scenarios.count", { n: of }))),
     group.text && !lessons.wanted && h("p", { class: "hint track-text" }, told(group.text, words)),
     h("ol", { class: "scenarios" }, shown.map((one) => entry(one, group.subject ? members.indexOf(one) + 1 : null, view))));
 }
@@ -83,5 +101,7 @@ export function track(group, view) {
 export function nextLesson({ words, desk }) {
   const { lessons } = desk;
   const found = lessons.all && !lessons.one.own ? next(lessons.all, lessons.results.all, lessons.one.name) : null;
-  return found && h("div", { key: "next", class: "run-acts" }, h("button", { type: "button", "data-course": "next", onclick: () => lessons.pick(found.name) }, words.t("course.then", { title: told(found.title, words) })));
+  return found && h("div", { key: "next", class: "run-acts" },
+    h("button", { type: "button", "data-course": "next", onclick: () => lessons.pick(found.name) },
+      words.t("course.then", { title: told(found.title, words) })));
 }

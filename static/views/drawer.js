@@ -10,7 +10,8 @@ const PANELS = { scenarios: scenariosPanel, runs: runsPanel, receipt: receiptPan
 export function deskButtons(view) {
   const { words, desk } = view;
   return [...Object.keys(PANELS).map((name) => h("button", {
-    key: name, type: "button", "data-panel": name, class: desk.panel === name ? "on" : "", "aria-expanded": String(desk.panel === name), "aria-controls": "drawer", onclick: () => desk.show(name),
+    key: name, type: "button", "data-panel": name, class: desk.panel === name ? "on" : "", "aria-expanded": String(desk.panel === name),
+    "aria-controls": "drawer", onclick: () => desk.show(name),
   }, words.t(`${name}.button`, { run: desk.run ?? "" }))), sparkButton(view)];
 }
 

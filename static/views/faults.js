@@ -25,8 +25,13 @@ function slider(view, name, label, steps, value, text, choose) {
     view.set({ sliding: null });
     choose(steps[Number(event.target.value)]);
   };
-  return h("label", { key: name, class: "slider" }, h("span", { class: "slider-name" }, label), h("output", {}, text(view.sliding?.name === name ? steps[shown] : value)),
-    h("input", { type: "range", min: 0, max: steps.length - 1, step: 1, value: String(shown), "data-slider": name, "aria-valuetext": text(steps[shown]), oninput: move, onchange: done }));
+  return h("label", { key: name, class: "slider" },
+    h("span", { class: "slider-name" }, label),
+    h("output", {}, text(view.sliding?.name === name ? steps[shown] : value)),
+    h("input", {
+      type: "range", min: 0, max: steps.length - 1, step: 1, value: String(shown), "data-slider": name,
+      "aria-valuetext": text(steps[shown]), oninput: move, onchange: done
+    }));
 }
 
 /** Records that wait in a producer's batches: one entry a partition. */
@@ -48,7 +53,8 @@ function traffic(view) {
   return [
     slider(view, "rate", words.t("levers.rate"), RATES, rate, (value) => words.t("levers.rate.value", { n: value }), set("rate")),
     slider(view, "linger", "linger.ms", LINGERS, linger, (value) => words.t("look.ms", { n: value }), set("linger.ms")),
-    h("p", { key: "figures", class: "hint figures" }, words.t("levers.figures", { acked: client.acked ?? 0, failed: client.failed ?? 0, waiting: recordsOf(client.waiting) })),
+    h("p", { key: "figures", class: "hint figures" },
+      words.t("levers.figures", { acked: client.acked ?? 0, failed: client.failed ?? 0, waiting: recordsOf(client.waiting) })),
   ];
 }
 
@@ -64,15 +70,26 @@ function links(view) {
   const b = ends.includes(view.linkB) && view.linkB !== a ? view.linkB : ends.find((end) => end !== a);
   if (!b) return null;
   const now = state.links.find((link) => (link.from === a && link.to === b) || (link.from === b && link.to === a));
-  const pick = (name, value) => h("select", { value, "aria-label": words.t(`levers.link.${name}`), "data-link": name, onchange: (event) => view.set({ [name]: event.target.value }) }, ends.map((end) => h("option", { key: end, value: end }, words.name(end))));
+  const pick = (name, value) => h("select", {
+    value, "aria-label": words.t(`levers.link.${name}`), "data-link": name, onchange: (event) => view.set({ [name]: event.target.value })
+  }, ends.map((end) => h("option", { key: end, value: end }, words.name(end))));
   const between = [a, b];
   return [
     h("div", { key: "ends", class: "link-ends" }, pick("linkA", a), h("span", { "aria-hidden": "true" }, now?.partitioned ? "✕" : "↔"), pick("linkB", b)),
     h("div", { key: "acts", class: "lever-row" },
-      now?.partitioned ? h("button", { type: "button", class: "lever restart", "data-fault": "heal", onclick: () => view.command({ do: "heal_link", between }) }, words.t("do.heal_link"))
-        : h("button", { type: "button", class: "lever", "data-fault": "cut", onclick: () => view.command({ do: "partition_link", between }) }, `✕ ${words.t("do.partition_link")}`),
-      h("button", { type: "button", class: "lever", "data-fault": "isolate", disabled: !a.startsWith("broker-"), onclick: () => view.command({ do: "isolate", node: a }) }, words.t("levers.isolate", { node: a }))),
-    slider(view, "delay", words.t("levers.delay"), DELAYS, (now?.delay_us ?? 0) / 1000, (value) => words.t("look.ms", { n: value }), (value) => view.command(value ? { do: "delay_link", between, delay_ms: value } : { do: "heal_link", between })),
+      now?.partitioned ? h("button", {
+        type: "button", class: "lever restart", "data-fault": "heal", onclick: () => view.command({ do: "heal_link", between })
+      }, words.t("do.heal_link"))
+        : h("button", {
+          type: "button", class: "lever", "data-fault": "cut", onclick: () => view.command({ do: "partition_link", between })
+        }, `✕ ${words.t("do.partition_link")}`),
+      h("button", {
+        type: "button", class: "lever", "data-fault": "isolate", disabled: !a.startsWith("broker-"),
+        onclick: () => view.command({ do: "isolate", node: a })
+      }, words.t("levers.isolate", { node: a }))),
+    slider(
+      view, "delay", words.t("levers.delay"), DELAYS, (now?.delay_us ?? 0) / 1000, (value) => words.t("look.ms", { n: value }),
+      (value) => view.command(value ? { do: "delay_link", between, delay_ms: value } : { do: "heal_link", between })),
     linkFaults(view, between),
   ];
 }
@@ -87,7 +104,10 @@ function directoryChoice(view, id) {
   const all = directories(view, id);
   if (!all.length) return null;
   const { words } = view;
-  return h("select", { key: "directory", class: "wide-select", "aria-label": words.t("look.directory"), "data-directory": "", value: all.includes(view.directoryOf) ? view.directoryOf : "", onchange: (event) => view.set({ directoryOf: event.target.value }) },
+  return h("select", {
+    key: "directory", class: "wide-select", "aria-label": words.t("look.directory"), "data-directory": "",
+    value: all.includes(view.directoryOf) ? view.directoryOf : "", onchange: (event) => view.set({ directoryOf: event.target.value })
+  },
     h("option", { key: "", value: "" }, words.t("levers.directories")), all.map((one) => h("option", { key: one, value: one }, one)));
 }
 
@@ -98,17 +118,28 @@ function disks(view) {
   if (!id) return null;
   // What is chosen counts at the click, also where it was chosen after the last picture.
   const where = (verb) => (verb in DISKS && directories(view, id).includes(view.directoryOf) ? { directory: view.directoryOf } : {});
-  const act = (verb) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`), onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb], ...where(verb) }) }, words.t(`do.${verb}`));
-  return [segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })), directoryChoice(view, id), h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")), dataFaults(view, id)];
+  const act = (verb) => h("button", {
+    key: verb, type: "button", class: "lever", "data-fault": verb, title: words.t(`tip.${verb}`),
+    onclick: () => view.command({ do: verb, broker: Number(id), ...DISKS[verb], ...where(verb) })
+  }, words.t(`do.${verb}`));
+  return [
+    segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })),
+    directoryChoice(view, id),
+    h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")),
+    dataFaults(view, id)];
 }
 
 function lessons(view) {
   const { words, runner } = view;
   const { waiting } = runner;
   return [
-    LESSONS.map((lesson) => h("button", { key: lesson, type: "button", class: `lesson-button${runner.lesson === lesson ? " on" : ""}`, "data-lesson": lesson, title: words.t(`macro.${lesson}.tip`), onclick: () => (runner.lesson === lesson ? runner.stop() : view.startLesson(lesson)) },
+    LESSONS.map((lesson) => h("button", {
+      key: lesson, type: "button", class: `lesson-button${runner.lesson === lesson ? " on" : ""}`, "data-lesson": lesson,
+      title: words.t(`macro.${lesson}.tip`), onclick: () => (runner.lesson === lesson ? runner.stop() : view.startLesson(lesson))
+    },
       h("span", {}, words.t(`macro.${lesson}`)), h("kbd", {}, `X ${LESSON_KEYS[lesson]}`))),
-    h("p", { key: "wait", class: "hint two-lines", role: "status" }, runner.lesson ? `◷ ${waiting ? words.t(waiting.text, waiting.params) : words.t("macro.running")}` : words.t("macro.hint")),
+    h("p", { key: "wait", class: "hint two-lines", role: "status" },
+      runner.lesson ? `◷ ${waiting ? words.t(waiting.text, waiting.params) : words.t("macro.running")}` : words.t("macro.hint")),
   ];
 }
 
@@ -116,7 +147,9 @@ function lessons(view) {
 function costs(view) {
   const { words, state } = view;
   const now = state.cluster.stage_costs ?? {};
-  const one = (stage) => slider(view, stage, words.t(`levers.costs.${stage}`), COSTS, now[stage] ?? 0, (value) => words.t("look.us", { n: value }), (value) => view.command({ do: "set_stage_costs", set: { [stage]: value } }));
+  const one = (stage) => slider(
+    view, stage, words.t(`levers.costs.${stage}`), COSTS, now[stage] ?? 0, (value) => words.t("look.us", { n: value }),
+    (value) => view.command({ do: "set_stage_costs", set: { [stage]: value } }));
   return [one("network_us"), one("io_us"), h("p", { key: "costs-hint", class: "hint" }, words.t("levers.costs.hint"))];
 }
 
@@ -124,7 +157,11 @@ function costs(view) {
 function fold(view, name, body) {
   const open = (view.folds ?? {})[name] ?? !["disks", "costs", "protections"].includes(name);
   return h("section", { key: name, class: "fold" },
-    h("h3", {}, h("button", { type: "button", class: "plain fold-name", "aria-expanded": String(open), "data-fold": name, onclick: () => view.set({ folds: { ...view.folds, [name]: !open } }) }, h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), view.words.t(`levers.${name}`))),
+    h("h3", {},
+      h("button", {
+        type: "button", class: "plain fold-name", "aria-expanded": String(open), "data-fold": name,
+        onclick: () => view.set({ folds: { ...view.folds, [name]: !open } })
+      }, h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), view.words.t(`levers.${name}`))),
     open && h("div", { class: "fold-body" }, body(view)));
 }
 
@@ -136,6 +173,8 @@ export function moreLevers(view) {
   const faulty = state.links.length + Object.values(state.brokers).filter((broker) => broker.state === "paused" || broker.disk?.length).length;
   return [
     Object.entries(FOLDS).map(([name, body]) => fold(view, name, body)),
-    h("button", { key: "stop", type: "button", class: "stop-faults", "data-fault": "stop_all", onclick: () => view.command({ do: "stop_all_faults" }) }, icon("restart", 11), ` ${words.t("do.stop_all_faults")}`, faulty > 0 && h("b", {}, ` (${faulty})`)),
+    h("button", {
+      key: "stop", type: "button", class: "stop-faults", "data-fault": "stop_all", onclick: () => view.command({ do: "stop_all_faults" })
+    }, icon("restart", 11), ` ${words.t("do.stop_all_faults")}`, faulty > 0 && h("b", {}, ` (${faulty})`)),
   ];
 }

@@ -51,13 +51,27 @@ function freeRow(view, row, subjects) {
   return h("div", { key: `row-${row.key}`, class: "fork-free", role: "group", "aria-label": words.t("fork.setting"), "data-fork-row": row.key },
     label("fork.of", h("select", { name: "subject", value: row.subject, onchange: (event) => forks.setRow(row, { subject: event.target.value }) },
       subjects.map((one) => h("option", { key: one, value: one }, subjectName(one, words))))),
-    label("fork.setting", h("input", { name: "setting", list, autocomplete: "off", spellcheck: "false", placeholder: words.t("fork.setting"), value: row.name, "aria-invalid": row.refused ? "true" : null, "aria-describedby": `fork-note-${row.key}`, oninput: (event) => forks.setRow(row, { name: event.target.value }) })),
+    label("fork.setting", h("input", {
+      name: "setting", list, autocomplete: "off", spellcheck: "false", placeholder: words.t("fork.setting"), value: row.name,
+      "aria-invalid": row.refused ? "true" : null, "aria-describedby": `fork-note-${row.key}`,
+      oninput: (event) => forks.setRow(row, { name: event.target.value })
+    })),
     h("span", { key: "is", "aria-hidden": "true" }, "="),
-    label("fork.value", h("input", { name: "value", list: known?.type === "BOOLEAN" ? "fork-truth" : null, autocomplete: "off", spellcheck: "false", placeholder: words.t("noun.default"), value: row.value, oninput: (event) => forks.setRow(row, { value: event.target.value }) })),
-    h("button", { key: "drop", type: "button", class: "round", "aria-label": words.t("fork.drop"), title: words.t("fork.drop"), onclick: () => forks.dropRow(row) }, "×"),
+    label("fork.value", h("input", {
+      name: "value", list: known?.type === "BOOLEAN" ? "fork-truth" : null, autocomplete: "off", spellcheck: "false",
+      placeholder: words.t("noun.default"), value: row.value, oninput: (event) => forks.setRow(row, { value: event.target.value })
+    })),
+    h("button", {
+      key: "drop", type: "button", class: "round", "aria-label": words.t("fork.drop"), title: words.t("fork.drop"),
+      onclick: () => forks.dropRow(row)
+    }, "×"),
     h("datalist", { key: "list", id: list }, entries.filter((one) => !one.read_only).map((one) => h("option", { key: one.name, value: one.name }))),
     h("p", { key: "note", id: `fork-note-${row.key}`, class: row.refused ? "none" : "hint", role: "status" },
-      row.refused ? `✕ ${row.refused}` : known ? [known.value === null || known.value === "" ? null : words.t("fork.now", { value: known.value }), meaning && ` ${meaning}`] : null));
+      row.refused
+        ? `✕ ${row.refused}`
+        : known
+          ? [known.value === null || known.value === "" ? null : words.t("fork.now", { value: known.value }), meaning && ` ${meaning}`]
+          : null));
 }
 
 function freeRows(view, state) {
@@ -85,12 +99,16 @@ export function forkDialog(view) {
     h("h3", { key: "faults" }, words.t("fork.faults")),
     protections(view, state),
     topic && row(view, "links", words.t("fork.links", { partition: `${topic}-${number}` }), [["slow", words.t("fork.slow")], ["cut", words.t("fork.cut")]]),
-    Object.keys(state.brokers).sort(byNumber).map((id) => row(view, `broker:${id}`, `${words.t("noun.broker")} ${id}`, brokerChoices(state.brokers[id]).map((verb) => [verb, words.t(`do.${verb}`)]))),
+    Object.keys(state.brokers).sort(byNumber).map((id) => row(
+      view, `broker:${id}`, `${words.t("noun.broker")} ${id}`,
+      brokerChoices(state.brokers[id]).map((verb) => [verb, words.t(`do.${verb}`)]))),
     h("h3", { key: "what" }, words.t("fork.commands")),
     commands.length
       ? h("ol", { key: "commands", class: "commands" }, commands.map((command, index) => h("li", { key: index }, commandText(command, words.words))))
       : h("p", { key: "none", class: "hint" }, words.t("fork.nothing")),
-    h("label", { key: "play", class: "check" }, h("input", { type: "checkbox", checked: playOn, onchange: (event) => desk.forks.letGoOn(event.target.checked) }), h("span", {}, words.t("fork.play"))),
+    h("label", { key: "play", class: "check" },
+      h("input", { type: "checkbox", checked: playOn, onchange: (event) => desk.forks.letGoOn(event.target.checked) }),
+      h("span", {}, words.t("fork.play"))),
     desk.forks.settingsComeLast && h("p", { key: "last", class: "hint", role: "status", "data-fork": "last" }, words.t("fork.last")),
     h("div", { key: "row", class: "row" }, h("button", { type: "button", onclick: () => view.closeDialog("fork-dialog") }, words.t("cancel")),
       h("button", { type: "button", class: "main", "data-fork": "begin", onclick: desk.forks.begin }, words.t("fork.begin"))),
@@ -113,7 +131,12 @@ function partitionRow({ name, left, right, differs }, words) {
     facts.map((fact) => {
       const [one, other] = [cell(fact, left, words), cell(fact, right, words)];
       const same = !differs.includes(fact);
-      return h("td", { key: fact, class: same ? "same" : "differs" }, same ? one : [h("span", { class: "left" }, one), h("b", { "aria-label": words.t("compare.against") }, " ≠ "), h("span", { class: "right" }, other)]);
+      return h("td", { key: fact, class: same ? "same" : "differs" },
+        same
+          ? one
+          : [
+            h("span", { class: "left" }, one), h("b", { "aria-label": words.t("compare.against") }, " ≠ "),
+            h("span", { class: "right" }, other)]);
     }));
 }
 
@@ -121,13 +144,25 @@ function lanes(compared, run, words) {
   const { since, left, right } = compared;
   const end = Math.max(left.t, right.t, since.t + 1);
   return compared.stories.map((items, side) => h("div", { key: side, class: "compare-lane" }, h("span", { class: "lane-name" }, run[side]),
-    h("div", { class: "lane-line", role: "img", "aria-label": words.t("compare.lane", { run: run[side], n: items.length, from: seconds(since.t), to: seconds(end) }) },
-      items.filter((item) => item.loud).map((item) => h("i", { key: item.key, class: `lane-mark ${item.tone}`, title: sentence(item, words), style: { left: `${(100 * Math.max(0, item.first.t - since.t)) / (end - since.t)}%` } }, GLYPHS[item.tone])))));
+    h("div", {
+      class: "lane-line", role: "img",
+      "aria-label": words.t("compare.lane", { run: run[side], n: items.length, from: seconds(since.t), to: seconds(end) })
+    },
+      items.filter((item) => item.loud).map((item) => h("i", {
+        key: item.key, class: `lane-mark ${item.tone}`, title: sentence(item, words),
+        style: { left: `${(100 * Math.max(0, item.first.t - since.t)) / (end - since.t)}%` }
+      }, GLYPHS[item.tone])))));
 }
 
 function happenings(items, words, run) {
   return h("div", { key: run, class: "compare-story" }, h("h3", {}, run),
-    items.length ? h("ol", {}, items.slice(0, 60).map((item) => h("li", { key: item.key, class: `item ${item.tone}` }, h("time", {}, `${seconds(item.first.t)} s`), " ", h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]), " ", sentence(item, words))))
+    items.length ? h("ol", {},
+      items.slice(0, 60).map((item) => h("li", { key: item.key, class: `item ${item.tone}` },
+        h("time", {}, `${seconds(item.first.t)} s`),
+        " ",
+        h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
+        " ",
+        sentence(item, words))))
       : h("p", { class: "empty" }, words.t("compare.nothing")));
 }
 
@@ -174,7 +209,8 @@ function partingOf(view, { beside }, pair) {
   const { words, desk } = view;
   if (!beside) return null;
   const { seq, t_us: t, rows } = beside.parting;
-  if (rows.every((row) => row === null)) return h("p", { key: "parting", class: "hint", "data-parting": "none" }, words.t("compare.together", { t: seconds(t) }));
+  if (rows.every((row) => row === null))
+    return h("p", { key: "parting", class: "hint", "data-parting": "none" }, words.t("compare.together", { t: seconds(t) }));
   const first = (row) => {
     const event = eventOf(row, 0);
     return `${seconds(event.t)} s ${words.say(event)}`;
@@ -182,7 +218,8 @@ function partingOf(view, { beside }, pair) {
   return h("section", { key: "parting", "data-parting": seq, "aria-labelledby": "parting-title" },
     h("h3", { id: "parting-title" }, words.t("compare.parting", { t: seconds(t), n: count(beside.parting.events) })),
     h("div", { class: "compare-two" }, rows.map((row, side) => h("p", { key: side, class: "parting" }, row ? first(row) : words.t("compare.ended"), " ",
-      h("button", { type: "button", "data-parting-of": pair[side], onclick: () => desk.forks.goTo(pair[side], seq) }, words.t("compare.go", { run: pair[side] }))))));
+      h("button", { type: "button", "data-parting-of": pair[side], onclick: () => desk.forks.goTo(pair[side], seq) },
+        words.t("compare.go", { run: pair[side] }))))));
 }
 
 export function compareDialog(view) {
@@ -201,9 +238,16 @@ export function compareDialog(view) {
     h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => receiptOf(receipt, pair[side], compared.facts[side], words))),
     outages(compared, words),
     partingOf(view, compared, pair),
-    h("p", { key: "sum", class: `verdict ${found.differing ? "warn" : "good"}` }, found.differing ? `≠ ${words.t("compare.differing", { n: found.differing, of: found.partitions.length })}` : `= ${words.t("compare.same")}`),
-    h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" }, h("table", { class: "partitions small compare" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("table.partition")), columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
+    h("p", { key: "sum", class: `verdict ${found.differing ? "warn" : "good"}` },
+      found.differing
+        ? `≠ ${words.t("compare.differing", { n: found.differing, of: found.partitions.length })}`
+        : `= ${words.t("compare.same")}`),
+    h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" },
+      h("table", { class: "partitions small compare" },
+      h("thead", {},
+        h("tr", {},
+          h("th", { scope: "col" }, words.t("table.partition")),
+          columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
       h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),

@@ -6,7 +6,9 @@ import { h } from "./patch.js";
 
 function light(words, key, n, internal, tone) {
   const sign = n === 0 ? "✓" : tone === "bad" ? "✕" : "▲";
-  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) }, h("b", { "aria-hidden": "true" }, sign), chipText(words.t(key, { n }), n),
+  return h("span", { key, class: `chip ${n === 0 ? "good" : tone}`, title: words.t(`${key}.tip`) },
+    h("b", { "aria-hidden": "true" }, sign),
+    chipText(words.t(key, { n }), n),
     internal > 0 && h("span", { class: "chip-figure" }, words.t("light.internal", { n: internal })));
 }
 
@@ -47,9 +49,16 @@ export function banners({ state, words, desk }) {
   const begins = desk.run === desk.live && !Object.values(state.topics).some(({ internal }) => !internal);
   const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
-    state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" }, h("span", {}, `◷ ${words.t("banner.teaching")}`), settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),
-    off.length > 0 && h("p", { key: "protections", class: "banner", "data-off": off.join(" ") }, h("span", {}, `⚠ ${words.t("banner.protections", { names: off.join(", ") })}`)),
-    selecting.length > 0 && h("p", { key: "selector", class: "banner", "data-selector": selecting.join(" ") }, h("span", {}, `⇄ ${words.t("banner.selector", { brokers: selecting.join(", ") })}`), h("code", {}, "replica.selector.class")),
-    begins && h("p", { key: "generation", class: "banner", "data-runs": state.cluster.controller_mode }, h("span", {}, words.t("banner.generation", { command: `./brokerlab up --controller ${isKRaft(state) ? "zookeeper" : "kraft"} --data DIR` }))),
+    state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" },
+      h("span", {}, `◷ ${words.t("banner.teaching")}`),
+      settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),
+    off.length > 0 && h("p", { key: "protections", class: "banner", "data-off": off.join(" ") },
+      h("span", {}, `⚠ ${words.t("banner.protections", { names: off.join(", ") })}`)),
+    selecting.length > 0 && h("p", { key: "selector", class: "banner", "data-selector": selecting.join(" ") },
+      h("span", {}, `⇄ ${words.t("banner.selector", { brokers: selecting.join(", ") })}`),
+      h("code", {}, "replica.selector.class")),
+    begins && h("p", { key: "generation", class: "banner", "data-runs": state.cluster.controller_mode },
+      h("span", {},
+        words.t("banner.generation", { command: `./brokerlab up --controller ${isKRaft(state) ? "zookeeper" : "kraft"} --data DIR` }))),
   ];
 }

@@ -4,7 +4,8 @@ import { h } from "./patch.js";
 
 const KEYS = [
   [["␣"], "space"], [["←", "→"], "step"], [["⇧ ←", "⇧ →"], "state"], [["[", "]"], "speed"], [["L"], "live"], [["F"], "fork"], [["N"], "next"],
-  [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"], [["?"], "help"], [["Esc"], "esc"],
+  [["K", "1–9"], "kill"], [["P"], "produce"], [["G"], "follow"], [["H"], "hex"], [["D"], "deliver"], [["X", "1–3"], "lesson"],
+  [["?"], "help"], [["Esc"], "esc"],
 ];
 
 const PAGES = [["/exercises/", "exercises"], ["/glossary/", "glossary"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
@@ -14,7 +15,9 @@ export function help({ words, closeHelp }) {
     h("h2", { id: "help-title" }, words.t("help")),
     h("h3", {}, words.t("help.read")), h("p", {}, words.t("help.stage")), h("p", {}, words.t("help.time")),
     h("h3", {}, words.t("help.more")),
-    h("ul", { class: "pages" }, PAGES.map(([address, name]) => h("li", {}, h("a", { href: base + address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
+    h("ul", { class: "pages" },
+      PAGES.map(([address, name]) => h("li", {},
+        h("a", { href: base + address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
     h("h3", {}, words.t("help.keys")),
     h("dl", { class: "keys" }, KEYS.map(([keys, name]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, words.t(`keys.${name}`))])),
     h("div", { class: "row" }, h("button", { type: "button", class: "main", onclick: closeHelp }, words.t("close"))),

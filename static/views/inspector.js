@@ -22,7 +22,10 @@ const ROW_HEIGHT = 27;
 const VIRTUAL_FROM = 120;
 
 /** Each tab with its views; the first is what the tab opens. */
-export const TABS = { partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "transactions", "attach"], requests: ["request"], health: ["metrics", "lights", "tree", "metadata"] };
+export const TABS = {
+  partitions: ["partitions", "replicas"], brokers: ["brokers", "log", "files", "config"], clients: ["groups", "transactions", "attach"],
+  requests: ["request"], health: ["metrics", "lights", "tree", "metadata"]
+};
 
 /** Each generation keeps its metadata in one place: the coordination tree, or the metadata log. */
 const viewsOf = (tab, { state }) => TABS[tab].filter((name) => name !== (isKRaft(state) ? "tree" : "metadata"));
@@ -54,7 +57,10 @@ export function tabViews(view) {
   const all = viewsOf(tab, view);
   if (all.length < 2) return [];
   return [h("div", { key: tab, class: "segments", role: "group", "aria-label": view.words.t(`tabs.${tab}`) },
-    all.map((name, index) => h("button", { key: name, type: "button", "data-view": name, "data-tab": index ? name : null, "aria-pressed": String(name === view.tab), class: name === view.tab ? "on" : "", onclick: () => view.showTab(name) }, view.words.t(`tab.${name}`))))];
+    all.map((name, index) => h("button", {
+      key: name, type: "button", "data-view": name, "data-tab": index ? name : null, "aria-pressed": String(name === view.tab),
+      class: name === view.tab ? "on" : "", onclick: () => view.showTab(name)
+    }, view.words.t(`tab.${name}`))))];
 }
 
 /** The name of the tab that is open, as its element has it. */
@@ -70,9 +76,15 @@ function partitionRow(view, { topic, number, name, partition }) {
   const offline = partition.leader !== null && partition.leader < 0;
   const low = !offline && partition.leader !== null && partition.isr.length < partition.min_isr;
   const choose = () => view.choose(topic, number);
-  return h("tr", { key: name, class: `${name === view.chosen ? "chosen" : ""}${offline ? " offline" : low ? " low" : ""}`, onclick: choose, "data-partition": name },
+  return h("tr", {
+    key: name, class: `${name === view.chosen ? "chosen" : ""}${offline ? " offline" : low ? " low" : ""}`, onclick: choose,
+    "data-partition": name
+  },
     h("th", { scope: "row" }, h("button", { type: "button", class: "plain", "aria-pressed": String(name === view.chosen), onclick: choose }, name)),
-    h("td", {}, partition.leader === null ? words.t("table.new") : offline ? h("span", { class: "none" }, `✕ ${words.t("table.offline")}`) : badge(partition.leader, "leader")),
+    h("td", {},
+      partition.leader === null
+        ? words.t("table.new")
+        : offline ? h("span", { class: "none" }, `✕ ${words.t("table.offline")}`) : badge(partition.leader, "leader")),
     h("td", { class: "isr" }, isr(partition, words)),
     h("td", { class: "number" }, log ? count(log.hw) : "–"),
     h("td", { class: "number" }, log ? count(log.leo) : "–"));
@@ -84,7 +96,8 @@ function partitions(view) {
   const virtual = all.length > VIRTUAL_FROM;
   const from = virtual ? Math.max(0, Math.floor(view.tabScroll / ROW_HEIGHT) - 10) : 0;
   const shown = virtual ? all.slice(from, from + Math.ceil(view.tabHeight / ROW_HEIGHT) + 20) : all;
-  const filler = (key, n) => n > 0 && h("tr", { key, class: "filler", "aria-hidden": "true", style: { height: `${n * ROW_HEIGHT}px` } }, h("td", { colspan: 5 }));
+  const filler = (key, n) => n > 0 && h("tr", { key, class: "filler", "aria-hidden": "true", style: { height: `${n * ROW_HEIGHT}px` } },
+    h("td", { colspan: 5 }));
   const head = (key, kind) => h("th", { scope: "col", class: kind }, words.t(key));
   return [
     h("table", { key: "table", class: "partitions", "aria-rowcount": virtual ? String(all.length) : null },
@@ -92,11 +105,16 @@ function partitions(view) {
       h("thead", {}, h("tr", {}, head("table.partition"), head("table.leader"), head("table.isr"), head("table.hw", "number"), head("table.leo", "number"))),
       h("tbody", {}, filler("above", from), shown.map((row) => partitionRow(view, row)), filler("below", all.length - from - shown.length))),
     !all.length && h("p", { key: "empty", class: "empty" }, words.t("table.empty")),
-    h("label", { key: "internal", class: "check" }, h("input", { type: "checkbox", checked: view.internal, onchange: (event) => view.setInternal(event.target.checked) }), words.t("table.internal")),
+    h("label", { key: "internal", class: "check" },
+      h("input", { type: "checkbox", checked: view.internal, onchange: (event) => view.setInternal(event.target.checked) }),
+      words.t("table.internal")),
   ];
 }
 
-const PANELS = { partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, transactions: transactionsTab, log: logTab, files: filesTab, config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, metadata: metadataTab, attach: attachTab };
+const PANELS = {
+  partitions, replicas: replicasTab, brokers: brokersTab, groups: groupsTab, transactions: transactionsTab, log: logTab, files: filesTab,
+  config: configTab, request: requestTab, metrics: metricsTab, lights: lightsTab, tree: treeTab, metadata: metadataTab, attach: attachTab
+};
 
 /** The contents of the chosen tab. */
 export function panel(view) {

@@ -21,20 +21,28 @@ function roleOf(partition, id, state) {
 function replicas({ chosenPartition: partition, words, state }) {
   const ahead = leaderLog(partition)?.leo ?? 0;
   return h("table", { key: "replicas", class: "partitions small" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.replica")), h("th", { scope: "col" }, words.t("ledger.state")), h("th", { scope: "col", class: "number" }, words.t("table.hw")),
+    h("thead", {},
+      h("tr", {},
+        h("th", { scope: "col" }, words.t("ledger.replica")),
+        h("th", { scope: "col" }, words.t("ledger.state")),
+        h("th", { scope: "col", class: "number" }, words.t("table.hw")),
       h("th", { scope: "col", class: "number" }, words.t("table.leo")), h("th", { scope: "col", class: "number" }, words.t("ledger.behind")))),
     h("tbody", {}, partition.replicas.map((id) => {
       const log = partition.logs[id];
       const role = roleOf(partition, id, state);
-      return h("tr", { key: id }, h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")), h("td", { class: partition.isr.includes(id) && role[0] !== "×" ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
-        h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"), h("td", { class: `number${log && log.leo > ahead ? " absent" : ""}` }, log ? behind(ahead - log.leo, words) : "–"));
+      return h("tr", { key: id },
+        h("th", { scope: "row" }, badge(id, partition.isr.includes(id) ? "in" : "out")),
+        h("td", { class: partition.isr.includes(id) && role[0] !== "×" ? "" : "none" }, `${role[0]} ${words.t(role[1])}`),
+        h("td", { class: "number" }, log ? count(log.hw) : "–"), h("td", { class: "number" }, log ? count(log.leo) : "–"),
+        h("td", { class: `number${log && log.leo > ahead ? " absent" : ""}` }, log ? behind(ahead - log.leo, words) : "–"));
     })));
 }
 
 function batchCell(line, id, words) {
   const there = id in line.replicas;
   const label = there ? null : words.t("ledger.missing");
-  return h("td", { key: id, class: `crc ${there ? "" : "hole"}${line.differs ? " differs" : ""}` }, there ? `${line.differs ? "≠" : ""}${shortCrc(line.replicas[id])}` : h("span", { "aria-label": label, role: "img" }, "┄"));
+  return h("td", { key: id, class: `crc ${there ? "" : "hole"}${line.differs ? " differs" : ""}` },
+    there ? `${line.differs ? "≠" : ""}${shortCrc(line.replicas[id])}` : h("span", { "aria-label": label, role: "img" }, "┄"));
 }
 
 function stateOf(line, hw, words) {
@@ -49,13 +57,24 @@ function batches({ chosenPartition: partition, words, showBytes }) {
   const hw = partition.committed ?? leaderLog(partition)?.hw ?? 0;
   return [
     h("table", { key: "batches", class: "partitions small batches" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("ledger.offsets")), h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")), partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))), h("th", { scope: "col" }, words.t("ledger.state")))),
+      h("thead", {},
+        h("tr", {},
+          h("th", { scope: "col" }, words.t("ledger.offsets")),
+          h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")),
+          partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))),
+          h("th", { scope: "col" }, words.t("ledger.state")))),
       h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.absent ? "astray" : line.differs ? "offline" : "" },
-        h("th", { scope: "row" }, h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) }, count(line.base), line.base !== line.last && ["–", h("wbr", {}), count(line.last)])), h("td", { class: "number" }, count(line.bytes)),
+        h("th", { scope: "row" },
+          h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) },
+            count(line.base),
+            line.base !== line.last && ["–", h("wbr", {}), count(line.last)])),
+        h("td", { class: "number" }, count(line.bytes)),
         partition.replicas.map((id) => batchCell(line, id, words)),
         h("td", { class: line.absent ? "absent" : "batch-state" }, stateOf(line, hw, words)))))),
     h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
-    lines.some((line) => line.absent) && h("p", { key: "absent", class: "hint" }, h("b", { class: "absent" }, `⊘ ${words.t("ledger.absent")}`), `: ${words.t("ledger.absent.hint")}`),
+    lines.some((line) => line.absent) && h("p", { key: "absent", class: "hint" },
+      h("b", { class: "absent" }, `⊘ ${words.t("ledger.absent")}`),
+      `: ${words.t("ledger.absent.hint")}`),
   ];
 }
 
@@ -68,8 +87,15 @@ export function ledgerTitle(view) {
 /** The record that was chosen, batches, bytes, or the way through the index. */
 export function ledgerViews(view) {
   const { words } = view;
-  if (view.mode !== "inspect") return [h("button", { key: "close", type: "button", class: "round", "data-record-close": "", "aria-label": words.t("close"), onclick: () => view.closeRecord() }, "×")];
-  return segments("ledger", words.t("ledger"), [...(view.record ? ["record"] : []), ...LEDGER_VIEWS].map((name) => [name, words.t(`ledger.view.${name}`)]), view.ledgerView, (ledgerView) => view.set({ ledgerView }));
+  if (view.mode !== "inspect")
+    return [h("button", {
+      key: "close", type: "button", class: "round", "data-record-close": "", "aria-label": words.t("close"),
+      onclick: () => view.closeRecord()
+    }, "×")];
+  return segments(
+    "ledger", words.t("ledger"),
+    [...(view.record ? ["record"] : []), ...LEDGER_VIEWS].map((name) => [name, words.t(`ledger.view.${name}`)]), view.ledgerView,
+    (ledgerView) => view.set({ ledgerView }));
 }
 
 /** Replicas of the chosen partition, then its last batches; or the bytes of one. */

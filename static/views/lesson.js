@@ -25,7 +25,8 @@ function variants(view) {
   return h("fieldset", { key: "variants", class: "predict", disabled: running },
     h("legend", {}, words.t("variant.choose")),
     all.map(({ name, title }) => h("label", { key: name, class: `choice${variant === name ? " chosen" : ""}` },
-      h("input", { type: "radio", name: "variant", "data-variant": name, checked: variant === name, onchange: () => choose(name) }), h("span", {}, told(title, words) || name))));
+      h("input", { type: "radio", name: "variant", "data-variant": name, checked: variant === name, onchange: () => choose(name) }),
+      h("span", {}, told(title, words) || name))));
 }
 
 /** In which generations of Kafka it holds: a choice where these are several, and what is different in the one chosen. */
@@ -36,13 +37,22 @@ function generations(view) {
   if (!names.length) return null;
   const differs = told(one.generations[one.generation], words);
   return [
-    names.length === 1 && h("p", { key: "generation", class: "hint", "data-generation": names[0] }, words.t("generation.only", { name: words.t(`generation.${names[0]}`) })),
+    names.length === 1 && h("p", { key: "generation", class: "hint", "data-generation": names[0] },
+      words.t("generation.only", { name: words.t(`generation.${names[0]}`) })),
     names.length > 1 && h("fieldset", { key: "generations", class: "predict", disabled: running },
       h("legend", {}, words.t("generation.choose")),
       names.map((name) => h("label", { key: name, class: `choice${one.generation === name ? " chosen" : ""}` },
-        h("input", { type: "radio", name: "generation", "data-generation": name, checked: one.generation === name, onchange: () => chooseGeneration(name) }), h("span", {}, words.t(`generation.${name}`))))),
-    names.length > 1 && h("p", { key: "both" }, h("button", { type: "button", "data-lesson": "both", disabled: running || !ready, title: words.t("beside.hint"), onclick: both }, words.t("beside.open"))),
-    differs && h("p", { key: "differs", class: "lesson", "data-differs": one.generation }, h("b", {}, `${words.t("generation.differs")} `), marked(words, differs)),
+        h("input", {
+          type: "radio", name: "generation", "data-generation": name, checked: one.generation === name,
+          onchange: () => chooseGeneration(name)
+        }),
+        h("span", {}, words.t(`generation.${name}`))))),
+    names.length > 1 && h("p", { key: "both" },
+      h("button", { type: "button", "data-lesson": "both", disabled: running || !ready, title: words.t("beside.hint"), onclick: both },
+        words.t("beside.open"))),
+    differs && h("p", { key: "differs", class: "lesson", "data-differs": one.generation },
+      h("b", {}, `${words.t("generation.differs")} `),
+      marked(words, differs)),
   ];
 }
 
@@ -64,7 +74,10 @@ function jobProgress(view) {
   if (!job) return null;
   const percent = Math.round(100 * job.progress);
   return h("div", { key: "job", class: "working", role: "status" }, h("p", {}, words.t(`job.${job.phase || job.state}`)),
-    h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent), "aria-label": words.t("progress") }, h("i", { style: { width: `${percent}%` } })),
+    h("div", {
+      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
+      "aria-label": words.t("progress")
+    }, h("i", { style: { width: `${percent}%` } })),
     h("span", { class: "number" }, `${percent} %`), h("button", { type: "button", onclick: desk.lessons.cancel }, words.t("cancel")));
 }
 
@@ -77,7 +90,8 @@ export function variantOf(facts, words) {
 function unmet(facts, words) {
   const lines = [...(facts.unmet ?? []), ...(facts.notes ?? [])];
   if (!lines.length) return null;
-  return h("ul", { class: "hint", "data-unmet": lines.length }, lines.map((one, index) => h("li", { key: index }, `▲ ${sentence(toldProblem(one, words.words))}`)));
+  return h("ul", { class: "hint", "data-unmet": lines.length },
+    lines.map((one, index) => h("li", { key: index }, `▲ ${sentence(toldProblem(one, words.words))}`)));
 }
 
 /** What a group has made of the records, where the lesson asks for it: another count than that of the log. */
@@ -90,7 +104,9 @@ function work(facts, words) {
 function ending(ended, view) {
   const { words, desk } = view;
   const receipt = { ...ended.facts.receipt, finished: true };
-  return [verdict(receipt, words), receiptTable(receipt, words, desk.run === ended.run ? showing(view, desk.receipts.found) : undefined), work(ended.facts, words), further(receipt, words), unmet(ended.facts, words)];
+  return [
+    verdict(receipt, words), receiptTable(receipt, words, desk.run === ended.run ? showing(view, desk.receipts.found) : undefined),
+    work(ended.facts, words), further(receipt, words), unmet(ended.facts, words)];
 }
 
 const GRADES = { right: ["good", "✓"], near: ["good", "≈"], wrong: ["warn", "▲"] };
@@ -108,7 +124,8 @@ function waiting({ words, desk }) {
   const busy = work !== null || lessons.running;
   return h("section", { key: "outcome", class: "outcome", "aria-label": words.t("watch") }, h("p", { class: "lesson" }, words.t("watch.waits")),
     h("div", { class: "run-acts" },
-      h("button", { type: "button", class: "main", "data-lesson": "watch", disabled: busy, onclick: () => lessons.watchRun() }, words.t(watch.active ? "watch.again" : "watch.do")),
+      h("button", { type: "button", class: "main", "data-lesson": "watch", disabled: busy, onclick: () => lessons.watchRun() },
+        words.t(watch.active ? "watch.again" : "watch.do")),
       h("button", { type: "button", "data-lesson": "verdict", disabled: busy, onclick: lessons.showVerdict }, words.t("watch.to_verdict"))));
 }
 
@@ -127,14 +144,23 @@ function outcome(view) {
     guess(result, words), ending(result, view),
     lesson.see && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.see")} `), marked(words, told(lesson.see, words))),
     lesson.why && h("p", { class: "lesson" }, h("b", {}, `${words.t("scenarios.why")} `), marked(words, told(lesson.why, words))),
-    lesson.why?.source?.length > 0 && h("p", { class: "hint" }, words.t("scenarios.source"), " ", lesson.why.source.map((one) => sourceName(one, words)).join("; ")),
+    lesson.why?.source?.length > 0 && h("p", { class: "hint" },
+      words.t("scenarios.source"),
+      " ",
+      lesson.why.source.map((one) => sourceName(one, words)).join("; ")),
     h("div", { class: "run-acts" },
-      facts.stops?.length > 0 && h("button", { type: "button", "data-lesson": "watch", disabled: busy, onclick: () => lessons.watchRun() }, words.t("watch.again")),
-      facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment }, words.t("scenarios.moment")),
-      h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun }, words.t("scenarios.look", { run: result.run ?? result.recorded })),
+      facts.stops?.length > 0 && h("button", { type: "button", "data-lesson": "watch", disabled: busy, onclick: () => lessons.watchRun() },
+        words.t("watch.again")),
+      facts.moment && h("button", { type: "button", class: "main", "data-lesson": "moment", disabled: busy, onclick: lessons.showMoment },
+        words.t("scenarios.moment")),
+      h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun },
+        words.t("scenarios.look", { run: result.run ?? result.recorded })),
       replayButton(view, result.recorded), !lessons.one.own && sweepButton(view, lessons.one.name),
       h("button", { type: "button", "data-lesson": "link", onclick: (event) => lessons.shareRun(event.currentTarget) }, words.t("export.link"))),
-    lessons.link && h("p", { key: "link" }, h("input", { class: "link", readonly: true, value: lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select() })),
+    lessons.link && h("p", { key: "link" },
+      h("input", {
+        class: "link", readonly: true, value: lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select()
+      })),
     otherCourse(view, busy));
 }
 
@@ -153,7 +179,10 @@ function otherCourse(view, busy) {
   }
   return h("section", { key: "other", class: "outcome", "data-other": other.recorded, "aria-label": title },
     h("h4", {}, words.t("fork.course", { title })),
-    h("p", { class: "hint" }, words.t("fork.parted", { run: other.run ?? other.recorded, parent: result.run ?? result.recorded, t: seconds(other.facts.forked_at_us) })),
+    h("p", { class: "hint" },
+      words.t("fork.parted", {
+        run: other.run ?? other.recorded, parent: result.run ?? result.recorded, t: seconds(other.facts.forked_at_us)
+      })),
     ending(other, view),
     fork.see && h("p", { class: "lesson", "data-see": "fork" }, h("b", {}, `${words.t("scenarios.see")} `), marked(words, told(fork.see, words))),
     h("div", { class: "run-acts" },
@@ -180,7 +209,10 @@ export function lessonPanel(view) {
     predictionOf(view),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
     !running && h("div", { key: "run", class: "run-acts" },
-      h("button", { type: "button", class: result ? "" : "main", "data-lesson": "run", disabled: view.lookOnly || !ready || desk.work !== null, onclick: run }, words.t(result ? "scenarios.again" : "scenarios.run")),
+      h("button", {
+        type: "button", class: result ? "" : "main", "data-lesson": "run", disabled: view.lookOnly || !ready || desk.work !== null,
+        onclick: run
+      }, words.t(result ? "scenarios.again" : "scenarios.run")),
       view.lookOnly && h("span", { class: "hint" }, words.t("look_only")),
       needs && h("span", { class: "hint" }, words.t("predict.first"))),
     jobProgress(view), working(view), !judged && outcome(view),

@@ -28,7 +28,9 @@ export function brokerLevers(view) {
     const shown = broker.state === "stopped" ? broker.how ?? "stopped" : broker.state === "running" && !broker.registered ? "unregistered" : broker.state;
     const sign = { running: "●", paused: "❚❚", stopped: "×" }[broker.state];
     return h("div", { key: id, class: `broker-lever ${brokerClass(id)} ${broker.state}`, role: "group", "aria-label": `${words.t("noun.broker")} ${id}` },
-      h("div", { class: "lever-name" }, h("b", {}, `${words.t("noun.broker")} ${id}`), h("span", { class: "lever-state" }, `${sign} ${words.t(`state.${shown}`)}`)),
+      h("div", { class: "lever-name" },
+        h("b", {}, `${words.t("noun.broker")} ${id}`),
+        h("span", { class: "lever-state" }, `${sign} ${words.t(`state.${shown}`)}`)),
       h("div", { class: "lever-row" }, actions(broker).map((verb, place) => button(view, id, verb, place))));
   });
 }
@@ -37,7 +39,8 @@ export function brokerLevers(view) {
 export function segments(name, label, options, chosen, choose) {
   return h("div", { class: "segments", role: "group", "aria-label": label },
     options.map(([value, text]) => h("button", {
-      key: value, type: "button", "data-segment": `${name}:${value}`, "aria-pressed": String(value === chosen), class: value === chosen ? "on" : "", onclick: () => choose(value),
+      key: value, type: "button", "data-segment": `${name}:${value}`, "aria-pressed": String(value === chosen),
+      class: value === chosen ? "on" : "", onclick: () => choose(value),
     }, text)));
 }
 
@@ -72,15 +75,25 @@ function clientButton(view, kind) {
   const [busy] = running(state, kind);
   const command = busy
     ? { do: "stop_client", name: busy }
-    : known in state.clients ? { do: "start_client", name: known } : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer" ? { rate: 5, settings: { acks: view.acks } } : { settings: { "group.id": "readers" } }) };
+    : known in state.clients
+      ? { do: "start_client", name: known }
+      : { do: "start_client", name: known, kind, topic: topicName, ...(kind === "producer"
+        ? { rate: 5, settings: { acks: view.acks } }
+        : { settings: { "group.id": "readers" } }) };
   return h("button", {
     key: kind, type: "button", class: busy ? "on" : "", disabled: !busy && !topicName, "data-client": kind, onclick: () => view.command(command),
-  }, icon(busy ? "stop" : "play", 11), " ", h("span", { class: "unseen" }, words.t(`levers.${busy ? "stop" : "start"}_${kind}`)), h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));
+  },
+    icon(busy ? "stop" : "play", 11),
+    " ",
+    h("span", { class: "unseen" }, words.t(`levers.${busy ? "stop" : "start"}_${kind}`)),
+    h("span", { "aria-hidden": "true" }, words.t(`stage.${kind}`)));
 }
 
 /** A producer and a consumer that need no machine of the learner's. */
 export function traffic(view) {
-  return h("div", { class: "pair", role: "group", "aria-label": view.words.t("levers.traffic") }, clientButton(view, "producer"), clientButton(view, "consumer"));
+  return h("div", { class: "pair", role: "group", "aria-label": view.words.t("levers.traffic") },
+    clientButton(view, "producer"),
+    clientButton(view, "consumer"));
 }
 
 /** What the topic selector offers. */

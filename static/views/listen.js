@@ -47,7 +47,8 @@ function produce(app) {
       $("topic-open").click();
       return;
     }
-    const answer = await app.command({ do: "produce", topic, acks: app.acks, ...written(Object.fromEntries(new FormData(form)), app.words.t("levers.value_hint")) });
+    const answer = await app.command({ do: "produce", topic, acks: app.acks, ...written(
+      Object.fromEntries(new FormData(form)), app.words.t("levers.value_hint")) });
     if (!answer.ok) return;
     const known = answer.offset !== undefined && answer.partition !== undefined;
     const told = known ? app.words.t("levers.written_at", { topic, ...answer }) : app.words.t(answer.pending ? "levers.not_yet" : "levers.written");
@@ -106,7 +107,10 @@ function helpDialog(app) {
 
 function dialogs(app) {
   app.openDialog = (id) => {
-    const views = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "spark-dialog": sparkDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog };
+    const views = {
+      "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "spark-dialog": sparkDialog,
+      "present-dialog": presentDialog, "clients-dialog": clientsDialog
+    };
     patch($(id), views[id](app));
     if (!$(id).open) $(id).showModal();
   };
@@ -149,7 +153,8 @@ function keys(app) {
   let killing = 0;
   const acts = {
     " ": () => app.play(), ArrowLeft: (event) => app.step(-1, event.shiftKey), ArrowRight: (event) => app.step(1, event.shiftKey),
-    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(), p: () => $("produce").requestSubmit(), g: () => app.follow.toggle(), n: () => app.desk.watch.active && app.desk.watch.skip(),
+    "[": () => faster(app, -1), "]": () => faster(app, 1), l: () => app.goLive(), f: () => app.desk.forks.ask(),
+    p: () => $("produce").requestSubmit(), g: () => app.follow.toggle(), n: () => app.desk.watch.active && app.desk.watch.skip(),
     "?": () => app.openHelp(), k: () => { killing = performance.now(); }, Escape: () => app.desk.close() || app.closeRecord() || app.goLive(),
   };
   document.addEventListener("keydown", (event) => {
@@ -188,7 +193,9 @@ function lanes(app) {
 /** Listen to everything. */
 export function listen(app) {
   for (const id of app.lookOnly ? ["levers", "traffic", "topic-open", "rolling-switch"] : []) $(id).inert = true;
-  for (const part of [menus, walks, storyKeys, notices, produce, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys]) part(app);
+  for (const part of [
+    menus, walks, storyKeys, notices, produce, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
+    part(app);
   app.termCard = new TermCard(app, $("term-card"));
   $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));
   $("stage-topic").addEventListener("change", () => app.choose($("stage-topic").value));

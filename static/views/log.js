@@ -71,11 +71,16 @@ function factsOf(view, number, room) {
   const fates = fatesOf(view.desk?.receipts?.found ?? null, name);
   const { spot } = view;
   const walked = spot?.kind === "replica" && spot.number === number ? spot : null;
-  const wanted = [walked?.offset ?? null, record && record.name === name ? record.offset : null, name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);
+  const wanted = [
+    walked?.offset ?? null, record && record.name === name ? record.offset : null,
+    name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);
   const truth = truthOf(view.state, partition);
   const gone = truth.held === null ? truth.committed : 0; // nobody is there: what was committed is missed by all
   return {
-    partition, name, number, axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(partition, room, [...wanted, ...more], fates.borders, gone)), fates, ...truth,
+    partition, name, number,
+    axis: axisIn(view.state, { topicName, number, partition }, (more) => axisOf(
+      partition, room, [...wanted, ...more], fates.borders, gone)),
+    fates, ...truth,
     lit: name === view.chosen ? view.litOffset : null, record: record?.name === name ? record : null, walked,
   };
 }
@@ -106,8 +111,14 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
     view.openRecord(facts.name, from, id);
   };
   return [
-    h("rect", { key: `c${from}`, class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`, "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2, height: tall, rx: 2.5, onclick: open }),
-    h("text", { key: `t${from}`, class: `cell-text ${kind}${marker ? " marker" : ""}`, x: middle, y: y + tall / 2 + 4.5 }, marker ? marker[1] : cellText(view, facts, column, kind)),
+    h("rect", {
+      key: `c${from}`,
+      class: `cell ${kind}${marker ? ` marker ${marker[0]}` : ""}${lit ? " lit" : ""}${chosen ? " opened" : ""}${walked ? " spot" : ""}`,
+      "data-cell": lit ? from : null, "data-record": `${facts.name}@${from}@${id}`, x: left + 0.5, y: y + 0.5, width: column.w - 2,
+      height: tall, rx: 2.5, onclick: open
+    }),
+    h("text", { key: `t${from}`, class: `cell-text ${kind}${marker ? " marker" : ""}`, x: middle, y: y + tall / 2 + 4.5 },
+      marker ? marker[1] : cellText(view, facts, column, kind)),
     kind === "lost" && h("line", { key: `x${from}`, class: "cell-cross", x1: left + 3, x2: left + column.w - 4, y1: y + tall - 2, y2: y + 3 }),
     times > 1 && h("text", { key: `n${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, `×${times}`),
     behind && h("text", { key: `r${from}`, class: "cell-sign", x: left + column.w - 1, y: y + 3 }, "⇄"),
@@ -130,9 +141,12 @@ function fold(view, facts, log, { from, to, x: at, w }, id, x, y, tall) {
   };
   const parts = step >= 2.2 ? Array.from({ length: end - from }, (_, n) => `M${(left + n * step + step / 2).toFixed(1)} ${y + 1.5}v${tall - 2}`).join("") : "";
   return [
-    h("rect", { key: `f${from}`, class: `cell fold ${kind}`, x: left, y: y + 0.5, width: wide, height: tall, rx: 2.5, onclick: open }, h("title", {}, `${from} … ${end - 1}`)),
+    h("rect", { key: `f${from}`, class: `cell fold ${kind}`, x: left, y: y + 0.5, width: wide, height: tall, rx: 2.5, onclick: open },
+      h("title", {}, `${from} … ${end - 1}`)),
     parts && h("path", { key: `s${from}`, class: `slivers ${kind}`, d: parts, "stroke-width": Math.max(1, step * 0.34).toFixed(1) }),
-    wide > text.length * LETTER + 2 && h("text", { key: `ft${from}`, class: `cell-text fold-text ${kind}${parts ? "" : " plain"}`, x: left + wide / 2, y: y + tall / 2 + 4.5 }, text),
+    wide > text.length * LETTER + 2 && h("text", {
+      key: `ft${from}`, class: `cell-text fold-text ${kind}${parts ? "" : " plain"}`, x: left + wide / 2, y: y + tall / 2 + 4.5
+    }, text),
   ];
 }
 
@@ -167,7 +181,9 @@ function cells(view, facts, log, id, x, y, tall) {
   });
   const at = placeOn(axis, log.hw);
   const down = view.state.brokers[id]?.state === "stopped";
-  const mark = at === null || (log.hw === 0 && !down) ? null : h("line", { key: "hw", class: down ? "hw ghost" : "hw", x1: x + at - 1, x2: x + at - 1, y1: y - 2, y2: y + tall + 3 },
+  const mark = at === null || (log.hw === 0 && !down)
+    ? null
+    : h("line", { key: "hw", class: down ? "hw ghost" : "hw", x1: x + at - 1, x2: x + at - 1, y1: y - 2, y2: y + tall + 3 },
     h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
   return [found, lacking(view, facts, log, x, y, tall), mark];
 }
@@ -192,7 +208,8 @@ function replaced(view, facts, log, x, y, worded) {
     const wide = text.length * LETTER;
     const at = Math.max(x + wide / 2, Math.min((left + right) / 2, x + facts.axis.width - wide / 2));
     return h("g", { key: `replaced ${from}`, class: "replaced", "data-replaced": `${facts.name}@${from}-${last}` }, h("title", {}, text),
-      h("path", { d: `M${left.toFixed(1)} ${y}v4H${right.toFixed(1)}v-4` }), worded && wide < facts.axis.width && h("text", { x: at.toFixed(1), y: y + 16 }, text));
+      h("path", { d: `M${left.toFixed(1)} ${y}v4H${right.toFixed(1)}v-4` }),
+      worded && wide < facts.axis.width && h("text", { x: at.toFixed(1), y: y + 16 }, text));
   });
 }
 
@@ -202,16 +219,22 @@ function bar(view, facts, log, id, x, y, wide, thick) {
   const least = Math.min(axis.start, log.start);
   const scale = (offset) => (axis.end > least ? ((Math.max(least, Math.min(axis.end, offset)) - least) / (axis.end - least)) * wide : 0);
   const astray = Math.min(log.leo, end, log.forked ?? Infinity);
-  const part = (kind, from, to, key = kind) => to > from && h("rect", { key, class: `log-bar ${kind}`, x: (x + scale(from)).toFixed(1), y, width: Math.max(1, scale(to) - scale(from)).toFixed(1), height: thick });
+  const part = (kind, from, to, key = kind) => to > from && h("rect", {
+    key, class: `log-bar ${kind}`, x: (x + scale(from)).toFixed(1), y, width: Math.max(1, scale(to) - scale(from)).toFixed(1),
+    height: thick
+  });
   const down = view.state.brokers[id]?.state === "stopped";
   const lost = facts.fates.ranges.filter(([from]) => from < log.leo && cellKind(from, log, { ...facts, lost: true }) === "lost");
   return {
     scale,
     parts: [
       h("rect", { key: "ground", class: "log-bar hole", x: x + 0.5, y: y + 0.5, width: Math.max(0, wide - 1), height: thick - 1 }),
-      part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray), part("astray", astray, log.leo),
+      part("committed", log.start, Math.min(committed, astray)), part("waiting", Math.max(log.start, Math.min(committed, astray)), astray),
+      part("astray", astray, log.leo),
       lost.map(([from, last]) => part("astray", from, Math.min(last + 1, log.leo), `lost ${from}`)),
-      h("line", { key: "mark", class: down ? "hw ghost" : "hw bar-hw", x1: x + scale(log.hw), x2: x + scale(log.hw), y1: y - 2, y2: y + thick + 2 }, h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw }))),
+      h("line", {
+        key: "mark", class: down ? "hw ghost" : "hw bar-hw", x1: x + scale(log.hw), x2: x + scale(log.hw), y1: y - 2, y2: y + thick + 2
+      }, h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw }))),
     ],
   };
 }
@@ -224,15 +247,21 @@ function readers(view, facts, found, scale, x, y, deep) {
     if (from === null) return null;
     const at = x + scale(from);
     const end = x + scale(from + (lag ?? 0));
-    const told = words.t(reading ? "stage.reader" : "stage.reader_none", { group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0 });
+    const told = words.t(reading ? "stage.reader" : "stage.reader_none", {
+      group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0
+    });
     const sign = reading ? badge ?? "?" : words.t("stage.nobody_reads");
     const leftwards = at - x > sign.length * LETTER + MARK;
     return h("g", { key: `reader:${group}:${member}`, class: `reader${reading ? "" : " nobody"}`, "data-reader": `${group}:${facts.name}` },
       h("title", {}, told),
       end > at + 1 && h("line", { key: "lag", class: "lag", x1: at, x2: end, y1: y + 4.5, y2: y + 4.5 }),
       h("path", { key: "at", class: "at", d: `M${at.toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
-      position !== null && position !== from && h("path", { key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z` }),
-      deep && h("text", { key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 9 }, sign));
+      position !== null && position !== from && h("path", {
+        key: "position", class: "position", d: `M${(x + scale(position)).toFixed(1)} ${y}l${MARK} 7h${-2 * MARK}z`
+      }),
+      deep && h("text", {
+        key: "who", class: `reader-name${leftwards ? " end" : ""}`, x: leftwards ? at - MARK - 2 : Math.max(at, end) + MARK + 3, y: y + 9
+      }, sign));
   });
 }
 
@@ -272,8 +301,16 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
   const thick = tall >= 28 ? 3 : 2;
   const under = y + cell + 2;
   const whole = mine && facts.axis.end > 0 ? bar(view, facts, log, id, x, under, wide, thick) : null;
-  const readFrom = mine && whole ? readersOf(state, topicName, number).filter((reader) => (state.clients[reader.member]?.reads_from?.[topicName]?.[number] ?? partition.leader) === id) : [];
-  return h("g", { key: name, class: `replica${name === chosen ? " chosen" : ""}${alone ? " alone" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}${view.spot?.kind === "replica" && view.spot.number === number && view.spot.name === box.id ? " spot" : ""}`, "data-replica": `${name}@${box.id}`, ...opensEnd(view, { name, id, log, leads, mine, chosen }), onclick: () => view.choose(topicName, number) },
+  const readFrom = mine && whole
+    ? readersOf(state, topicName, number).filter((reader) => (state.clients[reader.member]?.reads_from?.[topicName]?.[number]
+      ?? partition.leader) === id)
+    : [];
+  return h("g", {
+    key: name,
+    class: `replica${name === chosen ? " chosen" : ""}${alone ? " alone" : ""}${leads ? " leads" : ""}${mine ? "" : " none"}${view.spot?.kind === "replica" && view.spot.number === number && view.spot.name === box.id ? " spot" : ""}`,
+    "data-replica": `${name}@${box.id}`, ...opensEnd(view, { name, id, log, leads, mine, chosen }),
+    onclick: () => view.choose(topicName, number)
+  },
     h("rect", { class: "row-ground", x: box.x + 12, y: y - 3, width: box.w - 18, height: tall - 1, rx: 4 }),
     h("text", { class: "glyph", x: box.x + 22, y: base }, glyph),
     h("text", { class: "row-name", x: box.x + 32, y: base }, shortName(topicName, number)),
@@ -283,5 +320,8 @@ export function replicaRow(view, box, number, { tall, top, alone }) {
     whole && leads && deep && shareStrip(view, facts, { x, y: under + thick + 3, tall, topic: topicName, number }),
     whole && replaced(view, facts, log, x, under + thick + 2, tall >= WORDED && (leads || partition.leader < 0)),
     readers(view, facts, readFrom, whole?.scale, x, deep ? under + thick : under - 4, deep),
-    print && (below || aside > 0) && h("text", { key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10, y: below ? Math.min(base + 14, y + tall - 4) : base }, print.differs ? `≠ ${print.text}` : print.text));
+    print && (below || aside > 0) && h("text", {
+      key: "print", class: `print${print.differs ? " differs" : ""}${below ? " deep" : ""}`, x: below ? box.x + 32 : box.x + box.w - 10,
+      y: below ? Math.min(base + 14, y + tall - 4) : base
+    }, print.differs ? `≠ ${print.text}` : print.text));
 }

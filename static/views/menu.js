@@ -32,7 +32,9 @@ function brokerItems({ state }, name) {
   const apart = isApart(state, `broker-${name}`);
   const found = processItems(broker.state, target);
   if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], ["open"]];
-  return [...found, ["power_loss", { do: "power_loss", ...target }], apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
+  return [
+    ...found, ["power_loss", { do: "power_loss", ...target }],
+    apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
 }
 
 /** A controller of its own can be given a vote, or lose it (KIP-853). */
@@ -56,7 +58,12 @@ function writerItems(view, name) {
   const used = own ? view.acks : String(client?.settings?.acks ?? "all").replace("-1", "all");
   const set = ACKS.map((acks) => [`acks=${acks}`, own ? null : { do: "set_client", name, set: { acks } }, { acks, on: acks === used }]);
   if (own) return [...set, ...(topicName ? [["send"]] : [])];
-  return [...set, running(state, "producer").includes(name) ? ["stop_client", { do: "stop_client", name }] : ["start_client", { do: "start_client", name }], ["open"]];
+  return [
+    ...set,
+    running(state, "producer").includes(name)
+      ? ["stop_client", { do: "stop_client", name }]
+      : ["start_client", { do: "start_client", name }],
+    ["open"]];
 }
 
 const ITEMS = { broker: brokerItems, server: serverItems, producer: writerItems, you: writerItems };
@@ -106,13 +113,20 @@ export function stageMenu(view) {
   const name = titleOf(menu, view);
   const low = menu.y > scene.height * 0.6; // opens upwards, so that nothing of it is below the stage
   const place = low ? { bottom: `${Math.round(scene.height - menu.y + 28)}px` } : { top: `${Math.round(menu.y + 2)}px` };
-  return [h("div", { key: `${menu.kind} ${menu.name}`, class: "menu", role: "menu", "aria-label": name, "data-menu-of": `${menu.kind}:${menu.name}`, style: { left: `${Math.round(left)}px`, width: `${WIDE}px`, ...place }, onkeydown: (event) => keys(view, event) },
+  return [h("div", {
+    key: `${menu.kind} ${menu.name}`, class: "menu", role: "menu", "aria-label": name, "data-menu-of": `${menu.kind}:${menu.name}`,
+    style: { left: `${Math.round(left)}px`, width: `${WIDE}px`, ...place }, onkeydown: (event) => keys(view, event)
+  },
     h("p", { class: "menu-name", role: "presentation" }, name),
     itemsOf(view, menu).map((item) => {
       const [verb, , choice] = item;
       const role = choice ? { role: "menuitemradio", "aria-checked": String(choice.on) } : { role: "menuitem" };
-      return h("button", { key: verb, type: "button", ...role, tabindex: "-1", class: choice?.on ? "on" : verb, "data-menu-do": verb, onclick: () => act(view, menu, item) },
-        ICONS.has(verb) ? icon(verb, 12) : h("span", { class: "menu-sign", "aria-hidden": "true" }, choice?.on ? "●" : choice ? "○" : "›"), h("span", {}, itemText(verb, menu, words)));
+      return h("button", {
+        key: verb, type: "button", ...role, tabindex: "-1", class: choice?.on ? "on" : verb, "data-menu-do": verb,
+        onclick: () => act(view, menu, item)
+      },
+        ICONS.has(verb) ? icon(verb, 12) : h("span", { class: "menu-sign", "aria-hidden": "true" }, choice?.on ? "●" : choice ? "○" : "›"),
+        h("span", {}, itemText(verb, menu, words)));
     }))];
 }
 

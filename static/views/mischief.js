@@ -5,14 +5,22 @@ import { h } from "./patch.js";
 const SHARE = 0.3; // of the messages of a link
 const NARROW = 20_000; // bytes/s
 const HOUR_MS = 3_600_000;
-const LINKS = { drop_link: { probability: SHARE }, duplicate_link: { probability: SHARE }, reorder_link: { probability: SHARE }, bandwidth_link: { bytes_per_s: NARROW } };
+const LINKS = {
+  drop_link: { probability: SHARE }, duplicate_link: { probability: SHARE }, reorder_link: { probability: SHARE },
+  bandwidth_link: { bytes_per_s: NARROW }
+};
 
-const lever = (view, verb, command, params = {}) => h("button", { key: verb, type: "button", class: "lever", "data-fault": verb, disabled: command === null, title: view.words.t(`tip.${verb}`, params), onclick: () => view.command(command) }, view.words.t(`do.${verb}`));
+const lever = (view, verb, command, params = {}) => h("button", {
+  key: verb, type: "button", class: "lever", "data-fault": verb, disabled: command === null, title: view.words.t(`tip.${verb}`, params),
+  onclick: () => view.command(command)
+}, view.words.t(`do.${verb}`));
 
 /** What a link can do to messages besides being cut or slow, and the cluster in two halves. */
 export function linkFaults(view, between) {
   const params = { percent: 100 * SHARE, bytes: NARROW };
-  return h("div", { key: "faults", class: "lever-grid" }, Object.keys(LINKS).map((verb) => lever(view, verb, { do: verb, between, ...LINKS[verb] }, params)), lever(view, "random_halves", { do: "random_halves" }));
+  return h("div", { key: "faults", class: "lever-grid" },
+    Object.keys(LINKS).map((verb) => lever(view, verb, { do: verb, between, ...LINKS[verb] }, params)),
+    lever(view, "random_halves", { do: "random_halves" }));
 }
 
 /**
@@ -33,7 +41,8 @@ export function harm({ state, chosenPartition: partition, topicName: topic, chos
 
 export function dataFaults(view, id) {
   const all = harm(view, id);
-  return h("div", { key: "harm", class: "lever-grid" }, Object.entries(all).map(([verb, command]) => lever(view, verb, command, { partition: view.chosen ?? "–" })));
+  return h("div", { key: "harm", class: "lever-grid" },
+    Object.entries(all).map(([verb, command]) => lever(view, verb, command, { partition: view.chosen ?? "–" })));
 }
 
 /** Replication's protections, of a live cluster: one is chosen and taken away, or put back. */
@@ -44,8 +53,13 @@ export function protections(view) {
   const there = inPlace(state, name);
   const turn = () => view.command({ do: "set_protection", set: { [chosen()]: !inPlace(view.state, chosen()) } }); // of what is chosen at the click
   return [
-    h("select", { key: "of", class: "wide-select", "aria-label": words.t("levers.protections"), "data-protection": "", value: name, onchange: (event) => view.set({ protectionOf: event.target.value }) },
+    h("select", {
+      key: "of", class: "wide-select", "aria-label": words.t("levers.protections"), "data-protection": "", value: name,
+      onchange: (event) => view.set({ protectionOf: event.target.value })
+    },
       PROTECTIONS.map((one) => h("option", { key: one, value: one }, `${inPlace(state, one) ? "✓" : "✕"} ${one}`))),
-    h("div", { key: "acts", class: "lever-row" }, h("button", { type: "button", class: there ? "lever" : "lever restart", "data-fault": "set_protection", onclick: turn }, words.t(there ? "levers.protection.off" : "levers.protection.on"))),
+    h("div", { key: "acts", class: "lever-row" },
+      h("button", { type: "button", class: there ? "lever" : "lever restart", "data-fault": "set_protection", onclick: turn },
+        words.t(there ? "levers.protection.off" : "levers.protection.on"))),
   ];
 }

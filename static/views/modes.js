@@ -21,10 +21,14 @@ export function shows({ mode, record, ledgerView }, panel) {
 /** Whether a record is open, in whatever mode. */
 export const opened = ({ record, ledgerView }) => record !== null && ledgerView === "record";
 
-export const modeSwitch = (view) => segments("mode", view.words.t("mode"), MODES.map((mode) => [mode, view.words.t(`mode.${mode}`)]), view.mode, (mode) => view.set({ mode }));
+export const modeSwitch = (view) => segments(
+  "mode", view.words.t("mode"), MODES.map((mode) => [mode, view.words.t(`mode.${mode}`)]), view.mode, (mode) => view.set({ mode }));
 
 /** What the style sheet goes by. */
 export function dress(view, { body }) {
-  const facts = { mode: view.mode, drawer: view.desk.panel ?? "", record: opened(view) ? "open" : "", sheet: view.sheet ? "open" : "", topic: view.topicName ?? "" };
+  const facts = {
+    mode: view.mode, drawer: view.desk.panel ?? "", record: opened(view) ? "open" : "", sheet: view.sheet ? "open" : "",
+    topic: view.topicName ?? ""
+  };
   for (const [name, value] of Object.entries(facts)) if (body.dataset[name] !== value) body.dataset[name] = value;
 }

@@ -9,7 +9,8 @@ const STEP = 33;
 export function stagesOf(pipeline) {
   const shelf = pipeline.produce + pipeline.fetch + pipeline.other;
   return [
-    ["acceptor", "⇥", pipeline.connections, false], ["network", "⇄", pipeline.reading, pipeline.reading > 0], ["queue", "☰", pipeline.queue, pipeline.queue > 0],
+    ["acceptor", "⇥", pipeline.connections, false], ["network", "⇄", pipeline.reading, pipeline.reading > 0],
+    ["queue", "☰", pipeline.queue, pipeline.queue > 0],
     ["handlers", "⚙", pipeline.busy, pipeline.busy > 0], ["purgatory", "◷", shelf, shelf > 0], ["responses", "↦", pipeline.responses, pipeline.responses > 0],
   ];
 }

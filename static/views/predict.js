@@ -20,7 +20,8 @@ function choices(asked, { chosen, predict, result }, words) {
   return asked.choices.map((choice, index) => {
     const mark = right === null ? "" : index === right ? " ✓" : index === result.chosen ? " ✕" : "";
     return h("label", { key: index, class: `choice${chosen === index ? " chosen" : ""}${mark === " ✓" ? " right" : ""}` },
-      h("input", { type: "radio", name: "prediction", "data-choice": index, checked: chosen === index, onchange: () => predict(index) }), h("span", {}, told(choice.text, words), mark));
+      h("input", { type: "radio", name: "prediction", "data-choice": index, checked: chosen === index, onchange: () => predict(index) }),
+      h("span", {}, told(choice.text, words), mark));
   });
 }
 
@@ -41,7 +42,8 @@ export function brokersOf(document, variant) {
 function brokers(document, { chosen, predict, variant }, words) {
   const ids = brokersOf(document, variant);
   const box = (id) => h("button", {
-    key: id, type: "button", class: `broker-choice ${id < 0 ? "" : brokerClass(id)}${chosen === id ? " chosen" : ""}`, "data-guess-broker": id, "aria-pressed": String(chosen === id), onclick: () => predict(id),
+    key: id, type: "button", class: `broker-choice ${id < 0 ? "" : brokerClass(id)}${chosen === id ? " chosen" : ""}`,
+    "data-guess-broker": id, "aria-pressed": String(chosen === id), onclick: () => predict(id),
   }, words.t("predict.broker", { broker: id }));
   return h("div", { class: "broker-choices" }, ids.map(box), box(-1));
 }

@@ -4,7 +4,9 @@ import { h } from "./patch.js";
 
 export function presentDialog({ words, clock, desk, present }) {
   const times = { viewed: seconds(clock.viewedTime), cluster: seconds(clock.clusterTime()) };
-  const choice = (where, params, disabled = false) => h("button", { key: where, type: "button", class: "choice", "data-present": where, disabled, onclick: () => present.answer(where) },
+  const choice = (where, params, disabled = false) => h("button", {
+    key: where, type: "button", class: "choice", "data-present": where, disabled, onclick: () => present.answer(where)
+  },
     h("b", {}, words.t(`present.${where}`)), h("span", { class: "hint" }, words.t(`present.${where}.hint`, params)));
   return [
     h("h2", { key: "title", id: "present-title" }, words.t("present.title")),

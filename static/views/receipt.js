@@ -17,11 +17,16 @@ const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
  * happened. The words are defined in lab/checkers/fates.py. Pure.
  */
 export function figures(found) {
-  const names = ["acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", ...(found.removed > 0 ? ["removed"] : []), ...(found.aborted > 0 ? ["aborted"] : [])];
+  const names = [
+    "acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", ...(found.removed > 0 ? ["removed"] : []),
+    ...(found.aborted > 0 ? ["aborted"] : [])];
   return names.map((name) => [name, found[name] ?? null]);
 }
 
-const NOBODY = { batches: 0, records: 0, acked_records: 0, lost_records: 0, unread_records: 0, at_risk_records: 0, duplicated_records: 0, removed_records: 0, places: [], complete: true };
+const NOBODY = {
+  batches: 0, records: 0, acked_records: 0, lost_records: 0, unread_records: 0, at_risk_records: 0, duplicated_records: 0,
+  removed_records: 0, places: [], complete: true
+};
 
 /** What the brokers saw of clients that the lab did not start. Pure. */
 export const outsideOf = (found) => ({ ...NOBODY, ...found.outside });
@@ -45,19 +50,27 @@ export const showing = ({ desk }, found) => (kind) => {
 
 function figure(name, n, show, words) {
   if (n === null) return words.t("receipt.unknown");
-  return show ? h("button", { type: "button", class: "plain", "data-show": name, title: words.t("receipt.show"), "aria-label": `${words.t(`receipt.${name}`)} ${count(n)}: ${words.t("receipt.show")}`, onclick: show }, count(n)) : count(n);
+  return show
+    ? h("button", {
+      type: "button", class: "plain", "data-show": name, title: words.t("receipt.show"),
+      "aria-label": `${words.t(`receipt.${name}`)} ${count(n)}: ${words.t("receipt.show")}`, onclick: show
+    }, count(n))
+    : count(n);
 }
 
 /** The figures; `shows(name)`: what a click on one does. */
 export function receiptTable(found, words, shows = () => null) {
   return h("dl", { class: "receipt" }, figures(found).map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
-    h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-figure": name }, figure(name, n, n > 0 ? shows(name) : null, words)))));
+    h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)),
+    h("dd", { class: "number", "data-figure": name }, figure(name, n, n > 0 ? shows(name) : null, words)))));
 }
 
 /** What else was found: [{kind, n, key}]; `key` names the sentence that says what it means, beside a loss another one. Pure. */
 export function furtherOf(found) {
   const lost = found.inconsistent <= found.lost;
-  return FURTHER.filter((kind) => found[kind] > 0).map((kind) => ({ kind, n: found[kind], key: kind === "inconsistent" && lost ? "receipt.further.inconsistent_lost" : `receipt.further.${kind}` }));
+  return FURTHER.filter((kind) => found[kind] > 0).map((kind) => ({
+    kind, n: found[kind], key: kind === "inconsistent" && lost ? "receipt.further.inconsistent_lost" : `receipt.further.${kind}`
+  }));
 }
 
 /** The further findings, folded: each with a sentence, and where `placed` draws one, with its places. */
@@ -123,7 +136,8 @@ function outsiders(found, words) {
   return h("section", { key: "outsiders", "data-outside": records, "aria-label": words.t("receipt.outsiders") },
     h("h3", {}, words.t("receipt.outsiders")),
     h("dl", { class: "receipt" }, rows.map(([name, n]) => h("div", { key: name, class: `figure ${n > 0 ? TONE[name] ?? "plain" : "plain"}` },
-      h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)), h("dd", { class: "number", "data-outside-figure": name }, n === null ? words.t("receipt.unknown") : count(n))))),
+      h("dt", { title: TOLD.has(name) ? words.t(`receipt.${name}.tip`) : null }, words.t(`receipt.${name}`)),
+      h("dd", { class: "number", "data-outside-figure": name }, n === null ? words.t("receipt.unknown") : count(n))))),
     h("p", { class: "hint" }, words.t("receipt.outsiders.note"), !complete && ` ▲ ${words.t("receipt.outsiders.incomplete")}`));
 }
 
@@ -131,10 +145,18 @@ function place(view, one, index, named = true) {
   const { words, desk } = view;
   const name = `${one.topic}-${one.partition}`;
   const before = one.last_read ?? one.last_acked;
-  const who = before !== undefined ? `${one.reader ?? one.process}: ${before} → ${one.offset}` : one.outside ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 }) : one.copies !== undefined ? words.t("receipt.on_disks", { n: one.copies }) : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
+  const who = before !== undefined
+    ? `${one.reader ?? one.process}: ${before} → ${one.offset}`
+    : one.outside
+      ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 })
+      : one.copies !== undefined
+        ? words.t("receipt.on_disks", { n: one.copies })
+        : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
-      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t(one.offset === null ? "receipt.at_unknown" : "receipt.at", { partition: name, offset: one.offset })), " ", h("span", { class: "hint" }, who)));
+      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "],
+      h("code", {}, words.t(one.offset === null ? "receipt.at_unknown" : "receipt.at", { partition: name, offset: one.offset })), " ",
+      h("span", { class: "hint" }, who)));
 }
 
 /** Neighbours as one range: a click shows its records on the stage, where they were lost or written. */
@@ -144,7 +166,9 @@ function stretch(view, one, index, named = true) {
   const name = `${one.topic}-${one.partition}`;
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-stretch": `${name}@${one.offset}-${one.last}`, onclick: () => desk.receipts.showStretch(one) },
-      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "], h("code", {}, words.t("receipt.range", { partition: name, first: one.offset, last: one.last })), " ", h("span", { class: "hint" }, words.t("receipt.range.n", { n: one.n }))));
+      named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "],
+      h("code", {}, words.t("receipt.range", { partition: name, first: one.offset, last: one.last })), " ",
+      h("span", { class: "hint" }, words.t("receipt.range.n", { n: one.n }))));
 }
 
 const WHY = { log_appended: "chain.why.written", truncated: "chain.why.cut" };
@@ -173,10 +197,17 @@ function producers(found, words) {
   const names = figures(found).map(([name]) => name).filter((name) => !rest.has(name));
   return h("table", { key: "producers", class: "partitions small producers" },
     h("caption", {}, words.t("receipt.by_producer")),
-    h("thead", {}, h("tr", {}, names.map((name) => h("th", { key: name, scope: "col", class: "number", title: words.t(`receipt.${name}`) }, words.t(`receipt.column.${name}`))))),
+    h("thead", {},
+      h("tr", {},
+        names.map((name) => h("th", { key: name, scope: "col", class: "number", title: words.t(`receipt.${name}`) },
+          words.t(`receipt.column.${name}`))))),
     h("tbody", {}, rows.flatMap(([name, counts]) => [
-      h("tr", { key: `${name}:name`, class: "producer-name" }, h("th", { scope: "rowgroup", colspan: names.length }, name === "operator" ? words.t(outsideOf(found).batches ? "receipt.operator_or_outside" : "receipt.operator") : name)),
-      h("tr", { key: name, "data-producer": name }, names.map((key) => h("td", { key, class: `number ${counts[key] > 0 ? TONE[key] ?? "" : ""}`, "data-count": key }, count(counts[key] ?? 0)))),
+      h("tr", { key: `${name}:name`, class: "producer-name" },
+        h("th", { scope: "rowgroup", colspan: names.length },
+          name === "operator" ? words.t(outsideOf(found).batches ? "receipt.operator_or_outside" : "receipt.operator") : name)),
+      h("tr", { key: name, "data-producer": name },
+        names.map((key) => h("td", { key, class: `number ${counts[key] > 0 ? TONE[key] ?? "" : ""}`, "data-count": key },
+          count(counts[key] ?? 0)))),
     ])));
 }
 
@@ -186,7 +217,10 @@ export function receiptPanel(view) {
   const places = found ? placesOf(found).filter((one) => !FURTHER.includes(one.kind)) : [];
   const stretches = stretchesOf(places);
   return [
-    h("p", { key: "of", class: "hint" }, words.t("receipt.of", { run: desk.run ?? "" }), " ", found && !found.finished ? words.t("receipt.until", { t: seconds(seenT) }) : ""),
+    h("p", { key: "of", class: "hint" },
+      words.t("receipt.of", { run: desk.run ?? "" }),
+      " ",
+      found && !found.finished ? words.t("receipt.until", { t: seconds(seenT) }) : ""),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
     !found && !error && h("p", { key: "wait", class: "empty", role: "status" }, words.t("receipt.loading")),
     found && verdict(found, words),
@@ -195,13 +229,17 @@ export function receiptPanel(view) {
     found && outsiders(found, words),
     found && producers(found, words),
     h("div", { key: "acts", class: "run-acts" },
-      h("button", { type: "button", "data-receipt": "again", disabled: loading, onclick: desk.receipts.load }, words.t(loading ? "receipt.loading" : "receipt.again")),
-      found && !found.finished && h("button", { type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), onclick: desk.receipts.readBack }, words.t("receipt.read_back")),
+      h("button", { type: "button", "data-receipt": "again", disabled: loading, onclick: desk.receipts.load },
+        words.t(loading ? "receipt.loading" : "receipt.again")),
+      found && !found.finished && h("button", {
+        type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), onclick: desk.receipts.readBack
+      }, words.t("receipt.read_back")),
       desk.run && replayButton(view, desk.run)),
     found && !found.finished && !outsideOf(found).batches && h("p", { key: "outside", class: "hint" }, words.t("receipt.outside")),
     chain(view),
     places.length > 0 && h("h3", { key: "where" }, words.t("receipt.where", { n: places.length })),
     places.length > 0 && h("ol", { key: "places", class: "places" }, stretches.slice(0, SHOWN).map((one, index) => stretch(view, one, index))),
-    stretches.length > SHOWN && h("p", { key: "more", class: "hint" }, words.t("receipt.more", { n: stretches.slice(SHOWN).reduce((sum, { n }) => sum + n, 0) })),
+    stretches.length > SHOWN && h("p", { key: "more", class: "hint" },
+      words.t("receipt.more", { n: stretches.slice(SHOWN).reduce((sum, { n }) => sum + n, 0) })),
   ];
 }

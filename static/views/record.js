@@ -24,7 +24,8 @@ export function copiesOf({ state, desk }, { name, offset }) {
 /** The value of a lost record as its producer has it in the receipt. */
 function lostValue({ desk, words, record }) {
   const { topic, partition } = partitionOf(record.name);
-  const place = (desk.receipts.found?.places?.lost ?? []).find((one) => one.topic === topic && String(one.partition) === partition && one.offset === record.offset);
+  const place = (desk.receipts.found?.places?.lost ?? []).find((one) => one.topic === topic && String(one.partition) === partition
+    && one.offset === record.offset);
   return place?.producer ? words.t("receipt.value", { producer: place.producer, number: place.number }) : null;
 }
 
@@ -34,7 +35,9 @@ function content(view, found) {
   const one = records.one(record);
   if (!one) return row("value", h("span", { class: "hint" }, words.t("receipt.loading")));
   const other = found?.crc !== null && found?.crc !== undefined && one.crc !== undefined && one.crc !== found.crc;
-  if (one.error || other) return row("value", [other ? lostValue(view) : null, " ", h("span", { class: "hint" }, words.t(other ? "record.replaced" : "record.unread"))]);
+  if (one.error || other)
+    return row("value", [other ? lostValue(view) : null, " ", h("span", { class: "hint" },
+      words.t(other ? "record.replaced" : "record.unread"))]);
   const shown = (text) => (text === null ? h("i", { class: "hint" }, "null") : h("code", {}, text.length > LONG ? `${text.slice(0, LONG)}…` : text));
   return [row("key", shown(one.key)), row("value", shown(one.value)),
     one.headers?.length > 0 && row("headers", one.headers.map(({ name }) => name).join(", ")),
@@ -46,22 +49,35 @@ function writer(view, found) {
   if (!found || found.written === null) return words.t("record.before");
   const event = history.at(found.written);
   const who = found.writer ? words.name(/^\d+$/.test(found.writer.source) ? found.writer.client ?? found.writer.source : found.writer.source) : null;
-  return h("button", { type: "button", class: "plain more", onclick: () => view.select(found.written) }, who ? words.t("record.by", { who, t: seconds(event.t) }) : words.t("record.at", { t: seconds(event.t) }));
+  return h("button", { type: "button", class: "plain more", onclick: () => view.select(found.written) },
+    who ? words.t("record.by", { who, t: seconds(event.t) }) : words.t("record.at", { t: seconds(event.t) }));
 }
 
 function readers(view) {
   const { words, state, record } = view;
   const all = readBy(state, record.name, record.offset);
   if (!all.length) return words.t("record.no_group");
-  return h("ul", {}, all.map(({ group, badge: sign, member, done, seen }) => h("li", { key: group }, `${done ? "▲" : seen ? "△" : "·"} `, words.t(done ? "record.committed" : seen ? "record.seen" : "record.unseen", { group, member: member ?? sign ?? "" }))));
+  return h("ul", {},
+    all.map(({ group, badge: sign, member, done, seen }) => h("li", { key: group },
+      `${done ? "▲" : seen ? "△" : "·"} `,
+      words.t(done ? "record.committed" : seen ? "record.seen" : "record.unseen", { group, member: member ?? sign ?? "" }))));
 }
 
 /** Steps to the neighbours, while they are there. */
 function steps(view, copies) {
   const { words, record } = view;
   const has = (offset) => copiesOf(view, { ...record, offset }).some(([, kind]) => kind !== "hole" && kind !== "gone");
-  const step = (by, sign, key) => h("button", { key, type: "button", "data-record-step": by, "aria-label": words.t(key), disabled: record.offset + by < 0 || !has(record.offset + by), onclick: () => view.openRecord(record.name, record.offset + by, record.broker) }, sign);
-  return h("span", { class: "record-steps" }, step(-1, "◀", "record.previous"), step(1, "▶", "record.next"), h("button", { key: "bytes", type: "button", "data-record-bytes": "", disabled: !copies.some(([, kind]) => kind !== "hole"), onclick: () => view.showBytes(record.offset) }, words.t("record.bytes")));
+  const step = (by, sign, key) => h("button", {
+    key, type: "button", "data-record-step": by, "aria-label": words.t(key), disabled: record.offset + by < 0 || !has(record.offset + by),
+    onclick: () => view.openRecord(record.name, record.offset + by, record.broker)
+  }, sign);
+  return h("span", { class: "record-steps" },
+    step(-1, "◀", "record.previous"),
+    step(1, "▶", "record.next"),
+    h("button", {
+      key: "bytes", type: "button", "data-record-bytes": "", disabled: !copies.some(([, kind]) => kind !== "hole"),
+      onclick: () => view.showBytes(record.offset)
+    }, words.t("record.bytes")));
 }
 
 export function recordBody(view) {
@@ -72,12 +88,18 @@ export function recordBody(view) {
   const mine = copies.find(([id]) => id === record.broker)?.[1] ?? "hole";
   const verdict = mine === "lost" ? "lost" : mine;
   return [
-    h("div", { key: "head", class: "record-head" }, h("b", { class: mine === "lost" || mine === "astray" ? "bad" : "" }, `${SIGNS[verdict]} ${words.t(`record.kind.${verdict}`)}`),
+    h("div", { key: "head", class: "record-head" },
+      h("b", { class: mine === "lost" || mine === "astray" ? "bad" : "" }, `${SIGNS[verdict]} ${words.t(`record.kind.${verdict}`)}`),
       (fates.doubled.get(record.offset) ?? 1) > 1 && h("span", { key: "twice", class: "warn" }, words.t("record.doubled")),
       fates.reordered.has(record.offset) && h("span", { key: "late", class: "warn" }, words.t("record.reordered")), steps(view, copies)),
     h("dl", { key: "facts", class: "record" }, content(view, found),
       h("div", { key: "written" }, h("dt", {}, words.t("record.written")), h("dd", { "data-record-part": "written" }, writer(view, found))),
-      h("div", { key: "copies" }, h("dt", {}, words.t("record.copies")), h("dd", { "data-record-part": "copies" }, copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` }, badge(id, kind === "hole" || kind === "gone" ? "out" : "in"), ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`)))),
+      h("div", { key: "copies" },
+        h("dt", {}, words.t("record.copies")),
+        h("dd", { "data-record-part": "copies" },
+          copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` },
+            badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
+            ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`)))),
       h("div", { key: "readers" }, h("dt", {}, words.t("record.readers")), h("dd", { "data-record-part": "readers" }, readers(view)))),
   ];
 }

@@ -13,7 +13,10 @@ export function working({ words, desk }) {
   const percent = Math.round(100 * desk.work.share);
   return h("div", { key: "working", class: "working", role: "status" },
     h("p", {}, words.t(desk.work.key, desk.work.params)),
-    h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent), "aria-label": words.t("progress") },
+    h("div", {
+      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
+      "aria-label": words.t("progress")
+    },
       h("i", { style: { width: `${percent}%` } })),
     h("span", { class: "number" }, `${percent} %`));
 }
@@ -24,18 +27,24 @@ function openEntry(view, one) {
   const state = one.live ? ["●", "runs.live"] : one.paused ? ["❚❚", "mode.paused"] : ["▶", "runs.playing"];
   return h("li", { key: one.run, class: `run${here ? " here" : ""}`, style: { "--depth": String(one.depth) } },
     h("button", { type: "button", class: "plain run-name", "data-run": one.run, "aria-current": here ? "true" : null, onclick: () => desk.look(one.run) },
-      h("b", {}, one.depth ? h("span", { "aria-hidden": "true" }, "↳ ") : null, one.run), " ", h("span", { class: "run-state" }, `${state[0]} ${words.t(state[1])}`)),
+      h("b", {}, one.depth ? h("span", { "aria-hidden": "true" }, "↳ ") : null, one.run), " ",
+      h("span", { class: "run-state" }, `${state[0]} ${words.t(state[1])}`)),
     h("p", { class: "hint" }, one.parent ? words.t("runs.from", { parent: one.parent, t: seconds(one.forked_at_us) }) : words.t("runs.root"), " · ",
       words.t("runs.facts", { t: seconds(one.t), events: one.events })),
     h("p", { class: "hint" }, words.t("runs.place", { seed: one.seed, directory: one.directory })),
     Number.isFinite(one.recorded_until_us) && h("p", { class: "hint" }, words.t("runs.recorded_until", { t: seconds(one.recorded_until_us) })),
-    Number.isFinite(one.inputs_until_us) && h("p", { class: "hint", "data-inputs-until": "" }, words.t("runs.inputs_until", { t: seconds(one.inputs_until_us) })),
-    one.disk_full?.length > 0 && h("p", { class: "hint", "data-disk-full": "" }, words.t(one.room_again ? "runs.room_again" : "runs.disk_full", { nodes: one.disk_full.join(", ") })),
+    Number.isFinite(one.inputs_until_us) && h("p", { class: "hint", "data-inputs-until": "" },
+      words.t("runs.inputs_until", { t: seconds(one.inputs_until_us) })),
+    one.disk_full?.length > 0 && h("p", { class: "hint", "data-disk-full": "" },
+      words.t(one.room_again ? "runs.room_again" : "runs.disk_full", { nodes: one.disk_full.join(", ") })),
     h("div", { class: "run-acts" },
       !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
-      one.parent && desk.view(one.parent) && h("button", { type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent) }, words.t("runs.compare", { run: one.parent })),
+      one.parent && desk.view(one.parent) && h("button", {
+        type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent)
+      }, words.t("runs.compare", { run: one.parent })),
       replayButton(view, one.run), here && rollingButton(view),
-      !one.live && h("button", { type: "button", "data-close": one.run, disabled: view.lookOnly, onclick: () => desk.closeRun(one.run) }, words.t("runs.close"))));
+      !one.live && h("button", { type: "button", "data-close": one.run, disabled: view.lookOnly, onclick: () => desk.closeRun(one.run) },
+        words.t("runs.close"))));
 }
 
 function title(one, words, all) {
@@ -58,8 +67,15 @@ function finishedEntry(view, one) {
     ].filter(Boolean).join(" · ")),
     h("div", { class: "run-acts" }, one.error
       ? h("span", { class: "none" }, one.error)
-      : [h("button", { type: "button", "data-open": one.run, disabled: view.lookOnly || desk.work !== null, onclick: () => desk.openRun(one.run) }, words.t("runs.open")), replayButton(view, one.run),
-        h("button", { type: "button", "data-verify": one.run, disabled: desk.packs.verdicts[one.run] === "working", onclick: () => desk.packs.verify(one.run) }, words.t("runs.verify")),
+      : [
+        h("button", {
+          type: "button", "data-open": one.run, disabled: view.lookOnly || desk.work !== null, onclick: () => desk.openRun(one.run)
+        }, words.t("runs.open")),
+        replayButton(view, one.run),
+        h("button", {
+          type: "button", "data-verify": one.run, disabled: desk.packs.verdicts[one.run] === "working",
+          onclick: () => desk.packs.verify(one.run)
+        }, words.t("runs.verify")),
         h("a", { class: "file-button", href: `${base}/api/runs/${one.run}/pack`, download: "", "data-pack": one.run }, words.t("runs.pack"))]),
     verdictOf(desk.packs.verdicts[one.run], words));
 }
@@ -94,7 +110,9 @@ export function runsPanel(view) {
   return [
     working(view),
     h("h3", { key: "open" }, words.t("runs.branches")),
-    open.length ? h("ul", { key: "open-list", class: "runs" }, open.map((one) => openEntry(view, one))) : h("p", { key: "none", class: "empty" }, words.t("runs.none")),
+    open.length
+      ? h("ul", { key: "open-list", class: "runs" }, open.map((one) => openEntry(view, one)))
+      : h("p", { key: "none", class: "empty" }, words.t("runs.none")),
     open.length > 1 && h("button", { key: "compare", type: "button", "data-compare": "any", onclick: () => desk.forks.compare() }, words.t("compare.title")),
     h("h3", { key: "done" }, words.t("runs.finished", { n: count(others.length) })),
     h("p", { key: "done-hint", class: "hint" }, words.t("runs.finished.hint")),
@@ -105,6 +123,10 @@ export function runsPanel(view) {
     h("div", { key: "export-acts", class: "run-acts" },
       h("button", { type: "button", "data-export": "yaml", onclick: desk.lessons.exportYaml }, words.t("export.yaml")),
       h("button", { type: "button", "data-export": "link", onclick: (event) => desk.lessons.copyLink(event.currentTarget) }, words.t("export.link"))),
-    desk.lessons.link && h("p", { key: "link" }, h("input", { class: "link", readonly: true, value: desk.lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select() })),
+    desk.lessons.link && h("p", { key: "link" },
+      h("input", {
+        class: "link", readonly: true, value: desk.lessons.link, "aria-label": words.t("export.link"),
+        onfocus: (event) => event.target.select()
+      })),
   ];
 }

@@ -47,13 +47,19 @@ const SPANS = [[1_000_000, "1 s"], [10_000_000, "10 s"], [60_000_000, "60 s"]];
  */
 const STRIPS = {
   stage: { "mode-switch": modeSwitch, "stage-menu": stageMenu, lights: lightChips, mode, banners, "time-buttons": timeButtons, before: earlier },
-  table: { traffic, "stage-topic": topicOptions, "cell-text": cellTextOptions, "story-filter": storyFilter, "story-list": storyList, desk: deskButtons, "rolling-switch": rollingSwitch, rolling: rollingStrip },
+  table: {
+    traffic, "stage-topic": topicOptions, "cell-text": cellTextOptions, "story-filter": storyFilter, "story-list": storyList,
+    desk: deskButtons, "rolling-switch": rollingSwitch, rolling: rollingStrip
+  },
   levers: { "broker-levers": brokerLevers, acks, "min-isr": minIsr, "write-title": writeTitle, "more-levers": moreLevers },
   inspector: { tabs, "tab-views": tabViews },
   ledger: { "ledger-title": ledgerTitle, "ledger-views": ledgerViews, "ledger-body": ledgerBody },
 };
 /** Dialogs of the page's template, and what describes each while it is open. */
-const DIALOGS = { "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "present-dialog": presentDialog, "clients-dialog": clientsDialog, "spark-dialog": sparkDialog };
+const DIALOGS = {
+  "fork-dialog": forkDialog, "compare-dialog": compareDialog, "beside-dialog": besideDialog, "present-dialog": presentDialog,
+  "clients-dialog": clientsDialog, "spark-dialog": sparkDialog
+};
 const $ = (id) => document.getElementById(id);
 
 /** Draw the strips of one kind. */
@@ -175,16 +181,23 @@ export class Screen {
     const { width, height } = this.sizes["lanes-box"];
     if (width < 50) return;
     const { clock } = app;
-    this.sketch = sketch(app.history, app.state, { position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches, rewound: !clock.live, room: slotsOn(width), folds: this.folds, open: !clock.live || clock.cluster.paused });
+    this.sketch = sketch(app.history, app.state, {
+      position: clock.viewed, time: clock.viewedTime, span: app.span, axis: app.axis, chosen: app.chosen, still: this.dots.reduced.matches,
+      rewound: !clock.live, room: slotsOn(width), folds: this.folds, open: !clock.live || clock.cluster.paused
+    });
     const names = (node) => (node === "outside" ? app.words.t("stage.outside") : app.words.name(node));
-    this.lanes.paint(this.sketch, { width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later"), thinned: app.words.t("lanes.thinned") });
+    this.lanes.paint(this.sketch, {
+      width, height, palette: this.palette, names, selected: app.selected, later: app.words.t("lanes.later"),
+      thinned: app.words.t("lanes.thinned")
+    });
   }
 
   #moment() {
     const { clock, history } = this.app;
     const input = $("moment");
     const [from, to] = this.range();
-    if (document.activeElement !== input || clock.live) input.value = String(clock.live ? 1000 : Math.round((1000 * (clock.viewedTime - from)) / Math.max(1, to - from)));
+    if (document.activeElement !== input || clock.live)
+      input.value = String(clock.live ? 1000 : Math.round((1000 * (clock.viewedTime - from)) / Math.max(1, to - from)));
     input.setAttribute("aria-valuetext", `${seconds(clock.viewedTime)} s`);
     input.disabled = history.end - history.begin < 2;
   }
@@ -260,7 +273,9 @@ export class Screen {
     const { lanes, arrows, marks, bands, from, to } = drawn;
     const folded = (some) => some.reduce((sum, { n }) => sum + n, 0);
     const messages = arrows.length + folded(bands);
-    const text = app.words.t(messages || marks.length ? "lanes.text" : "lanes.empty", { n: lanes.length, from: seconds(from), to: seconds(to), arrows: messages, marks: marks.length });
+    const text = app.words.t(messages || marks.length ? "lanes.text" : "lanes.empty", {
+      n: lanes.length, from: seconds(from), to: seconds(to), arrows: messages, marks: marks.length
+    });
     const ahead = [...arrows, ...marks].filter((one) => one.ahead).length + folded(bands.filter((one) => one.ahead));
     patch($("lanes-summary"), [text, ahead > 0 && ` ${app.words.t("lanes.ahead", { n: ahead })}`, ` ${app.words.t("lanes.keys")}`]);
   }
@@ -282,7 +297,8 @@ export class Screen {
     return [
       wordsSwitch(app, "lanesWords", "words.lanes"),
       segments("axis", words.t("lanes.axis"), [["order", words.t("lanes.order")], ["time", words.t("lanes.time")]], app.axis, (axis) => app.set({ axis })),
-      h("div", { key: "span", class: app.axis === "time" ? null : "reserved" }, segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span }))),
+      h("div", { key: "span", class: app.axis === "time" ? null : "reserved" },
+        segments("span", words.t("lanes.span"), SPANS, app.span, (span) => app.set({ span }))),
     ];
   }
 

@@ -72,7 +72,9 @@ function opens(view, item, told) {
     event.stopPropagation();
     open();
   };
-  const own = item.kind === "folded" ? { "aria-haspopup": "dialog", "data-folded": item.name } : menu ? { "aria-haspopup": "menu", "data-menu": `${item.kind}:${item.name}` } : {};
+  const own = item.kind === "folded"
+    ? { "aria-haspopup": "dialog", "data-folded": item.name }
+    : menu ? { "aria-haspopup": "menu", "data-menu": `${item.kind}:${item.name}` } : {};
   return { role: "button", tabindex: item.kind === "folded" ? "0" : "-1", "aria-label": told, ...own, onclick: open, onkeydown: press };
 }
 
@@ -116,11 +118,14 @@ function groupCard(view, item) {
     h("title", {}, told),
     h("text", { class: "side-name", x: x + w / 2, y: y + 17 }, cut(groupName(item, words), w - 8)),
     h("text", { class: `side-note${waits ? " waits" : ""}`, x: x + w / 2, y: y + 33 }, cut(note, w - 6, NOTE)),
-    shown.map((member, index) => h("g", { key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id },
+    shown.map((member, index) => h("g", {
+      key: member.id, class: `member${member.gone || member.paused || !member.partitions.length ? " idle" : ""}`, "data-member": member.id
+    },
       h("title", {}, `${member.name}: ${held ? `${parts(member)} · ` : ""}${partitionsText(member, words)}`),
       h("text", { class: "member-badge", x: x + 12, y: line(index) }, `${member.gone ? "×" : member.paused ? "❚❚" : "▲"} ${member.badge}`),
       h("text", { class: "member-parts", x: x + w - 10, y: line(index) }, cut(parts(member), w - 46, NOTE)))),
-    shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) }, words.t("stage.more_clients", { n: members.length - shown.length })));
+    shown.length < members.length && h("text", { key: "more", class: "side-note", x: x + w / 2, y: line(shown.length) },
+      words.t("stage.more_clients", { n: members.length - shown.length })));
 }
 
 /** A box at a side; a group with room for its members is a card. */
@@ -133,7 +138,10 @@ export function side(view, item) {
   const x = item.x + item.w / 2;
   const stopped = item.client && item.client.state !== "running";
   const told = [first, second, last].filter(Boolean).join(" · ");
-  return h("g", { key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}${view.spot?.name === item.name ? " spot" : ""}`, ...opens(view, item, told) },
+  return h("g", {
+    key: item.name, class: `side ${item.kind}${stopped ? " stopped" : ""}${view.spot?.name === item.name ? " spot" : ""}`,
+    ...opens(view, item, told)
+  },
     h("rect", { x: item.x + 0.5, y: item.y + 0.5, width: item.w, height: item.h, rx: Math.min(14, item.h / 2) }),
     h("title", {}, told),
     h("text", { class: "side-name", x, y: middle - (third ? 9 : 3) }, cut(first, item.w - 8)),
@@ -144,5 +152,6 @@ export function side(view, item) {
 /** The clients and groups on both sides: [[name, "Producer · acks=all · 13 acked"]]. */
 export function sidesText(view) {
   const { left = [], right = [] } = view.scene ?? {};
-  return [...left, ...right].flatMap((item) => item.rest ?? [item]).map((item) => [item.name, sideText({ ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
+  return [...left, ...right].flatMap((item) => item.rest ?? [item]).map((item) => [item.name, sideText(
+    { ...item, w: Infinity }, view).filter(Boolean).join(" · ")]);
 }

@@ -35,7 +35,12 @@ export function shownPartitions(topic, rows, chosen) {
 function diskText(broker, words) {
   if (!broker.disk?.length) return null;
   const whole = FILTERS.disks(broker.disk, words.words);
-  return { short: broker.disk.length > 1 ? words.t("disk.faults", { n: broker.disk.length }) : FILTERS.disks([{ kind: broker.disk[0].kind }], words.words), whole };
+  return {
+    short: broker.disk.length > 1
+      ? words.t("disk.faults", { n: broker.disk.length })
+      : FILTERS.disks([{ kind: broker.disk[0].kind }], words.words),
+    whole
+  };
 }
 
 function stateText(broker, words) {
@@ -59,7 +64,10 @@ function dots(view, kind, name, label, x, y) {
     event.preventDefault();
     open(event);
   };
-  return h("g", { key: "menu", class: "menu-button", role: "button", tabindex: "-1", "aria-haspopup": "menu", "aria-label": label, "data-menu": `${kind}:${name}`, onclick: open, onkeydown: press },
+  return h("g", {
+    key: "menu", class: "menu-button", role: "button", tabindex: "-1", "aria-haspopup": "menu", "aria-label": label,
+    "data-menu": `${kind}:${name}`, onclick: open, onkeydown: press
+  },
     h("rect", { x, y, width: 24, height: 24, rx: 6 }), [6, 12, 18].map((at) => h("circle", { key: at, cx: x + at, cy: y + 12, r: 1.8 })));
 }
 
@@ -100,14 +108,22 @@ function brokerCard(view, box) {
   const note = stateText(broker, words);
   const disk = diskText(broker, words);
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
-  return h("g", { key: box.id, class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}${view.spot?.kind === "broker" && view.spot.name === box.id ? " spot" : ""}` },
+  return h("g", {
+    key: box.id,
+    class: `broker ${brokerClass(box.id)} ${broker.state}${broker.registered ? "" : " unregistered"}${view.spot?.kind === "broker" && view.spot.name === box.id ? " spot" : ""}`
+  },
     h("rect", { class: "card", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
-    broker.state !== "running" && h("rect", { class: "hatch", fill: broker.state === "paused" ? "url(#dots)" : "url(#hatch)", x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 10 }),
+    broker.state !== "running" && h("rect", {
+      class: "hatch", fill: broker.state === "paused" ? "url(#dots)" : "url(#hatch)", x: box.x + 0.5, y: box.y + 0.5, width: box.w,
+      height: box.h, rx: 10
+    }),
     h("rect", { class: "spine", x: box.x, y: box.y, width: 7, height: box.h + 1, rx: 3 }),
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
-    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 }, h("title", {}, words.t("stage.more", { n: hidden })), box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
+    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 },
+      h("title", {}, words.t("stage.more", { n: hidden })),
+      box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
       : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
     isController && [crown(end - 22, box.y + 5), h("title", {}, words.t("stage.crown"))],
@@ -150,7 +166,9 @@ function ensembleFacts({ ensemble, servers }, words) {
 /** What a server of the ensemble does, and who is connected to it. */
 function partOf(server, words) {
   if (!server?.role) return "";
-  const clients = server.clients?.length ? words.t("stage.ensemble.clients", { names: server.clients.map((one) => words.name(one)).join(", ") }) : words.t("stage.ensemble.nobody");
+  const clients = server.clients?.length
+    ? words.t("stage.ensemble.clients", { names: server.clients.map((one) => words.name(one)).join(", ") })
+    : words.t("stage.ensemble.nobody");
   return `, ${words.t(`reason.${server.role}`)}, ${clients}`;
 }
 
@@ -161,7 +179,8 @@ function serverChip(view, name, x, y, wide) {
   const leads = leadsEnsemble(state, name) || (isKRaft(state) && name === `controller-${state.cluster.controller}`);
   const looks = server === "running" && state.servers?.[name]?.role === "looking";
   const sign = { stopped: "×", paused: "❚❚" }[server] ?? (leads ? "★" : looks ? "?" : "●");
-  const label = words.t("menu.of", { name: `${words.name(name)}, ${words.t(`state.${server}`)}${leads ? `, ${words.t("stage.legend.leader")}` : ""}${partOf(state.servers?.[name], words)}` });
+  const leading = leads ? `, ${words.t("stage.legend.leader")}` : "";
+  const label = words.t("menu.of", { name: `${words.name(name)}, ${words.t(`state.${server}`)}${leading}${partOf(state.servers?.[name], words)}` });
   const open = (event) => {
     event.stopPropagation();
     view.openMenu("server", name, x + wide / 2, y + 24);
@@ -171,8 +190,12 @@ function serverChip(view, name, x, y, wide) {
     event.preventDefault();
     open(event);
   };
-  return h("g", { key: name, class: `server ${server}${view.spot?.name === name ? " spot" : ""}`, role: "button", tabindex: "-1", "aria-haspopup": "menu", "aria-label": label, "data-menu": `server:${name}`, onclick: open, onkeydown: press },
-    h("title", {}, label), h("rect", { x, y, width: wide, height: 24, rx: 6 }), h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${name.split("-").at(-1)}`));
+  return h("g", {
+    key: name, class: `server ${server}${view.spot?.name === name ? " spot" : ""}`, role: "button", tabindex: "-1", "aria-haspopup": "menu",
+    "aria-label": label, "data-menu": `server:${name}`, onclick: open, onkeydown: press
+  },
+    h("title", {}, label), h("rect", { x, y, width: wide, height: 24, rx: 6 }),
+    h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${name.split("-").at(-1)}`));
 }
 
 const CHIP = 54; // of a server in the strip
@@ -210,8 +233,10 @@ export function stage(view, width, height) {
   view.scene = scene;
   return [
     h("defs", { key: "defs" },
-      h("pattern", { id: "hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 })),
-      h("pattern", { id: "astray", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(-45)" }, h("line", { class: "astray-line", x1: 0, y1: 0, x2: 0, y2: 5 })),
+      h("pattern", { id: "hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        h("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 })),
+      h("pattern", { id: "astray", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(-45)" },
+        h("line", { class: "astray-line", x1: 0, y1: 0, x2: 0, y2: 5 })),
       h("pattern", { id: "dots", width: 10, height: 10, patternUnits: "userSpaceOnUse" }, h("circle", { class: "hatch-dot", cx: 3, cy: 3, r: 1.3 }))),
     h("g", { key: "ways" }, ways(view, scene)),
     h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
@@ -226,7 +251,9 @@ export const cellTextOptions = ({ words }) => ["offset", "key", "value"].map((wh
 /** What the signs mean: those that are always there, and those that the picture has now. */
 export function legend(view) {
   const { words, topic, topicName, state, desk } = view;
-  const entry = (kind, key, sign) => h("span", { key, class: "legend-entry" }, h("i", { class: `legend-sign ${kind}`, "aria-hidden": "true" }, sign), words.t(key));
+  const entry = (kind, key, sign) => h("span", { key, class: "legend-entry" },
+    h("i", { class: `legend-sign ${kind}`, "aria-hidden": "true" }, sign),
+    words.t(key));
   const partitions = Object.entries(topic?.partitions ?? {});
   const lost = partitions.some(([number]) => fatesOf(desk?.receipts?.found ?? null, `${topicName}-${number}`).lost.size > 0);
   const read = Object.values(state.groups).some(({ offsets }) => topicName in (offsets ?? {}));
@@ -240,7 +267,11 @@ export function legend(view) {
     lost ? entry("astray", "stage.legend.lost", "✕") : null, entry("astray", "stage.legend.absent", "⊘"), entry("bar", "stage.legend.hw"),
     read ? entry("glyph reads", "stage.legend.reads", "▲") : null,
     doubled ? entry("glyph sign", "stage.legend.doubled", "×2") : null, behind ? entry("glyph sign", "stage.legend.reordered", "⇄") : null,
-    transacted ? [entry("band open", "stage.legend.open", "…"), entry("band commit", "stage.legend.commit", "✓"), entry("band abort", "stage.legend.abort", "↩"), entry("bar stable", "stage.legend.lso")] : null,
+    transacted
+      ? [
+        entry("band open", "stage.legend.open", "…"), entry("band commit", "stage.legend.commit", "✓"),
+        entry("band abort", "stage.legend.abort", "↩"), entry("bar stable", "stage.legend.lso")]
+      : null,
     shared ? STATES.map((one) => entry(`share ${one}`, `share.${one}`, SIGNS[one])) : null,
     entry("glyph", "stage.legend.leader", "★"), entry("glyph", "stage.legend.isr", "·"), entry("glyph", "stage.legend.out", "▽"),
     (view.scene?.width ?? 0) > ROOMY && logs.length > 0 ? entry("glyph", "stage.legend.print", "#") : null,

@@ -57,7 +57,9 @@ function entry(view, item, index) {
 
 export function storyFilter(view) {
   const { words } = view;
-  return segments("story", words.t("story.filter"), [["main", words.t("story.main")], ["all", words.t("story.all")]], view.storyAll ? "all" : "main", (value) => view.setStoryAll(value === "all"));
+  return segments(
+    "story", words.t("story.filter"), [["main", words.t("story.main")], ["all", words.t("story.all")]], view.storyAll ? "all" : "main",
+    (value) => view.setStoryAll(value === "all"));
 }
 
 /** Why there is no story: nothing has happened, or nothing of note since this page has looked. */

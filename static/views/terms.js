@@ -34,7 +34,10 @@ function card(words, id, acts) {
     h("div", { key: "head", class: "panel-head" }, h("h2", { id: "term-name" }, name),
       h("button", { type: "button", class: "round", "data-term-close": "", "aria-label": words.t("close"), onclick: acts.close }, "×")),
     h("p", { key: "text", id: "term-text" }, text),
-    h("p", { key: "see", class: "term-see" }, others.map((other) => h("button", { key: other.id, type: "button", class: "chip", "data-see": other.id, onclick: () => acts.show(other.id) }, other.name))),
+    h("p", { key: "see", class: "term-see" },
+      others.map((other) => h("button", {
+        key: other.id, type: "button", class: "chip", "data-see": other.id, onclick: () => acts.show(other.id)
+      }, other.name))),
     h("p", { key: "more", class: "term-more" },
       lessons.length > 0 && h("a", { key: "lesson", href: `#lesson=${lessons[0]}`, onclick: acts.close }, words.t("glossary.lesson")),
       h("a", { key: "page", href: `/glossary/#${id}`, target: "_blank", rel: "noopener" }, words.t("glossary"))),
@@ -51,7 +54,8 @@ export class TermCard {
     document.addEventListener("click", (event) => this.#click(event));
     document.addEventListener("keydown", (event) => this.#key(event), true);
     document.addEventListener("mouseover", (event) => this.#over(event));
-    for (const moved of ["scroll", "resize"]) addEventListener(moved, (event) => { if (this.anchor && event.target !== box) this.#place(); }, { capture: true, passive: true });
+    for (const moved of ["scroll", "resize"])
+      addEventListener(moved, (event) => { if (this.anchor && event.target !== box) this.#place(); }, { capture: true, passive: true });
   }
 
   get open() {

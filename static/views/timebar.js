@@ -10,12 +10,18 @@ export function timeButtons(view) {
   const { words, clock } = view;
   const still = view.lookOnly && clock.live; // a class looks on: time is not its own
   const moving = clock.live ? !clock.cluster.paused : clock.playing;
-  const button = (key, drawing, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act }, icon(drawing), h("span", {}, text), h("kbd", {}, kbd));
-  const brief = (key, drawing, text, kbd, act) => h("button", { key, type: "button", class: "brief", "data-time": key, title: text, "aria-label": text, onclick: act }, icon(drawing), h("kbd", {}, kbd));
+  const button = (key, drawing, text, kbd, act) => h("button", { key, type: "button", "data-time": key, onclick: act },
+    icon(drawing),
+    h("span", {}, text),
+    h("kbd", {}, kbd));
+  const brief = (key, drawing, text, kbd, act) => h("button", {
+    key, type: "button", class: "brief", "data-time": key, title: text, "aria-label": text, onclick: act
+  }, icon(drawing), h("kbd", {}, kbd));
   return [
     brief("back_state", "back_far", words.t("time.back_state"), "⇧←", () => view.step(-1, true)),
     button("back", "back", words.t("time.back"), "←", () => view.step(-1)),
-    h("span", { key: "own", class: "own", inert: still }, button("play", moving ? "pause" : "play", words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
+    h("span", { key: "own", class: "own", inert: still },
+      button("play", moving ? "pause" : "play", words.t(moving ? "time.pause" : "time.play"), "␣", view.play),
       button("step", "on", words.t("time.step"), "→", () => view.step(1)),
       brief("step_state", "on_far", words.t("time.step_state"), "⇧→", () => view.step(1, true))),
   ];
@@ -32,9 +38,18 @@ export function timeFacts(view) {
     h("span", { key: "now", class: "moment-facts" }, h("output", { class: "now" }, words.t("time.now", { t: seconds(clock.viewedTime) })),
       h("span", { class: "seed", title: words.t("time.seed", { seed: state.cluster.seed }) }, words.t("time.seed", { seed: state.cluster.seed }))),
     h("label", { key: "speed" }, h("span", {}, words.t("time.speed")), " ",
-      h("select", { id: "speed", "aria-label": words.t("time.speed"), value: String(speed), onchange: (event) => view.setSpeed(Number(event.target.value)) }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
-    h("button", { key: "live", type: "button", "data-time": "live", class: clock.live ? "on" : "", "aria-pressed": String(clock.live), onclick: view.goLive }, "● ", words.t("time.live"), " ", h("kbd", {}, "L")),
-    h("button", { key: "fork", type: "button", "data-time": "fork", title: words.t("fork.title"), disabled: view.lookOnly || view.desk.work !== null, onclick: view.desk.forks.ask }, icon("fork"), " ", h("span", {}, words.t("time.fork")), " ", h("kbd", {}, "F")),
+      h("select", {
+        id: "speed", "aria-label": words.t("time.speed"), value: String(speed),
+        onchange: (event) => view.setSpeed(Number(event.target.value))
+      }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
+    h("button", {
+      key: "live", type: "button", "data-time": "live", class: clock.live ? "on" : "", "aria-pressed": String(clock.live),
+      onclick: view.goLive
+    }, "● ", words.t("time.live"), " ", h("kbd", {}, "L")),
+    h("button", {
+      key: "fork", type: "button", "data-time": "fork", title: words.t("fork.title"), disabled: view.lookOnly || view.desk.work !== null,
+      onclick: view.desk.forks.ask
+    }, icon("fork"), " ", h("span", {}, words.t("time.fork")), " ", h("kbd", {}, "F")),
   ];
 }
 
@@ -42,7 +57,10 @@ export function timeFacts(view) {
 export function earlier({ words, desk }) {
   if (desk.past.complete || !desk.socket) return [];
   const label = words.t(desk.past.loading ? "time.loading" : "time.earlier");
-  return [h("button", { key: "earlier", type: "button", "data-time": "earlier", title: label, "aria-label": label, disabled: desk.past.loading !== null, onclick: () => desk.past.more() }, desk.past.loading ? "…" : "⇤")];
+  return [h("button", {
+    key: "earlier", type: "button", "data-time": "earlier", title: label, "aria-label": label, disabled: desk.past.loading !== null,
+    onclick: () => desk.past.more()
+  }, desk.past.loading ? "…" : "⇤")];
 }
 
 const RANK = { plain: 1, good: 2, turn: 3, bad: 4 };

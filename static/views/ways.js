@@ -47,7 +47,10 @@ function trouble(scene, { key, from, to, sign }) {
   const aside = !cut && from.column !== undefined && from.column === to.column; // beside the bend, not on it
   return [
     h("path", { key, class: `way ${cut ? "cut" : "slow"}`, d: curve(line) }),
-    h("text", { key: `${key}x`, class: `${cut ? "cut" : "slow"}-mark${aside ? " aside" : ""}`, x: at.x - (aside ? ABOVE : 0), y: at.y + (cut || aside ? 5 : -ABOVE) }, sign),
+    h("text", {
+      key: `${key}x`, class: `${cut ? "cut" : "slow"}-mark${aside ? " aside" : ""}`, x: at.x - (aside ? ABOVE : 0),
+      y: at.y + (cut || aside ? 5 : -ABOVE)
+    }, sign),
   ];
 }
 

@@ -27,7 +27,10 @@ const AFTER = 6;
 /** The button that puts the words in the place of a picture. */
 export function wordsSwitch(view, field, key) {
   const on = view[field];
-  return h("button", { key: field, type: "button", class: `words-switch${on ? " on" : ""}`, "data-words": field, "aria-pressed": String(on), title: view.words.t(key), "aria-label": view.words.t(key), onclick: () => view.set({ [field]: !on }) }, icon("words", 14));
+  return h("button", {
+    key: field, type: "button", class: `words-switch${on ? " on" : ""}`, "data-words": field, "aria-pressed": String(on),
+    title: view.words.t(key), "aria-label": view.words.t(key), onclick: () => view.set({ [field]: !on })
+  }, icon("words", 14));
 }
 
 function moment({ clock, words }) {
@@ -63,9 +66,16 @@ function replica(partition, id, words) {
 function partitionWords(view, number) {
   const { topic, topicName, words, chosenNumber } = view;
   const partition = topic.partitions[number];
-  const facts = { name: `${topicName}-${number}`, leader: partition.leader, epoch: partition.leader_epoch, isr: partition.isr, replicas: partition.replicas, hw: leadingLog(partition)?.hw ?? 0 };
+  const facts = {
+    name: `${topicName}-${number}`, leader: partition.leader, epoch: partition.leader_epoch, isr: partition.isr,
+    replicas: partition.replicas, hw: leadingLog(partition)?.hw ?? 0
+  };
   return h("li", { key: number }, words.t(partition.leader >= 0 && partition.leader !== null ? "words.partition" : "words.partition_nobody", facts),
-    number === chosenNumber && h("ul", {}, partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words))), transacted(view, partition), readers(view, number), shared(view, number)));
+    number === chosenNumber && h("ul", {},
+      partition.replicas.map((id) => h("li", { key: id }, replica(partition, id, words))),
+      transacted(view, partition),
+      readers(view, number),
+      shared(view, number)));
 }
 
 /** Where read_committed ends, and the transactions in the leader's log. */
@@ -73,8 +83,12 @@ function transacted({ state, words }, partition) {
   const log = leadingLog(partition);
   const found = log ? bandsOf(partition, log) : [];
   if (!found.length) return null;
-  const told = (band) => words.t(`words.band.${band.outcome}`, { id: idOf(state, band.producer) ?? String(band.producer), first: band.first, marker: band.marker ?? "" });
-  return [h("li", { key: "lso" }, words.t("stage.lso", { lso: lastStable(partition, log), hw: log.hw })), found.map((band) => h("li", { key: `band ${band.producer} ${band.first}` }, told(band)))];
+  const told = (band) => words.t(`words.band.${band.outcome}`, {
+    id: idOf(state, band.producer) ?? String(band.producer), first: band.first, marker: band.marker ?? ""
+  });
+  return [
+    h("li", { key: "lso" }, words.t("stage.lso", { lso: lastStable(partition, log), hw: log.hw })),
+    found.map((band) => h("li", { key: `band ${band.producer} ${band.first}` }, told(band)))];
 }
 
 /** What share groups have done with the records of a partition. */
@@ -86,7 +100,9 @@ function shared({ state, topicName, words }, number) {
 /** Who reads a partition, and from where. */
 function readers({ state, topicName, words }, number) {
   return readersOf(state, topicName, number).map(({ group, member, committed, position, lag, reading }) => h("li", { key: `reader-${group}` },
-    words.t(reading ? "stage.reader" : "stage.reader_none", { group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0 })));
+    words.t(reading ? "stage.reader" : "stage.reader_none", {
+      group, member: member ?? "", committed: committed ?? "–", position: position ?? "–", lag: lag ?? 0
+    })));
 }
 
 const end = (node, words) => (node === "outside" ? words.t("stage.outside") : words.name(node));
@@ -95,8 +111,13 @@ const end = (node, words) => (node === "outside" ? words.t("stage.outside") : wo
 function messages({ underWay, words }) {
   if (!underWay.length) return h("p", { key: "none" }, words.t("words.nothing_under_way"));
   const rest = underWay.slice(MESSAGES).reduce((sum, { count }) => sum + count, 0);
-  return h("ul", { key: "messages" }, underWay.slice(0, MESSAGES).map(({ from, to, answer, failed, label, count }) => h("li", { key: `${from}>${to}:${answer}:${failed}:${label}` },
-    words.t(failed ? "words.message_failed" : answer ? "words.message_answer" : "words.message", { label, n: count, from: end(from, words), to: end(to, words) }))),
+  return h("ul", { key: "messages" },
+    underWay.slice(0, MESSAGES).map(({ from, to, answer, failed, label, count }) => h("li", {
+      key: `${from}>${to}:${answer}:${failed}:${label}`
+    },
+    words.t(
+      failed ? "words.message_failed" : answer ? "words.message_answer" : "words.message",
+      { label, n: count, from: end(from, words), to: end(to, words) }))),
   rest > 0 && h("li", { key: "rest" }, words.t("words.messages_more", { n: rest })));
 }
 
@@ -109,7 +130,9 @@ export function stageWords(view) {
   return [
     h("p", { key: "moment" }, `${moment(view)} ${controllerText(state, words)}.`),
     title("t-brokers", words.t("levers.brokers")), h("ul", { key: "brokers" }, brokers(view)),
-    topic && [title("t-partitions", words.t("words.partitions", { topic: topicName })), h("ul", { key: "partitions" }, numbers.map((number) => partitionWords(view, number)), more > 0 && h("li", { key: "more" }, words.t("words.partitions_more", { n: more })))],
+    topic && [title("t-partitions", words.t("words.partitions", { topic: topicName })), h("ul", { key: "partitions" },
+      numbers.map((number) => partitionWords(view, number)),
+      more > 0 && h("li", { key: "more" }, words.t("words.partitions_more", { n: more })))],
     title("t-sides", words.t("words.clients")), h("ul", { key: "sides" }, sidesText(view).map(([name, text]) => h("li", { key: name }, text))),
     title("t-messages", words.t("words.under_way")), messages(view),
   ];

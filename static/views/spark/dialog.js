@@ -13,7 +13,8 @@ export function sparkDialog(view) {
   return [
     h("div", { key: "head", class: "panel-head" }, h("h2", { id: "spark-title" }, words.t("spark.title")),
       h("div", { class: "segments", role: "group", "aria-labelledby": "spark-title" }, Object.keys(TABS).map((name) => h("button", {
-        key: name, type: "button", "data-spark-tab": name, "aria-pressed": String(spark.tab === name), class: spark.tab === name ? "on" : "", onclick: () => spark.show(name),
+        key: name, type: "button", "data-spark-tab": name, "aria-pressed": String(spark.tab === name),
+        class: spark.tab === name ? "on" : "", onclick: () => spark.show(name),
       }, words.t(`spark.tab.${name}`)))),
       h("button", { type: "button", class: "round", "data-spark": "close", "aria-label": words.t("close"), onclick: () => spark.close() }, "×")),
     missing(view),

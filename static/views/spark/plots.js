@@ -4,7 +4,9 @@ import { barsOf, spansOf } from "../../model/spark.js";
 import { h } from "../patch.js";
 
 const PERCENT = new Set(["share", "top_key_share", "saved"]);
-const SECONDS = new Set(["seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full", "unavailable_s", "without_controller", "without_leader"]);
+const SECONDS = new Set([
+  "seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full", "unavailable_s", "without_controller",
+  "without_leader"]);
 const NODES = new Set(["leader", "next_leader", "follower", "process"]);
 const MILLIS = /(_ms(_|$)|^(queue|local|remote|response|total|way_there)_p\d+$)/;
 
@@ -46,11 +48,17 @@ export function labelOf(row, labels, words) {
 const series = (name, index) => (name === "lost" ? "series-lost" : `series-${index % 6}`);
 
 /** A sentence of reading: names of columns in it as their headings have them. */
-export const spoken = (text, words) => text.replace(/`?\b([a-z]+(?:_[a-z0-9]+)*)\b`?/g, (all, name) => (all !== name || words.language === "ko" ? words.words[`spark.col.${name}`] ?? name : name));
+export const spoken = (text, words) => text.replace(/`?\b([a-z]+(?:_[a-z0-9]+)*)\b`?/g, (all, name) => (all !== name
+  || words.language === "ko"
+  ? words.words[`spark.col.${name}`] ?? name
+  : name));
 
 function legend(values, words) {
   if (values.length < 2) return null;
-  return h("p", { key: "legend", class: "plot-legend" }, values.map((name, index) => h("span", { key: name, class: series(name, index) }, h("i", { "aria-hidden": "true" }), column(name, words))));
+  return h("p", { key: "legend", class: "plot-legend" },
+    values.map((name, index) => h("span", { key: name, class: series(name, index) },
+      h("i", { "aria-hidden": "true" }),
+      column(name, words))));
 }
 
 /** Horizontal bars, a group for each row. `goTo(row)` is called with a click. */
@@ -61,8 +69,11 @@ export function bars(answer, words, goTo) {
     legend(chart.values, words),
     h("div", { key: "bars", class: "plot-bars" }, shownRows.map(({ row, label, parts }, index) => h("button", {
       key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(row),
-    }, h("span", { class: "plot-label" }, label), h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value ${series(name, place)}` },
-      h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }), parts.length > 1 ? h("span", { class: "unseen" }, `${column(name, words)} `) : null, h("b", {}, shown(name, value, words)))))))),
+    },
+    h("span", { class: "plot-label" }, label),
+    h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value ${series(name, place)}` },
+      h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }),
+      parts.length > 1 ? h("span", { class: "unseen" }, `${column(name, words)} `) : null, h("b", {}, shown(name, value, words)))))))),
     of > shownRows.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_more", { shown: shownRows.length, of })),
   ];
 }
@@ -74,10 +85,18 @@ export function spans(answer, words, goTo) {
   return [h("div", { key: "spans", class: "plot-spans" },
     lines.map(({ label, stretches }) => h("div", { key: label, class: "plot-line" }, h("span", { class: "plot-label" }, label),
       h("span", { class: "plot-track" }, stretches.map(({ index, row, from, to, left, width }) => {
-        const text = to === null ? words.t("spark.span_open", { label, from: seconds(from) }) : words.t("spark.span", { label, from: seconds(from), to: seconds(to) });
-        return h("button", { key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text, style: { left: percent(left), width: percent(width) }, onclick: () => goTo(row) });
+        const text = to === null
+          ? words.t("spark.span_open", { label, from: seconds(from) })
+          : words.t("spark.span", { label, from: seconds(from), to: seconds(to) });
+        return h("button", {
+          key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text,
+          style: { left: percent(left), width: percent(width) }, onclick: () => goTo(row)
+        });
       })))),
-    h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" }, h("span", { class: "plot-label" }), h("span", { class: "plot-track" }, ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))))),
+    h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" },
+      h("span", { class: "plot-label" }),
+      h("span", { class: "plot-track" },
+        ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))))),
     of > lines.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_lines", { shown: lines.length, of }))];
 }
 

@@ -7,14 +7,20 @@ import { h } from "../patch.js";
 export function bar(words, key, share, text, ...acts) {
   const percent = Math.round(100 * share);
   return h("div", { key, class: "working", role: "status" }, h("p", {}, text),
-    h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent), "aria-label": words.t("progress") }, h("i", { style: { width: `${percent}%` } })),
+    h("div", {
+      class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(percent),
+      "aria-label": words.t("progress")
+    }, h("i", { style: { width: `${percent}%` } })),
     h("span", { class: "number" }, `${percent} %`), acts);
 }
 
 /** What Spark computes now: its stages, with their tasks. */
 export function stagesLine({ stages = [] }, words) {
   const open = stages.filter(({ done, total }) => done < total).slice(-1); // the newest: what was before has ended
-  return open.length ? h("p", { key: "stages", class: "hint stages" }, open.map(({ stage, done, total }) => words.t("spark.stage", { stage, done, total })).join(" · ")) : null;
+  return open.length
+    ? h("p", { key: "stages", class: "hint stages" },
+      open.map(({ stage, done, total }) => words.t("spark.stage", { stage, done, total })).join(" · "))
+    : null;
 }
 
 /** Of what the worker died, and that another one is at work. */
@@ -30,7 +36,9 @@ export function troubles(work, words) {
   const { found, error } = work;
   return [
     found?.restarts > 0 && h("p", { key: "died", class: "verdict warn", role: "status", "data-spark": "died" }, "▲ ", restarted(found, words)),
-    found?.state === "failed" && h("p", { key: "failed", class: "verdict bad", role: "alert", "data-spark": "failed" }, "✕ ", words.t("spark.failed", { error: spokenError(found, words) })),
+    found?.state === "failed" && h("p", { key: "failed", class: "verdict bad", role: "alert", "data-spark": "failed" },
+      "✕ ",
+      words.t("spark.failed", { error: spokenError(found, words) })),
     found?.state === "cancelled" && h("p", { key: "cancelled", class: "verdict", role: "status" }, words.t("spark.cancelled")),
     error && h("p", { key: "error", class: "none", role: "alert" }, error),
   ];
@@ -52,7 +60,10 @@ export function missing(view) {
     h("p", { class: "verdict warn" }, "▲ ", words.t("spark.missing")),
     h("p", { class: "hint" }, setup.missing),
     h("p", {}, h("code", {}, "pip install -r requirements/spark.txt")),
-    running && bar(words, "install", install.total ? install.done / (install.total + 1) : 0, words.t(install.step ? "spark.installing" : install.total ? "spark.installing.last" : "spark.installing.first", install)),
+    running && bar(words, "install", install.total ? install.done / (install.total + 1) : 0, words.t(
+      install.step ? "spark.installing" : install.total ? "spark.installing.last" : "spark.installing.first", install)),
     install?.state === "failed" && h("p", { class: "none", role: "alert" }, spokenError(install, words)),
-    setup.can_install && !running && h("div", { class: "run-acts" }, h("button", { type: "button", class: "main", "data-spark": "install", onclick: desk.spark.install }, words.t("spark.install")), h("span", { class: "hint" }, words.t("spark.install.hint"))));
+    setup.can_install && !running && h("div", { class: "run-acts" },
+      h("button", { type: "button", class: "main", "data-spark": "install", onclick: desk.spark.install }, words.t("spark.install")),
+      h("span", { class: "hint" }, words.t("spark.install.hint"))));
 }

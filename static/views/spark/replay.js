@@ -13,11 +13,17 @@ const LEFT = new Set(["run", "position", "lost_topic", "lost_partition", "lost_o
 function chooser(view) {
   const { words, desk } = view;
   const { replay, setup } = desk.spark;
-  const names = [...new Set([replay.asked, ...desk.runs.open.map((one) => one.run), ...desk.runs.items.filter((one) => one.finished).map((one) => one.run)])].filter(Boolean);
+  const names = [...new Set([
+    replay.asked, ...desk.runs.open.map((one) => one.run),
+    ...desk.runs.items.filter((one) => one.finished).map((one) => one.run)])].filter(Boolean);
   return h("div", { key: "choose", class: "spark-choose" },
     h("label", { class: "field" }, h("span", {}, words.t("spark.run")),
-      h("select", { value: replay.asked ?? "", "data-spark": "run", disabled: replay.running, onchange: (event) => replay.choose(event.target.value) }, names.map((name) => h("option", { key: name, value: name }, name === desk.live ? `${name} · ${words.t("runs.live")}` : name)))),
-    h("button", { type: "button", class: "main", "data-spark": "start", disabled: replay.running || setup?.installed === false, onclick: replay.start }, words.t(replay.answers.length ? "spark.again" : "spark.replay")),
+      h("select", {
+        value: replay.asked ?? "", "data-spark": "run", disabled: replay.running, onchange: (event) => replay.choose(event.target.value)
+      }, names.map((name) => h("option", { key: name, value: name }, name === desk.live ? `${name} · ${words.t("runs.live")}` : name)))),
+    h("button", {
+      type: "button", class: "main", "data-spark": "start", disabled: replay.running || setup?.installed === false, onclick: replay.start
+    }, words.t(replay.answers.length ? "spark.again" : "spark.replay")),
     replay.found?.report && h("a", { href: replay.found.report, target: "_blank", rel: "noopener", class: "spark-report" }, words.t("spark.report")));
 }
 
@@ -27,7 +33,10 @@ function progress(view) {
   if (!replay.running) return null;
   const { found } = replay;
   const now = found.step ? words.t("spark.step", { what: title(found.step, replay, words) }) : waitingFor(found, words);
-  return [bar(words, "progress", found.progress, now, h("button", { type: "button", "data-spark": "cancel", onclick: replay.cancel }, words.t("cancel"))), stagesLine(found, words)];
+  return [
+    bar(words, "progress", found.progress, now, h("button", { type: "button", "data-spark": "cancel", onclick: replay.cancel },
+      words.t("cancel"))),
+    stagesLine(found, words)];
 }
 
 /** The step that was done last: an answer by its title, a table by its name. */
@@ -47,40 +56,58 @@ function beside(answer, answers, words) {
 
 /** What a run has not recorded: an empty answer would say that nothing happened. */
 const gaps = (answer, words) => (answer.missing ?? []).map(({ run, what }) =>
-  h("p", { key: `missing-${run}`, class: "hint", "data-missing": what }, "▲ ", words.t("spark.missing", { run, what: words.t(`spark.missing.${what.replaceAll(" ", "_")}`) })));
+  h("p", { key: `missing-${run}`, class: "hint", "data-missing": what },
+    "▲ ",
+    words.t("spark.missing", { run, what: words.t(`spark.missing.${what.replaceAll(" ", "_")}`) })));
 
 function contents(view) {
   const { words, desk } = view;
   const { replay } = desk.spark;
   return h("nav", { key: "contents", class: "spark-contents", "aria-label": words.t("spark.answers") },
     h("ul", {}, replay.answers.map((one) => h("li", { key: one.query }, h("button", {
-      type: "button", "data-answer": one.query, "aria-current": one === replay.answer ? "true" : null, class: `${one === replay.answer ? "here " : ""}${tone(one)}`, onclick: () => replay.pick(one.query),
-    }, h("span", {}, told(one.title, words)), h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", one.missing?.length && !one.count ? "?" : count(one.count)))))));
+      type: "button", "data-answer": one.query, "aria-current": one === replay.answer ? "true" : null,
+      class: `${one === replay.answer ? "here " : ""}${tone(one)}`, onclick: () => replay.pick(one.query),
+    },
+      h("span", {}, told(one.title, words)),
+      h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", one.missing?.length && !one.count ? "?" : count(one.count)))))));
 }
 
 function table(answer, words, goTo, leads) {
   const columns = answer.columns.filter((name) => !LEFT.has(name) && answer.rows.some((row) => row[name] !== null));
   const numbers = new Set(columns.filter((name) => answer.rows.some((row) => typeof row[name] === "number")));
-  return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" }, h("table", { class: "partitions small spark-table" },
-    h("thead", {}, h("tr", {}, columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
+  return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" },
+    h("table", { class: "partitions small spark-table" },
+    h("thead", {},
+      h("tr", {},
+        columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))),
+        h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
     h("tbody", {}, answer.rows.map((row, index) => h("tr", { key: index },
       columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words))),
-      h("td", {}, leads(row) ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment")) : null))))));
+      h("td", {},
+        leads(row)
+          ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment"))
+          : null))))));
 }
 
 const offsetsOf = ({ first_offset: first, last_offset: last }) => (first === null ? null : first === last ? count(first) : `${count(first)} – ${count(last)}`);
 
 /** Neighbours that were lost as one row, the longest first; all of them can be saved from the report. Pure. */
-export const rangesAsRows = ({ ranges, ...answer }) => ({ ...answer, columns: ["run", "label", "topic", "partition", "offsets", "records", "test"], rows: ranges.map((one) => ({ ...one, offset: one.first_offset, offsets: offsetsOf(one) })) });
+export const rangesAsRows = ({ ranges, ...answer }) => ({
+  ...answer, columns: ["run", "label", "topic", "partition", "offsets", "records", "test"],
+  rows: ranges.map((one) => ({ ...one, offset: one.first_offset, offsets: offsetsOf(one) }))
+});
 
 /** The rows of an answer, or of its ranges, and what more there is. */
 function rowsOf(answer, replay, words, goTo) {
   const leads = (row) => momentOf(answer.query, row) !== null;
   if (!answer.rows.length) return null;
   if (answer.ranges?.length) return [
-    h("h4", { key: "title", "data-ranges": answer.ranges_count }, words.t("spark.ranges", { n: answer.count, ranges: answer.ranges_count, shown: answer.ranges.length })),
+    h("h4", { key: "title", "data-ranges": answer.ranges_count },
+      words.t("spark.ranges", { n: answer.count, ranges: answer.ranges_count, shown: answer.ranges.length })),
     table(rangesAsRows(answer), words, goTo, leads),
-    replay.found?.report && h("p", { key: "all" }, h("a", { href: `${replay.found.report}#${answer.query}`, target: "_blank", rel: "noopener", "data-all": answer.query }, words.t("spark.ranges.all"))),
+    replay.found?.report && h("p", { key: "all" },
+      h("a", { href: `${replay.found.report}#${answer.query}`, target: "_blank", rel: "noopener", "data-all": answer.query },
+        words.t("spark.ranges.all"))),
   ];
   return [h("h4", { key: "title" }, words.t("spark.rows", { n: answer.count })), table(answer, words, goTo, leads),
     answer.count > answer.rows.length && h("p", { key: "more", class: "hint" }, words.t("spark.more", { n: answer.count - answer.rows.length }))];
@@ -96,7 +123,8 @@ function answerView(view) {
   return h("section", { key: answer.query, class: "spark-answer", "aria-labelledby": "answer-title" },
     h("h3", { id: "answer-title" }, told(answer.title, words)),
     gaps(answer, words),
-    (answer.rows.length > 0 || !answer.missing?.length) && h("p", { class: "reading" }, answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
+    (answer.rows.length > 0 || !answer.missing?.length) && h("p", { class: "reading" },
+      answer.rows.length ? spoken(told(answer.reading, words), words) : words.t("spark.nothing")),
     beside(answer, replay.answers, words),
     draw && draw(answer, words, goTo),
     rowsOf(answer, replay, words, goTo),

@@ -11,16 +11,20 @@ const OLD_S = 6;
 
 function figure(words, name, value, unit, points, tone) {
   const text = value === undefined || value === null ? "–" : `${short(value)}${unit}`;
-  return h("div", { key: name, class: `rolling-figure ${tone}`, title: words.t(`rolling.${name}.tip`) }, h("span", { class: "rolling-name" }, words.t(`rolling.${name}`)),
+  return h("div", { key: name, class: `rolling-figure ${tone}`, title: words.t(`rolling.${name}.tip`) },
+    h("span", { class: "rolling-name" }, words.t(`rolling.${name}`)),
     h("b", { class: "number", "data-rolling-figure": name }, tone === "bad" ? "✕ " : "", text),
-    h("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, "aria-hidden": "true" }, points.length > 1 && h("polyline", { points: sparkline(points, W, H), class: "rolling-line" })));
+    h("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, "aria-hidden": "true" },
+      points.length > 1 && h("polyline", { points: sparkline(points, W, H), class: "rolling-line" })));
 }
 
 function status({ found, error }, words) {
   if (error) return error;
   if (!found?.figures) return words.t(found?.session_s === null || !found ? "spark.starting" : "rolling.first");
   const at = words.t("rolling.at", { t: seconds(found.figures.t_us) });
-  const behind = found.age_s > OLD_S ? words.t("rolling.quiet", { age: Math.round(found.age_s) }) : words.t("rolling.behind", { behind: short(found.behind_s ?? 0) });
+  const behind = found.age_s > OLD_S
+    ? words.t("rolling.quiet", { age: Math.round(found.age_s) })
+    : words.t("rolling.behind", { behind: short(found.behind_s ?? 0) });
   return `${at} · ${behind}${found.restarts ? ` · ${restarted(found, words)}` : ""}`;
 }
 
@@ -39,6 +43,10 @@ export function rollingStrip(view) {
       figure(words, "lost", now.lost, "", line("lost"), now.lost > 0 ? "bad" : ""),
       figure(words, "lag", now.lag, "", line("lag"), ""),
       figure(words, "unavailable", now.unavailable_s, " s", line("unavailable_s"), now.unavailable?.length ? "bad" : "")),
-    h("p", { class: "hint", role: "status" }, h("b", {}, words.t("rolling.spark")), " ", status(rolling, words), now.unavailable?.length ? ` · ${words.t("rolling.no_leader", { partitions: now.unavailable.slice(0, 4).join(", ") })}` : ""),
+    h("p", { class: "hint", role: "status" },
+      h("b", {}, words.t("rolling.spark")),
+      " ",
+      status(rolling, words),
+      now.unavailable?.length ? ` · ${words.t("rolling.no_leader", { partitions: now.unavailable.slice(0, 4).join(", ") })}` : ""),
     h("button", { type: "button", class: "round", "data-rolling": "off", "aria-label": words.t("rolling.off"), onclick: rolling.stop }, "×"))];
 }

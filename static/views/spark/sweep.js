@@ -7,14 +7,26 @@ import { told } from "../../i18n/texts.js";
 import { column, short } from "./plots.js";
 import { bar, spokenError, stagesLine, troubles, waitingFor } from "./progress.js";
 
-const KEYS = ["acks", "min.insync.replicas", "unclean.leader.election.enable", "enable.idempotence", "retries", "linger.ms", "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms"];
+const KEYS = [
+  "acks", "min.insync.replicas", "unclean.leader.election.enable", "enable.idempotence", "retries", "linger.ms",
+  "max.in.flight.requests.per.connection", "replica.lag.time.max.ms", "rate", "cluster.link_delay_ms"];
 
 function axis(view, { key, values }, index) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
   return h("div", { key: `axis-${index}`, class: "sweep-axis", role: "group", "aria-label": words.t(index ? "sweep.columns" : "sweep.rows") },
-    h("label", { class: "field" }, h("span", {}, words.t(index === 0 ? "sweep.rows" : index === 1 ? "sweep.columns" : "sweep.also")), h("input", { value: key, list: "sweep-keys", maxlength: "80", spellcheck: "false", "data-axis": index, oninput: (event) => sweep.editAxis(index, { key: event.target.value }) })),
-    h("label", { class: "field" }, h("span", {}, words.t("sweep.values")), h("input", { value: values, maxlength: "200", spellcheck: "false", "data-values": index, oninput: (event) => sweep.editAxis(index, { values: event.target.value }) })),
+    h("label", { class: "field" },
+      h("span", {}, words.t(index === 0 ? "sweep.rows" : index === 1 ? "sweep.columns" : "sweep.also")),
+      h("input", {
+        value: key, list: "sweep-keys", maxlength: "80", spellcheck: "false", "data-axis": index,
+        oninput: (event) => sweep.editAxis(index, { key: event.target.value })
+      })),
+    h("label", { class: "field" },
+      h("span", {}, words.t("sweep.values")),
+      h("input", {
+        value: values, maxlength: "200", spellcheck: "false", "data-values": index,
+        oninput: (event) => sweep.editAxis(index, { values: event.target.value })
+      })),
     h("button", { type: "button", class: "round", "aria-label": words.t("sweep.drop", { key: key || index + 1 }), onclick: () => sweep.dropAxis(index) }, "×"));
 }
 
@@ -35,15 +47,35 @@ function form(view) {
   return h("section", { key: "form", class: "sweep-form", "aria-label": words.t("sweep.form") },
     h("datalist", { id: "sweep-keys" }, KEYS.map((key) => h("option", { key, value: key }))),
     h("div", { class: "sweep-first" },
-      h("label", { class: "field" }, h("span", {}, words.t("sweep.scenario")), h("select", { value: sweep.scenario, "data-sweep": "scenario", onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write()) }, scenarios(view), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
-      h("label", { class: "field" }, h("span", {}, words.t("sweep.seeds")), h("input", { value: sweep.seeds, maxlength: "100", "data-sweep": "seeds", oninput: (event) => sweep.edit({ seeds: event.target.value }) }))),
-    !sweep.scenario && h("label", { key: "text", class: "field sweep-text" }, h("span", {}, words.t("sweep.text")), h("textarea", { value: sweep.text ?? "", rows: "12", spellcheck: "false", "data-sweep": "text", oninput: (event) => sweep.edit({ text: event.target.value }) })),
+      h("label", { class: "field" },
+        h("span", {}, words.t("sweep.scenario")),
+        h("select", {
+          value: sweep.scenario, "data-sweep": "scenario",
+          onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write())
+        }, scenarios(view), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
+      h("label", { class: "field" },
+        h("span", {}, words.t("sweep.seeds")),
+        h("input", {
+          value: sweep.seeds, maxlength: "100", "data-sweep": "seeds", oninput: (event) => sweep.edit({ seeds: event.target.value })
+        }))),
+    !sweep.scenario && h("label", { key: "text", class: "field sweep-text" },
+      h("span", {}, words.t("sweep.text")),
+      h("textarea", {
+        value: sweep.text ?? "", rows: "12", spellcheck: "false", "data-sweep": "text",
+        oninput: (event) => sweep.edit({ text: event.target.value })
+      })),
     sweep.axes.map((one, index) => axis(view, one, index)),
     h("div", { class: "run-acts" },
-      h("button", { type: "button", class: "main", "data-sweep": "start", disabled: sweep.running || !size.runs || setup?.installed === false, onclick: sweep.start }, words.t("sweep.start")),
+      h("button", {
+        type: "button", class: "main", "data-sweep": "start", disabled: sweep.running || !size.runs || setup?.installed === false,
+        onclick: sweep.start
+      }, words.t("sweep.start")),
       sweep.axes.length < 4 && h("button", { type: "button", onclick: sweep.addAxis }, words.t("sweep.add")),
       h("span", { class: "hint", role: "status" }, size.seeds === null ? words.t("sweep.seeds.wrong") : words.t("sweep.size", size))),
-    h("div", { class: "copy-line" }, h("div", { class: "field-name" }, words.t("sweep.shell")), h("code", { tabindex: "0" }, shell), h("button", { type: "button", onclick: (event) => view.copy(shell, event.currentTarget) }, words.t("attach.copy"))));
+    h("div", { class: "copy-line" },
+      h("div", { class: "field-name" }, words.t("sweep.shell")),
+      h("code", { tabindex: "0" }, shell),
+      h("button", { type: "button", onclick: (event) => view.copy(shell, event.currentTarget) }, words.t("attach.copy"))));
 }
 
 function progress(view) {
@@ -51,10 +83,17 @@ function progress(view) {
   const { sweep } = desk.spark;
   const { found } = sweep;
   if (!found) return null;
-  const facts = { done: found.done, total: found.total, bad: found.bad, rate: short(found.runs_a_minute), left: found.runs_a_minute ? Math.ceil((60 * (found.total - found.done)) / found.runs_a_minute) : 0 };
+  const facts = {
+    done: found.done, total: found.total, bad: found.bad, rate: short(found.runs_a_minute),
+    left: found.runs_a_minute ? Math.ceil((60 * (found.total - found.done)) / found.runs_a_minute) : 0
+  };
   if (!sweep.running) return found.done > 0 ? h("p", { key: "facts", class: "hint", "data-sweep": "facts" }, words.t("sweep.done", facts)) : null;
   const text = found.done ? words.t("sweep.progress", facts) : waitingFor(found, words);
-  return [bar(words, "progress", found.done / Math.max(1, found.total), text, h("button", { type: "button", "data-sweep": "cancel", onclick: sweep.cancel }, words.t("cancel"))), found.done ? null : stagesLine(found, words)];
+  return [
+    bar(words, "progress", found.done / Math.max(1, found.total), text, h("button", {
+      type: "button", "data-sweep": "cancel", onclick: sweep.cancel
+    }, words.t("cancel"))),
+    found.done ? null : stagesLine(found, words)];
 }
 
 /** What a cell says: the figure a run, and for losses in how many of its runs. */
@@ -72,8 +111,12 @@ function heatCell(view, one, column_) {
   const share = sweep.figure === "lost" && value ? words.t("sweep.cell.share", { n: cell.runs_with_loss, of: cell.runs }) : value === 0 ? "✓" : "";
   const text = cellText(one, sweep.figure, words);
   return h("td", { key: column_ }, h("button", {
-    type: "button", class: `heat level-${level ?? "none"}${sweep.cell === cell.cell ? " on-cell" : ""}`, "data-cell": cell.cell, "aria-pressed": String(sweep.cell === cell.cell),
-    "aria-label": words.t("sweep.cell.label", { cell: cell.cell, figure: words.t(`sweep.figure.${sweep.figure}`), text: `${text} ${share}` }), onclick: () => sweep.pickCell(cell.cell),
+    type: "button", class: `heat level-${level ?? "none"}${sweep.cell === cell.cell ? " on-cell" : ""}`, "data-cell": cell.cell,
+    "aria-pressed": String(sweep.cell === cell.cell),
+    "aria-label": words.t("sweep.cell.label", {
+      cell: cell.cell, figure: words.t(`sweep.figure.${sweep.figure}`), text: `${text} ${share}`
+    }),
+    onclick: () => sweep.pickCell(cell.cell),
   }, h("b", {}, text), h("small", {}, share)));
 }
 
@@ -84,8 +127,12 @@ function reading(view) {
   if (!of) return null;
   const figure = words.t(`sweep.figure.${sweep.figure}`);
   if (!value) return h("p", { key: "reading", class: "reading" }, words.t("sweep.reading.none", { figure, of }));
-  const facts = { figure, cell: worst.cell.replaceAll(",", ", "), value: sweep.figure === "mean_gap_s" ? `${short(value)} s` : short(value), n: worst.runs_with_loss, runs: worst.runs, none, of };
-  return h("p", { key: "reading", class: "reading" }, words.t(sweep.figure === "lost" ? "sweep.reading.lost" : sweep.figure === "mean_gap_s" ? "sweep.reading.gap" : "sweep.reading", facts));
+  const facts = {
+    figure, cell: worst.cell.replaceAll(",", ", "), value: sweep.figure === "mean_gap_s" ? `${short(value)} s` : short(value),
+    n: worst.runs_with_loss, runs: worst.runs, none, of
+  };
+  return h("p", { key: "reading", class: "reading" },
+    words.t(sweep.figure === "lost" ? "sweep.reading.lost" : sweep.figure === "mean_gap_s" ? "sweep.reading.gap" : "sweep.reading", facts));
 }
 
 function legend(view, largest) {
@@ -93,7 +140,9 @@ function legend(view, largest) {
   const { sweep } = desk.spark;
   const unit = sweep.figure === "mean_gap_s" ? " s" : "";
   return h("p", { key: "legend", class: "heat-legend" }, h("span", {}, words.t(`sweep.unit.${sweep.figure}`)),
-    h("span", { class: "heat-step level-0" }, "✓ 0"), Array.from({ length: LEVELS }, (_, index) => h("span", { key: index, class: `heat-step level-${index + 1}` }, largest ? `≤ ${short((largest * (index + 1)) / LEVELS)}${unit}` : "–")));
+    h("span", { class: "heat-step level-0" }, "✓ 0"),
+    Array.from({ length: LEVELS }, (_, index) => h("span", { key: index, class: `heat-step level-${index + 1}` },
+      largest ? `≤ ${short((largest * (index + 1)) / LEVELS)}${unit}` : "–")));
 }
 
 function heat(view) {
@@ -103,12 +152,18 @@ function heat(view) {
   const { first, second, columns, rows, largest } = heatOf(sweep.found, sweep.figure);
   const title = words.t("sweep.heat", { scenario: sweep.found.scenario, seeds: sweep.found.seeds });
   return h("section", { key: "heat", class: "sweep-heat", "aria-labelledby": "heat-title" },
-    h("div", { class: "heat-head" }, h("h3", { id: "heat-title" }, title), segments("figure", words.t("sweep.figure"), FIGURES.map((name) => [name, words.t(`sweep.figure.${name}`)]), sweep.figure, sweep.show)),
+    h("div", { class: "heat-head" },
+      h("h3", { id: "heat-title" }, title),
+      segments(
+        "figure", words.t("sweep.figure"), FIGURES.map((name) => [name, words.t(`sweep.figure.${name}`)]), sweep.figure, sweep.show)),
     reading(view),
     h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "heat-title" }, h("table", { class: "heat-table" },
       second && h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "colgroup", colspan: columns.length }, h("code", {}, second))),
         h("tr", {}, h("th", { scope: "col" }, h("code", {}, first ?? "")), columns.map((name) => h("th", { key: name, scope: "col" }, name)))),
-      h("tbody", {}, rows.map(({ name, cells }) => h("tr", { key: name }, h("th", { scope: "row" }, second && name.startsWith(`${first}=`) ? name.slice(first.length + 1) : name || words.t("sweep.all")), cells.map((one, index) => heatCell(view, one, index))))))),
+      h("tbody", {},
+        rows.map(({ name, cells }) => h("tr", { key: name },
+          h("th", { scope: "row" }, second && name.startsWith(`${first}=`) ? name.slice(first.length + 1) : name || words.t("sweep.all")),
+          cells.map((one, index) => heatCell(view, one, index))))))),
     legend(view, largest),
     sweep.found.report && h("p", { class: "hint" }, h("a", { href: sweep.found.report, target: "_blank", rel: "noopener" }, words.t("spark.report"))));
 }
@@ -117,11 +172,20 @@ function runRow(view, row) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
   const busy = sweep.opening?.seed === row.seed && sweep.opening.cell === row.cell;
-  if (row.error) return h("tr", { key: row.seed, class: "offline" }, h("th", { scope: "row" }, row.seed), h("td", { colspan: "6" }, spokenError(row, words), " ", h("code", {}, row.command)));
+  if (row.error)
+    return h("tr", { key: row.seed, class: "offline" },
+      h("th", { scope: "row" }, row.seed),
+      h("td", { colspan: "6" }, spokenError(row, words), " ", h("code", {}, row.command)));
   return h("tr", { key: row.seed, class: row.lost ? "lost-run" : "" }, h("th", { scope: "row" }, row.seed),
-    ["acked", "read", "lost", "duplicated", "reordered"].map((name) => h("td", { key: name, class: `number${name === "lost" && row.lost ? " none" : ""}` }, `${name === "lost" && row.lost ? "✕ " : ""}${count(row[name])}`)),
+    ["acked", "read", "lost", "duplicated", "reordered"].map((name) => h("td", {
+      key: name, class: `number${name === "lost" && row.lost ? " none" : ""}`
+    }, `${name === "lost" && row.lost ? "✕ " : ""}${count(row[name])}`)),
     h("td", { class: "number" }, row.write_gap_s === null ? "–" : `${short(row.write_gap_s)} s`),
-    h("td", {}, h("button", { type: "button", "data-seed": row.seed, disabled: sweep.opening !== null, onclick: () => sweep.open(row) }, busy ? words.t("sweep.opening", { percent: Math.round(100 * (sweep.opening.job?.progress ?? 0)) }) : words.t(row.lost ? "sweep.open.loss" : "sweep.open"))));
+    h("td", {},
+      h("button", { type: "button", "data-seed": row.seed, disabled: sweep.opening !== null, onclick: () => sweep.open(row) },
+        busy
+          ? words.t("sweep.opening", { percent: Math.round(100 * (sweep.opening.job?.progress ?? 0)) })
+          : words.t(row.lost ? "sweep.open.loss" : "sweep.open"))));
 }
 
 /** How the runs of a cell spread, and what so few of them say of all. */
@@ -129,7 +193,8 @@ function spreadOf(cell, words) {
   if (!cell?.runs || cell.lost_median === null || cell.lost_median === undefined) return null;
   const percent = (share) => `${Math.round(100 * share)}`;
   return h("p", { class: "hint", "data-spread": cell.cell }, words.t("sweep.spread", {
-    median: short(cell.lost_median), first: short(cell.lost_q1), third: short(cell.lost_q3), n: cell.runs_with_loss, of: cell.runs, low: percent(cell.loss_low), high: percent(cell.loss_high) }));
+    median: short(cell.lost_median), first: short(cell.lost_q1), third: short(cell.lost_q3), n: cell.runs_with_loss, of: cell.runs,
+    low: percent(cell.loss_low), high: percent(cell.loss_high)}));
 }
 
 function runs(view) {
@@ -143,12 +208,20 @@ function runs(view) {
     sweep.runs === null && h("p", { class: "empty", role: "status" }, words.t("sweep.runs.loading")),
     sweep.runs && !sweep.runs.total && h("p", { class: "empty" }, words.t("sweep.runs.none")),
     sweep.runs?.total > 0 && h("p", { class: "hint" }, words.t("sweep.runs.hint")),
-    sweep.runs?.total > 0 && h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "cell-title" }, h("table", { class: "partitions small" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.t("sweep.seed")), names.map((name) => h("th", { key: name, scope: "col", class: "number" }, column(name, words))), h("th", { scope: "col", class: "number" }, words.t("sweep.gap")), h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("sweep.open"))))),
+    sweep.runs?.total > 0 && h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "cell-title" },
+      h("table", { class: "partitions small" },
+      h("thead", {},
+        h("tr", {},
+          h("th", { scope: "col" }, words.t("sweep.seed")),
+          names.map((name) => h("th", { key: name, scope: "col", class: "number" }, column(name, words))),
+          h("th", { scope: "col", class: "number" }, words.t("sweep.gap")),
+          h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("sweep.open"))))),
       h("tbody", {}, sweep.runs.items.map((row) => runRow(view, row))))));
 }
 
 export function sweepTab(view) {
   const { words, desk } = view;
-  return [h("p", { key: "intro", class: "hint" }, words.t("sweep.intro")), form(view), progress(view), troubles(desk.spark.sweep, words), heat(view), runs(view)];
+  return [
+    h("p", { key: "intro", class: "hint" }, words.t("sweep.intro")), form(view), progress(view), troubles(desk.spark.sweep, words),
+    heat(view), runs(view)];
 }

@@ -7,7 +7,9 @@ const imbalance = ({ preferred, astray }) => (preferred ? `${Math.round((100 * a
 
 /** A bar beside a figure: how much of the largest one it is. */
 function share(value, most, shown) {
-  return h("td", { class: "number burden" }, h("span", {}, shown), h("i", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${most ? (100 * (value ?? 0)) / most : 0}%` } })));
+  return h("td", { class: "number burden" },
+    h("span", {}, shown),
+    h("i", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${most ? (100 * (value ?? 0)) / most : 0}%` } })));
 }
 
 export function balance(view) {
@@ -18,10 +20,21 @@ export function balance(view) {
   const astray = found.brokers.reduce((sum, one) => sum + one.astray, 0);
   return [
     title("balance", words.t("balance")),
-    table("balance-table", words.t("balance"), [words.t("noun.broker"), [words.t("balance.leads"), "number"], [words.t("balance.imbalance"), "number"], [words.t("balance.replicas"), "number"], [words.t("look.size"), "number"]],
-      found.brokers.map((one) => h("tr", { key: one.broker, class: one.astray ? "low" : "", "data-balance": one.broker }, head(badge(one.broker, "leader")), share(one.leads, most("leads"), one.leads),
-        h("td", { class: "number" }, imbalance(one), h("small", { class: "meaning" }, words.t("balance.of", one))), share(one.replicas, most("replicas"), one.replicas), share(one.bytes, most("bytes"), bytes(one.bytes))))),
+    table(
+      "balance-table", words.t("balance"),
+      [
+        words.t("noun.broker"), [words.t("balance.leads"), "number"], [words.t("balance.imbalance"), "number"],
+        [words.t("balance.replicas"), "number"], [words.t("look.size"), "number"]],
+      found.brokers.map((one) => h("tr", { key: one.broker, class: one.astray ? "low" : "", "data-balance": one.broker },
+        head(badge(one.broker, "leader")),
+        share(one.leads, most("leads"), one.leads),
+        h("td", { class: "number" }, imbalance(one), h("small", { class: "meaning" }, words.t("balance.of", one))),
+        share(one.replicas, most("replicas"), one.replicas), share(one.bytes, most("bytes"), bytes(one.bytes))))),
     hint("balance-hint", words.t(astray ? "balance.astray" : "balance.even", { n: astray })),
-    clock.live && h("div", { key: "balance-acts", class: "look-row" }, h("button", { type: "button", "data-balance-elect": "", disabled: !astray, onclick: () => view.command({ do: "elect_leaders" }).then(() => view.inquiry.fresh("balance")) }, words.t("balance.elect"))),
+    clock.live && h("div", { key: "balance-acts", class: "look-row" },
+      h("button", {
+        type: "button", "data-balance-elect": "", disabled: !astray,
+        onclick: () => view.command({ do: "elect_leaders" }).then(() => view.inquiry.fresh("balance"))
+      }, words.t("balance.elect"))),
   ];
 }

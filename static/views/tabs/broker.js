@@ -16,7 +16,11 @@ function card(view, id) {
   const leads = own.filter(({ partition }) => partition.leader === Number(id)).length;
   const guests = Object.values(state.connections).filter((connection) => connection.broker === Number(id)).length;
   return h("article", { key: id, class: `fact-card ${brokerClass(id)}` },
-    h("h3", {}, badge(id, "leader"), h("button", { type: "button", class: "plain more", "data-broker-card": id, onclick: () => view.set({ brokerOpen: id }) }, `${words.t("noun.broker")} ${id} ›`), h("span", { class: "lever-state" }, words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`))),
+    h("h3", {},
+      badge(id, "leader"),
+      h("button", { type: "button", class: "plain more", "data-broker-card": id, onclick: () => view.set({ brokerOpen: id }) },
+        `${words.t("noun.broker")} ${id} ›`),
+      h("span", { class: "lever-state" }, words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`))),
     facts([
       [words.t("brokers.address"), broker.port ? `${broker.host}:${broker.port}` : words.t("brokers.none"), WIDE],
       [words.t("brokers.leads"), count(leads)], [words.t("brokers.replicas"), count(own.length)],
@@ -29,18 +33,29 @@ function card(view, id) {
 export function pipelineBoxes(pipeline, words) {
   const shelf = pipeline.produce + pipeline.fetch + pipeline.other;
   const boxes = [
-    ["acceptor", count(pipeline.connections), null], ["network", `${count(pipeline.reading)}`, pipeline.network], ["queue", count(pipeline.queue), pipeline.queue_max],
+    ["acceptor", count(pipeline.connections), null], ["network", `${count(pipeline.reading)}`, pipeline.network],
+    ["queue", count(pipeline.queue), pipeline.queue_max],
     ["handlers", count(pipeline.busy), pipeline.handlers], ["purgatory", count(shelf), null], ["responses", count(pipeline.responses), null],
   ];
-  return h("ol", { key: "pipe", class: "pipe" }, boxes.map(([name, value, most]) => h("li", { key: name, class: `pipe-box ${name}`, title: words.t(`pipe.${name}.tip`) },
+  return h("ol", { key: "pipe", class: "pipe" },
+    boxes.map(([name, value, most]) => h("li", { key: name, class: `pipe-box ${name}`, title: words.t(`pipe.${name}.tip`) },
     h("span", { class: "pipe-name" }, words.t(`pipe.${name}`)), h("b", {}, value, most !== null && h("small", {}, ` / ${count(most)}`)))));
 }
 
 function disks(found, words) {
   return [
     title("disks", words.t("look.disks")),
-    table("disk-table", words.t("look.disks"), [words.t("look.directory"), words.t("ledger.state"), [words.t("look.logs"), "number"], [words.t("look.segments"), "number"], [words.t("look.size"), "number"]],
-      found.disks.map((one) => h("tr", { key: one.directory, class: one.online ? "" : "offline" }, head(h("code", {}, one.directory)), cell(one.online ? `✓ ${words.t("look.disk.fine")}` : `✕ ${words.t("look.disk.failed")}`), number(one.logs), number(one.segments), cell(bytes(one.size), "number")))),
+    table(
+      "disk-table", words.t("look.disks"),
+      [
+        words.t("look.directory"), words.t("ledger.state"), [words.t("look.logs"), "number"], [words.t("look.segments"), "number"],
+        [words.t("look.size"), "number"]],
+      found.disks.map((one) => h("tr", { key: one.directory, class: one.online ? "" : "offline" },
+        head(h("code", {}, one.directory)),
+        cell(one.online ? `✓ ${words.t("look.disk.fine")}` : `✕ ${words.t("look.disk.failed")}`),
+        number(one.logs),
+        number(one.segments),
+        cell(bytes(one.size), "number")))),
   ];
 }
 
@@ -49,8 +64,11 @@ function connections(found, words) {
   const versions = (one) => Object.entries(one.negotiated).map(([api, version]) => `${api} v${version}`).join(", ");
   return [
     title("connections", words.t("look.connections", { n: found.connections.length })),
-    h("ul", { key: "connection-list", class: "znodes" }, found.connections.map((one) => h("li", { key: `${one.source}${one.name}${one.number}`, class: "connection" },
-      h("code", {}, name(one)), h("span", {}, [one.software || one.client_id || "…", one.number >= 0 ? one.peer : one.name].filter(Boolean).join(" · "), one.waiting > 0 && ` · ${words.t("look.waiting", { n: one.waiting })}`,
+    h("ul", { key: "connection-list", class: "znodes" },
+      found.connections.map((one) => h("li", { key: `${one.source}${one.name}${one.number}`, class: "connection" },
+      h("code", {}, name(one)), h("span", {},
+        [one.software || one.client_id || "…", one.number >= 0 ? one.peer : one.name].filter(Boolean).join(" · "),
+        one.waiting > 0 && ` · ${words.t("look.waiting", { n: one.waiting })}`,
         versions(one) && h("small", { class: "negotiated" }, versions(one)))))),
   ];
 }
@@ -66,8 +84,18 @@ function sessions({ sessions: cache }, words) {
   const name = words.t("look.sessions");
   return [
     title("sessions", name), hint("session-facts", words.t("look.sessions.facts", cache)),
-    cache.list.length > 0 && table("session-table", name, [words.t("look.sessions.id"), [words.t("look.sessions.epoch"), "number"], [words.t("look.sessions.partitions"), "number"], [words.t("look.sessions.dirty"), "number"], [words.t("look.sessions.idle"), "number"]],
-      cache.list.slice(0, PARTITIONS).map((one) => h("tr", { key: one.id, "data-session": one.id }, head(h("code", {}, String(one.id)), h("small", { class: "meaning" }, words.t(one.follower ? "look.sessions.follower" : "look.sessions.consumer"))), number(one.epoch), number(one.partitions), number(one.dirty), cell(words.t("look.ms", { n: one.idle_ms }), "number")))),
+    cache.list.length > 0 && table(
+      "session-table", name,
+      [
+        words.t("look.sessions.id"), [words.t("look.sessions.epoch"), "number"], [words.t("look.sessions.partitions"), "number"],
+        [words.t("look.sessions.dirty"), "number"], [words.t("look.sessions.idle"), "number"]],
+      cache.list.slice(0, PARTITIONS).map((one) => h("tr", { key: one.id, "data-session": one.id },
+        head(h("code", {}, String(one.id)), h("small", { class: "meaning" },
+          words.t(one.follower ? "look.sessions.follower" : "look.sessions.consumer"))),
+        number(one.epoch),
+        number(one.partitions),
+        number(one.dirty),
+        cell(words.t("look.ms", { n: one.idle_ms }), "number")))),
   ];
 }
 
@@ -81,15 +109,31 @@ function partitions(view, found) {
   };
   return [
     title("own", words.t("look.partitions", { n: found.partitions.length })),
-    table("own-table", words.t("look.partitions", { n: found.partitions.length }), [words.t("table.partition"), words.t("look.role"), ["HW", "number"], ["LEO", "number"], several && words.t("look.directory"), [words.t("look.size"), "number"]].filter(Boolean),
-      found.partitions.slice(0, PARTITIONS).map((one) => h("tr", { key: one.name }, head(h("button", { type: "button", class: "plain", onclick: () => choose(one.name) }, one.name)), cell(words.t(`look.role.${one.role}`)), number(one.hw), number(one.leo), several && cell(h("code", {}, one.directory.split("/")[0])), cell(bytes(one.size), "number")))),
+    table(
+      "own-table", words.t("look.partitions", { n: found.partitions.length }),
+      [
+        words.t("table.partition"), words.t("look.role"), ["HW", "number"], ["LEO", "number"], several && words.t("look.directory"),
+        [words.t("look.size"), "number"]].filter(Boolean),
+      found.partitions.slice(0, PARTITIONS).map((one) => h("tr", { key: one.name },
+        head(h("button", { type: "button", class: "plain", onclick: () => choose(one.name) }, one.name)),
+        cell(words.t(`look.role.${one.role}`)),
+        number(one.hw),
+        number(one.leo),
+        several && cell(h("code", {}, one.directory.split("/")[0])),
+        cell(bytes(one.size), "number")))),
   ];
 }
 
 function settings(found, words) {
   return [
     title("settings", words.t("look.changed_settings", { n: found.config.length })),
-    h("ul", { key: "setting-list", class: "znodes settings" }, found.config.map((one) => h("li", { key: one.name }, h("code", {}, one.name), h("span", {}, h("b", {}, one.value ?? "–"), one.default !== null && one.default !== one.value && h("small", {}, ` ${words.t("config.instead_of", { value: one.default })}`))))),
+    h("ul", { key: "setting-list", class: "znodes settings" },
+      found.config.map((one) => h("li", { key: one.name },
+        h("code", {}, one.name),
+        h("span", {},
+          h("b", {}, one.value ?? "–"),
+          one.default !== null && one.default !== one.value
+            && h("small", {}, ` ${words.t("config.instead_of", { value: one.default })}`))))),
   ];
 }
 
@@ -100,9 +144,13 @@ function whole(view, id) {
   return [
     h("button", { key: "back", type: "button", class: "plain more", onclick: () => view.set({ brokerOpen: null }) }, `‹ ${words.t("look.all_brokers")}`),
     h("h3", { key: "name", class: "look-title" }, badge(id, "leader"), ` ${words.t("noun.broker")} ${id}`), asOf(view, entry),
-    found && found.faults.length > 0 && hint("faults", `▲ ${words.t("look.faults", { list: found.faults.map((one) => words.t(`fault.${one.kind}`)).join(", ") })}`),
+    found && found.faults.length > 0 && hint(
+      "faults", `▲ ${words.t("look.faults", { list: found.faults.map((one) => words.t(`fault.${one.kind}`)).join(", ") })}`),
     found?.pipeline && [
-      facts([[words.t("look.broker_epoch"), found.epoch ?? "–"], [words.t("brokers.starts"), count(found.incarnation)], [words.t("look.is_controller"), words.t(found.controller ? "yes" : "no")], [words.t("look.cache_version"), count(found.cache_version)]]),
+      facts([
+        [words.t("look.broker_epoch"), found.epoch ?? "–"], [words.t("brokers.starts"), count(found.incarnation)],
+        [words.t("look.is_controller"), words.t(found.controller ? "yes" : "no")],
+        [words.t("look.cache_version"), count(found.cache_version)]]),
       title("pipeline", words.t("pipe")), pipelineBoxes(found.pipeline, words), hint("pipe-hint", words.t("pipe.hint", { n: found.pipeline.done })),
       disks(found, words), partitions(view, found), connections(found, words), zeroCopy(found, words), sessions(found, words), settings(found, words),
     ],

@@ -33,7 +33,9 @@ function figures(client, words) {
 /** Of a transactional producer: in which state it is, and how its transactions have ended. */
 function transactions({ transactions: found }, words) {
   if (!found) return [];
-  return [[words.t("client.transaction"), words.t(`transaction.${found.state.replaceAll(" ", "_")}`)], [words.t("client.transactions"), words.t("client.transactions.counts", found)]];
+  return [
+    [words.t("client.transaction"), words.t(`transaction.${found.state.replaceAll(" ", "_")}`)],
+    [words.t("client.transactions"), words.t("client.transactions.counts", found)]];
 }
 
 function card(view, name, racks) {
@@ -41,7 +43,9 @@ function card(view, name, racks) {
   const client = state.clients[name];
   const given = Object.entries(client.settings ?? {}).map(([setting, value]) => `${setting}=${value}`);
   return h("article", chosenCard(view, client.kind, name),
-    h("h3", {}, FILTERS.node(name, words.words), h("span", { class: "lever-state" }, words.t(`state.${client.state === "stopped" ? client.how ?? "stopped" : client.state}`))),
+    h("h3", {},
+      FILTERS.node(name, words.words),
+      h("span", { class: "lever-state" }, words.t(`state.${client.state === "stopped" ? client.how ?? "stopped" : client.state}`))),
     facts([...figures(client, words), given.length > 0 && [words.t("client.settings"), h("code", {}, given.join(", ")), WIDE]]),
     isReader(client) && client.state === "running" && racks.length > 0 && rackLever(view, name, client, racks));
 }

@@ -18,7 +18,10 @@ export function facts(pairs) {
 export function table(key, caption, heads, rows) {
   return h("table", { key, class: "partitions small look" },
     h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, heads.map((head, at) => h("th", { key: at, scope: "col", class: Array.isArray(head) ? head[1] : null }, Array.isArray(head) ? head[0] : head)))),
+    h("thead", {},
+      h("tr", {},
+        heads.map((head, at) => h("th", { key: at, scope: "col", class: Array.isArray(head) ? head[1] : null },
+          Array.isArray(head) ? head[0] : head)))),
     h("tbody", {}, rows));
 }
 
@@ -43,14 +46,16 @@ export function asOf(view, entry) {
   const { words, clock } = view;
   if (entry.error) return h("p", { key: "asof", class: "hint warn-text" }, `▲ ${view.refusal({ problem: entry.error })}`);
   if (!entry.found) return h("p", { key: "asof", class: "hint" }, words.t("look.asking"));
-  return h("p", { key: "asof", class: clock.live ? "hint" : "hint warn-text" }, clock.live ? words.t("look.as_of", { t: seconds(entry.t) }) : `▲ ${words.t("look.now_not_then", { t: seconds(entry.t) })}`);
+  return h("p", { key: "asof", class: clock.live ? "hint" : "hint warn-text" },
+    clock.live ? words.t("look.as_of", { t: seconds(entry.t) }) : `▲ ${words.t("look.now_not_then", { t: seconds(entry.t) })}`);
 }
 
 /** A choice of one, as buttons. */
 export function choices(name, label, options, chosen, choose) {
   return h("div", { key: `choose-${name}`, class: "segments wrap", role: "group", "aria-label": label },
     options.map(([value, text]) => h("button", {
-      key: value, type: "button", "data-choice": `${name}:${value}`, "aria-pressed": String(String(value) === String(chosen)), class: String(value) === String(chosen) ? "on" : "", onclick: () => choose(value),
+      key: value, type: "button", "data-choice": `${name}:${value}`, "aria-pressed": String(String(value) === String(chosen)),
+      class: String(value) === String(chosen) ? "on" : "", onclick: () => choose(value),
     }, text)));
 }
 

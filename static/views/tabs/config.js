@@ -9,7 +9,9 @@ const ROWS = 80;
 
 function subjects(view) {
   const brokers = Object.keys(view.state.brokers).filter((id) => view.state.brokers[id].state === "running").sort(byNumber);
-  return [...(view.topicName ? [[`topic:${view.topicName}`, view.topicName]] : []), ...brokers.map((id) => [`broker:${id}`, `${view.words.t("noun.broker")} ${id}`])];
+  return [
+    ...(view.topicName ? [[`topic:${view.topicName}`, view.topicName]] : []),
+    ...brokers.map((id) => [`broker:${id}`, `${view.words.t("noun.broker")} ${id}`])];
 }
 
 function send(view, subject, name, value) {
@@ -28,7 +30,10 @@ function editor(view, subject, one) {
   };
   const field = one.type === "BOOLEAN"
     ? h("select", { name: "value", "aria-label": one.name, value: one.value }, ["true", "false"].map((value) => h("option", { key: value, value }, value)))
-    : h("input", { name: "value", "aria-label": one.name, autocomplete: "off", value: view.configText ?? one.value ?? "", oninput: (event) => { view.configText = event.target.value; } });
+    : h("input", {
+      name: "value", "aria-label": one.name, autocomplete: "off", value: view.configText ?? one.value ?? "",
+      oninput: (event) => { view.configText = event.target.value; }
+    });
   return h("form", { class: "config-form", onsubmit: submit }, field, h("button", { class: "main" }, words.t("config.set")),
     one.changed && h("button", { type: "button", onclick: () => send(view, subject, one.name, null) }, words.t("config.reset")),
     h("button", { type: "button", onclick: () => view.set({ configEdit: null }) }, words.t("cancel")));
@@ -42,10 +47,15 @@ function row(view, subject, one) {
     view.set({ configEdit: open ? null : one.name });
   };
   return h("li", { key: one.name, class: `setting${one.changed ? " changed" : ""}` },
-    h("div", { class: "setting-name" }, h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, onclick: toggle }, h("code", {}, one.name)),
+    h("div", { class: "setting-name" },
+      h("button", { type: "button", class: "plain", "aria-expanded": String(open), "data-setting": one.name, onclick: toggle },
+        h("code", {}, one.name)),
       h("b", {}, one.value === null || one.value === "" ? "–" : one.value)),
     one.doc && h("p", { class: "setting-meaning" }, prose(words.language === "ko" ? one.ko : one.doc, (part) => marked(words, part))),
-    h("div", { class: "setting-note" }, one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"), one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`, one.read_only && ` · ${words.t("config.read_only")}`),
+    h("div", { class: "setting-note" },
+      one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"),
+      one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`,
+      one.read_only && ` · ${words.t("config.read_only")}`),
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }
 
@@ -62,8 +72,16 @@ export function configTab(view) {
   return [
     choices("config", words.t("tab.config"), offered, subject, (value) => view.set({ configOf: value, configEdit: null })),
     asOf(view, entry),
-    h("div", { key: "find", class: "config-find" }, h("input", { type: "search", "aria-label": words.t("config.find"), placeholder: words.t("config.find"), value: view.configFind ?? "", oninput: (event) => view.set({ configFind: event.target.value }) }),
-      subject.startsWith("broker") && h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.configAll), onchange: (event) => view.set({ configAll: event.target.checked }) }), words.t("config.all"))),
+    h("div", { key: "find", class: "config-find" },
+      h("input", {
+        type: "search", "aria-label": words.t("config.find"), placeholder: words.t("config.find"), value: view.configFind ?? "",
+        oninput: (event) => view.set({ configFind: event.target.value })
+      }),
+      subject.startsWith("broker") && h("label", { class: "check" },
+        h("input", {
+          type: "checkbox", checked: Boolean(view.configAll), onchange: (event) => view.set({ configAll: event.target.checked })
+        }),
+        words.t("config.all"))),
     h("ul", { key: "settings", class: "setting-list" }, shown.map((one) => row(view, subject, one))),
     fits.length > shown.length && hint("more", words.t("config.more", { n: fits.length - shown.length })),
   ];

@@ -25,7 +25,10 @@ function stateOf(one, compaction, words) {
 function fileName(view, name) {
   const { words, dumpOpen } = view;
   const open = dumpOpen?.file === name;
-  return h("button", { type: "button", class: "plain more", "data-dump-file": name, title: words.t("dump.open"), "aria-expanded": String(open), onclick: () => view.set({ dumpOpen: open ? null : { file: name, begin: 0, before: [] } }) },
+  return h("button", {
+    type: "button", class: "plain more", "data-dump-file": name, title: words.t("dump.open"), "aria-expanded": String(open),
+    onclick: () => view.set({ dumpOpen: open ? null : { file: name, begin: 0, before: [] } })
+  },
     h("code", {}, name.replace(/^0+(?=\d)/, "…")));
 }
 
@@ -34,13 +37,24 @@ function segment(view, one, compaction, open, broker) {
   const toggle = () => view.set({ segmentOpen: open ? null : one.base });
   return h("article", { key: one.base, class: "fact-card" },
     h("h3", {}, h("code", {}, String(one.base).padStart(20, "0")), h("span", { class: "lever-state" }, stateOf(one, compaction, words))),
-    facts([[words.t("ledger.offsets"), one.next > one.base ? `${count(one.base)}–${count(one.next - 1)}` : "–"], [words.t("files.index_entries"), count(one.entries)], [words.t("files.time_entries"), count(one.time_entries)]]),
+    facts([
+      [words.t("ledger.offsets"), one.next > one.base ? `${count(one.base)}–${count(one.next - 1)}` : "–"],
+      [words.t("files.index_entries"), count(one.entries)], [words.t("files.time_entries"), count(one.time_entries)]]),
     table("files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]],
-      one.files.map(([name, size, flushed]) => h("tr", { key: name }, head(fileName(view, name)), cell(bytes(size), "number"), cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
+      one.files.map(([name, size, flushed]) => h("tr", { key: name },
+        head(fileName(view, name)),
+        cell(bytes(size), "number"),
+        cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
     one.files.some(([name]) => name === view.dumpOpen?.file) && dump(view, view.chosen, broker),
-    one.entries > 0 && h("button", { type: "button", class: "plain more", "aria-expanded": String(open), onclick: toggle }, `${open ? "▾" : "▸"} ${words.t("files.show_index")}`),
-    open && table("index", words.t("files.show_index"), [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], words.t("ledger.view.bytes")],
-      one.index.slice(-SHOWN).map(([offset, position]) => h("tr", { key: offset }, number(offset), number(position), h("td", {}, h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open")))))));
+    one.entries > 0 && h("button", { type: "button", class: "plain more", "aria-expanded": String(open), onclick: toggle },
+      `${open ? "▾" : "▸"} ${words.t("files.show_index")}`),
+    open && table(
+      "index", words.t("files.show_index"),
+      [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], words.t("ledger.view.bytes")],
+      one.index.slice(-SHOWN).map(([offset, position]) => h("tr", { key: offset },
+        number(offset),
+        number(position),
+        h("td", {}, h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open")))))));
 }
 
 export function filesTab(view) {
@@ -53,12 +67,18 @@ export function filesTab(view) {
   const compaction = found?.compaction ?? null;
   return [
     h("h3", { key: "name", class: "look-title" }, chosen),
-    choices("file-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker, (id) => view.set({ fileBroker: id })),
+    choices(
+      "file-broker", words.t("noun.broker"), partition.replicas.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker,
+      (id) => view.set({ fileBroker: id })),
     asOf(view, entry),
     found && [
       h("p", { key: "dir", class: "hint" }, badge(broker, "in"), h("code", {}, `${found.directory}/`)),
-      facts([[words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)], ["segment.bytes", bytes(found.segment_bytes), WIDE], ["index.interval.bytes", bytes(found.index_interval_bytes), WIDE]]),
-      compaction && facts([[words.t("files.first_dirty"), count(compaction.first_dirty)], [words.t("files.dirty_ratio"), percent(compaction.dirty_ratio)], ["min.cleanable.dirty.ratio", percent(compaction.min_dirty_ratio), WIDE]]),
+      facts([
+        [words.t("look.size"), bytes(found.size)], [words.t("files.recovery_point"), count(found.recovery_point)],
+        ["segment.bytes", bytes(found.segment_bytes), WIDE], ["index.interval.bytes", bytes(found.index_interval_bytes), WIDE]]),
+      compaction && facts([
+        [words.t("files.first_dirty"), count(compaction.first_dirty)], [words.t("files.dirty_ratio"), percent(compaction.dirty_ratio)],
+        ["min.cleanable.dirty.ratio", percent(compaction.min_dirty_ratio), WIDE]]),
       compaction && hint("compaction", words.t("files.compaction_hint")),
       hint("flush", words.t("files.flush_hint")), title("segments", words.t("files.segments", { n: found.segments.length })),
       [...found.segments].reverse().slice(0, 20).map((one) => segment(view, one, compaction, one.base === open, broker)),

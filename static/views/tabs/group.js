@@ -32,11 +32,22 @@ function positions(view, group, found) {
       const owner = group.members.find((member) => (member.assignment?.[topic] ?? []).includes(Number(name)));
       const replica = state.clients[owner?.client_id]?.reads_from?.[topic]?.[name];
       const reads = replica !== undefined && h("small", { "data-replica": replica }, ` ${words.t("groups.reads_from", { broker: replica })}`);
-      const position = found?.positions.find((one) => one.topic === topic && one.partition === Number(name) && one.client_id === owner?.client_id)?.offset ?? null;
-      lines.push(h("tr", { key: `${topic}-${name}` }, head(`${topic}-${name}`), h("td", { class: "wraps" }, owner?.client_id ?? "–", reads), number(position), number(offset), number(log && offset !== null ? Math.max(0, log.hw - offset) : null)));
+      const position = found?.positions.find((one) => one.topic === topic && one.partition === Number(name)
+        && one.client_id === owner?.client_id)?.offset ?? null;
+      lines.push(h("tr", { key: `${topic}-${name}` },
+        head(`${topic}-${name}`),
+        h("td", { class: "wraps" }, owner?.client_id ?? "–", reads),
+        number(position),
+        number(offset),
+        number(log && offset !== null ? Math.max(0, log.hw - offset) : null)));
     }
   }
-  return lines.length > 0 && table("positions", words.t("groups.lag"), [words.t("table.partition"), words.t("groups.members"), [words.t("groups.position"), "number"], [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]], lines);
+  return lines.length > 0 && table(
+    "positions", words.t("groups.lag"),
+    [
+      words.t("table.partition"), words.t("groups.members"), [words.t("groups.position"), "number"],
+      [words.t("groups.committed"), "number"], [words.t("groups.lag"), "number"]],
+    lines);
 }
 
 /** Where a member of KIP-848 is on its way: its epoch, what it is about to give back, what it waits for. */
@@ -55,10 +66,15 @@ function way(one, words) {
 function member(one, words) {
   const left = one.session_left_ms ?? null;
   return h("li", { key: one.id, class: "member" },
-    h("div", {}, h("b", {}, `${one.leads ? "★ " : ""}${one.client_id ?? one.id}`), one.leads && h("small", {}, ` ${words.t("groups.leads")}`), one.waits && h("small", {}, ` · ${words.t(`groups.waits.${one.waits}`)}`)),
+    h("div", {},
+      h("b", {}, `${one.leads ? "★ " : ""}${one.client_id ?? one.id}`),
+      one.leads && h("small", {}, ` ${words.t("groups.leads")}`),
+      one.waits && h("small", {}, ` · ${words.t(`groups.waits.${one.waits}`)}`)),
     h("div", { class: "hint" }, owned(one.assignment).join(" ") || words.t("groups.owns_nothing")),
     way(one, words),
-    left !== null && h("label", { class: "session" }, h("small", {}, words.t("groups.session_left", { left: Math.round(left / 100) / 10, whole: Math.round((one.session_timeout_ms ?? 0) / 1000) })),
+    left !== null && h("label", { class: "session" },
+      h("small", {},
+        words.t("groups.session_left", { left: Math.round(left / 100) / 10, whole: Math.round((one.session_timeout_ms ?? 0) / 1000) })),
       h("meter", { min: 0, max: one.session_timeout_ms, value: left, "aria-hidden": "true" })));
 }
 
@@ -71,7 +87,8 @@ function card(view, name, group) {
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
     facts([
       [words.t("groups.coordinator"), group.coordinator ? badge(group.coordinator, "leader") : "–"], [words.t("groups.generation"), count(group.generation)],
-      [words.t("groups.members"), count(group.members.length)], [words.t("groups.lag"), count(state.shares?.[name] ? shareLag(state, name) : lag(state, group))],
+      [words.t("groups.members"), count(group.members.length)],
+      [words.t("groups.lag"), count(state.shares?.[name] ? shareLag(state, name) : lag(state, group))],
       found?.assignment_epoch !== undefined && [words.t("groups.epochs"), `${count(found.generation)} / ${count(found.assignment_epoch)}`],
       (found?.type ?? group.kind) && [words.t("groups.kind"), words.t(`reason.${found?.type ?? group.kind}`)],
       found?.protocol && [words.t("groups.protocol"), h("code", {}, found.protocol)],

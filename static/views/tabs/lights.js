@@ -22,8 +22,12 @@ export function invariantChip(view) {
   const { total, red } = redLights(state);
   if (!total) return null;
   const press = () => (red.length === 1 ? view.goToLight(red[0]) : view.showTab("lights"));
-  return h("button", { key: "invariants", type: "button", class: `chip ${red.length ? "bad" : "good"}`, "data-chip": "invariants", title: words.t("lights.tip"), onclick: press },
-    h("b", { "aria-hidden": "true" }, red.length ? "✕" : "✓"), red.length ? words.t("lights.red", { n: red.length, total }) : chipText(words.t("lights.green", { total }), total));
+  return h("button", {
+    key: "invariants", type: "button", class: `chip ${red.length ? "bad" : "good"}`, "data-chip": "invariants",
+    title: words.t("lights.tip"), onclick: press
+  },
+    h("b", { "aria-hidden": "true" }, red.length ? "✕" : "✓"),
+    red.length ? words.t("lights.red", { n: red.length, total }) : chipText(words.t("lights.green", { total }), total));
 }
 
 function sentence(first, words) {
@@ -38,7 +42,8 @@ function light(view, name, meaning) {
     h("div", { class: "light-name" }, h("b", {}, `${ok ? "✓" : "✕"} `), h("code", {}, name), !ok && h("span", {}, words.t("lights.count", { n: violations }))),
     h("p", { class: "hint" }, prose(meaning?.[name]?.[words.language])),
     first && h("p", { class: "light-first" }, sentence(first, words)),
-    first && h("button", { type: "button", class: "plain more", "data-light": name, onclick: () => view.goToLight(name) }, `→ ${words.t("lights.go", { t: seconds(first.t) })}`));
+    first && h("button", { type: "button", class: "plain more", "data-light": name, onclick: () => view.goToLight(name) },
+      `→ ${words.t("lights.go", { t: seconds(first.t) })}`));
 }
 
 export function lightsTab(view) {

@@ -25,12 +25,19 @@ export function manage(view, { truth, moving }) {
   const needed = unclean || truth.leader !== preferred;
   return [
     title("manage", words.t("manage")),
-    h("p", { key: "election", class: "hint" }, words.t(unclean ? "manage.offline" : needed ? "manage.not_preferred" : "manage.preferred", { preferred, leader: truth.leader })),
+    h("p", { key: "election", class: "hint" },
+      words.t(unclean ? "manage.offline" : needed ? "manage.not_preferred" : "manage.preferred", { preferred, leader: truth.leader })),
     form("elect_leaders", [], () => ({ ...about, ...(unclean ? { unclean: true } : {}) })),
-    form("reassign", [field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" })], (given) => ({ ...about, replicas: brokersOf(given.get("replicas")) })),
+    form(
+      "reassign", [field(view, "replicas", { required: true, pattern: BROKERS, inputmode: "numeric", placeholder: "2, 3, 1" })],
+      (given) => ({ ...about, replicas: brokersOf(given.get("replicas")) })),
     moving && [h("p", { key: "moving", class: "hint", role: "status" }, words.t("manage.moving", moving)), form("cancel_reassignment", [], () => about)],
-    form("delete_records", [field(view, "before", { type: "number", min: 0 })], (given) => ({ ...about, ...(given.get("before") ? { before: Number(given.get("before")) } : {}) })),
-    form("add_partitions", [field(view, "partitions", { type: "number", required: true, min: count + 1 })], (given) => ({ topic, partitions: Number(given.get("partitions")) })),
+    form(
+      "delete_records", [field(view, "before", { type: "number", min: 0 })],
+      (given) => ({ ...about, ...(given.get("before") ? { before: Number(given.get("before")) } : {}) })),
+    form(
+      "add_partitions", [field(view, "partitions", { type: "number", required: true, min: count + 1 })],
+      (given) => ({ topic, partitions: Number(given.get("partitions")) })),
     form("delete_topic", [h("span", { key: "topic", class: "hint" }, words.t("manage.delete", { topic }))], () => ({ topic })),
   ];
 }

@@ -6,12 +6,16 @@ import { h } from "../patch.js";
 const QUIET = "NO_OP_RECORD";
 
 /** Text of a value as the log has it: lists as sets, nothing as a dash. */
-const text = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? `{${value.join(", ")}}` : typeof value === "object" ? JSON.stringify(value) : String(value));
+const text = (value) => (value === null || value === undefined
+  ? "–"
+  : Array.isArray(value) ? `{${value.join(", ")}}` : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 /** What is set in a record, in one line; ids that are long say nothing here. */
 function summary(data) {
-  const shown = Object.entries(data ?? {}).filter(([name, value]) => !/topicId|incarnationId|directories|logDirs|features|endPoints/i.test(name) && value !== null && typeof value !== "object");
-  const lists = Object.entries(data ?? {}).filter(([name, value]) => Array.isArray(value) && !/directories|logDirs/i.test(name) && value.every((one) => typeof one !== "object"));
+  const shown = Object.entries(data ?? {}).filter(([name, value]) => !/topicId|incarnationId|directories|logDirs|features|endPoints/i.test(name)
+    && value !== null && typeof value !== "object");
+  const lists = Object.entries(data ?? {}).filter(([name, value]) => Array.isArray(value) && !/directories|logDirs/i.test(name)
+    && value.every((one) => typeof one !== "object"));
   return [...shown, ...lists].map(([name, value]) => `${name}=${text(value)}`).join(" ");
 }
 
@@ -37,14 +41,19 @@ function opener(view, { kind, name }) {
   return null;
 }
 
-const aboutText = ({ kind, name }, words) => (kind === "producer_ids" ? words.t("meta.about.producer_ids") : words.t(`meta.about.${kind}`, { name: kind === "config" && name.endsWith(":") ? `${name}*` : name }));
+const aboutText = ({ kind, name }, words) => (kind === "producer_ids"
+  ? words.t("meta.about.producer_ids")
+  : words.t(`meta.about.${kind}`, { name: kind === "config" && name.endsWith(":") ? `${name}*` : name }));
 
 function changed(view, found) {
   const { words } = view;
   if (found.changes === null) return hint("unknown", words.t("meta.changes.unknown"));
   if (!found.changes.length) return hint("none", words.t(found.about ? "meta.changes.nothing" : "meta.changes.none"));
   return table("changes", words.t("meta.changes"), [words.t("meta.field"), words.t("meta.was"), words.t("meta.is")],
-    found.changes.map((one) => h("tr", { key: one.field, "data-change": one.field }, head(h("code", {}, one.field)), cell(text(one.before), "wraps"), cell(h("b", {}, text(one.after)), "wraps"))));
+    found.changes.map((one) => h("tr", { key: one.field, "data-change": one.field },
+      head(h("code", {}, one.field)),
+      cell(text(one.before), "wraps"),
+      cell(h("b", {}, text(one.after)), "wraps"))));
 }
 
 /** One record: all that it says, what it has changed, and the ways to what that is and to when it was. */
@@ -55,11 +64,13 @@ function closely(view, node, file, record) {
   const open = record.about && opener(view, record.about);
   return h("div", { class: "znode-look" },
     entry.error && asOf(view, entry),
-    h("pre", { class: "znode-data", tabindex: "0", role: "group", "aria-label": words.t("meta.says", { offset: record.offset }) }, record.error ?? JSON.stringify(record.data, null, 1)),
+    h("pre", { class: "znode-data", tabindex: "0", role: "group", "aria-label": words.t("meta.says", { offset: record.offset }) },
+      record.error ?? JSON.stringify(record.data, null, 1)),
     found && changed(view, found),
     h("div", { class: "look-row" },
       open && h("button", { type: "button", "data-follow": `${record.about.kind}:${record.about.name}`, onclick: open }, `→ ${aboutText(record.about, words)}`),
-      !file && record.t_us >= 0 && h("button", { type: "button", "data-moment": record.offset, onclick: () => view.goToTime(record.t_us) }, `→ ${words.t("meta.moment", { t: seconds(record.t_us) })}`)));
+      !file && record.t_us >= 0 && h("button", { type: "button", "data-moment": record.offset, onclick: () => view.goToTime(record.t_us) },
+        `→ ${words.t("meta.moment", { t: seconds(record.t_us) })}`)));
 }
 
 /** A line. Who opens one at the end of the log stays on that page: the end moves on, and would take the record away. */
@@ -79,22 +90,38 @@ function line(view, node, file, record, first) {
 /** Every process with a copy: its part, how much it has, and what that means for a broker. */
 function quorum(view, found) {
   const { words } = view;
-  const standing = (one) => (one.fenced ? `✕ ${words.t("meta.fenced")}` : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
+  const standing = (one) => (one.fenced
+    ? `✕ ${words.t("meta.fenced")}`
+    : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
   const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced ? "low" : "" },
-    head(h("button", { type: "button", class: "plain", "aria-pressed": String(one.node === found.node), onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null }) }, words.name(one.node))),
+    head(h("button", {
+      type: "button", class: "plain", "aria-pressed": String(one.node === found.node),
+      onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
+    }, words.name(one.node))),
     cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}`), cell(words.t(one.voter ? "meta.voter" : "meta.observer")),
-    number(one.epoch), number(one.leo), number(one.lag), cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
+    number(one.epoch), number(one.leo), number(one.lag),
+    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
   return [
-    facts([[words.t("meta.epoch"), count(found.epoch)], [words.t("meta.committed"), found.committed === null ? "–" : count(found.committed)], [words.t("meta.start"), count(found.start)], [words.t("meta.end"), count(found.end)]]),
-    table("quorum", words.t("stage.quorum"), [words.t("look.believer"), words.t("look.role"), words.t("meta.part"), [words.t("look.epoch"), "number"], ["LEO", "number"], [words.t("look.behind"), "number"], [words.t("meta.caught_up"), "number"], words.t("meta.registration")], found.replicas.map(row)),
+    facts([
+      [words.t("meta.epoch"), count(found.epoch)], [words.t("meta.committed"), found.committed === null ? "–" : count(found.committed)],
+      [words.t("meta.start"), count(found.start)], [words.t("meta.end"), count(found.end)]]),
+    table(
+      "quorum", words.t("stage.quorum"),
+      [
+        words.t("look.believer"), words.t("look.role"), words.t("meta.part"), [words.t("look.epoch"), "number"], ["LEO", "number"],
+        [words.t("look.behind"), "number"], [words.t("meta.caught_up"), "number"], words.t("meta.registration")],
+      found.replicas.map(row)),
   ];
 }
 
 function files(view, found) {
   const { words } = view;
   if (!found.snapshots.length) return null;
-  const options = [["", words.t("meta.log")], ...found.snapshots.map((one) => [one.file, words.t("meta.snapshot", { end: one.end, epoch: one.epoch, size: bytes(one.size) })])];
-  return choices("metadata-file", words.t("meta.file"), options, found.file ?? "", (file) => view.set({ metadataFile: file || null, metadataAt: file ? 0 : null, metadataOpen: null }));
+  const options = [["", words.t("meta.log")], ...found.snapshots.map((one) => [one.file, words.t(
+    "meta.snapshot", { end: one.end, epoch: one.epoch, size: bytes(one.size) })])];
+  return choices(
+    "metadata-file", words.t("meta.file"), options, found.file ?? "",
+    (file) => view.set({ metadataFile: file || null, metadataAt: file ? 0 : null, metadataOpen: null }));
 }
 
 export function metadataTab(view) {
@@ -108,8 +135,13 @@ export function metadataTab(view) {
   const shown = found.records.filter((one) => view.metadataAll || one.kind !== QUIET);
   return [
     asOf(view, entry), quorum(view, found), title("log", words.t("meta.records", { name: words.name(found.node) })), files(view, found),
-    h("label", { key: "noop", class: "check" }, h("input", { type: "checkbox", "data-noop": "", checked: view.metadataAll, onchange: (event) => view.set({ metadataAll: event.target.checked }) }), words.t("meta.noop")),
-    h("ol", { key: "records", class: "znodes meta-records" }, [...shown].reverse().flatMap((one) => line(view, node, found.file, one, found.records[0].offset))),
+    h("label", { key: "noop", class: "check" },
+      h("input", {
+        type: "checkbox", "data-noop": "", checked: view.metadataAll, onchange: (event) => view.set({ metadataAll: event.target.checked })
+      }),
+      words.t("meta.noop")),
+    h("ol", { key: "records", class: "znodes meta-records" },
+      [...shown].reverse().flatMap((one) => line(view, node, found.file, one, found.records[0].offset))),
     !shown.length && hint("calm", words.t("meta.calm")),
     h("div", { key: "pages", class: "look-row" },
       h("button", { type: "button", "data-earlier": "", disabled: found.before === null, onclick: () => go(found.before) }, `‹ ${words.t("dump.before")}`),

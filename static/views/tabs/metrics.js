@@ -35,15 +35,24 @@ export function metricsTab(view) {
   const { before } = measure;
   const again = h("div", { key: "again", class: "look-row" },
     h("button", { type: "button", "data-metrics": "mark", onclick: () => measure.mark() }, words.t("metrics.mark")),
-    h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.metricsAll), onchange: (event) => view.set({ metricsAll: event.target.checked }) }), words.t("metrics.all")));
+    h("label", { class: "check" },
+      h("input", {
+        type: "checkbox", checked: Boolean(view.metricsAll), onchange: (event) => view.set({ metricsAll: event.target.checked })
+      }),
+      words.t("metrics.all")));
   const notThen = !view.clock.live && asOf(view, now);
   if (!before) return [notThen, hint("how", words.t("metrics.how")), again];
   const rows = now.found ? ranked(difference(before.values, now.found.values, view.metricsAll), meaning) : [];
   const { event } = before;
-  const about = !event ? words.t("metrics.marked") : event.code === "command" ? commandText(event.params.command, words.words) : words.say(event).replace(/\.$/, "");
+  const about = !event
+    ? words.t("metrics.marked")
+    : event.code === "command" ? commandText(event.params.command, words.words) : words.say(event).replace(/\.$/, "");
   return [
     notThen, hint("since", words.t("metrics.since", { what: about, from: seconds(before.t), to: seconds(now.t) })), again,
-    rows.length ? table("metrics", words.t("tab.metrics"), [words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]], rows.slice(0, ROWS).flatMap((one) => row(one, meaning, words)))
+    rows.length ? table(
+      "metrics", words.t("tab.metrics"),
+      [words.t("noun.broker"), [words.t("metrics.before"), "number"], [words.t("metrics.after"), "number"], ["Δ", "number"]],
+      rows.slice(0, ROWS).flatMap((one) => row(one, meaning, words)))
       : hint("none", words.t("metrics.none")),
     rows.length > ROWS && hint("more", words.t("config.more", { n: rows.length - ROWS })),
   ];

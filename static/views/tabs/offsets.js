@@ -30,6 +30,8 @@ export function offsetsForm(view, name, topics) {
   return [hint("reset", words.t("reset.hint")), commandForm(view, "reset_offsets", [
     select("topic", topics.map((topic) => [topic, topic])),
     select("place", Object.keys(PLACES).map((place) => [place, words.t(`reset.to.${place}`)]), { onchange: choose }),
-    h("label", { key: "amount" }, h("span", {}, words.t("reset.amount")), h("input", { name: "amount", type: "number", min: 0, step: 1, required: true, disabled: true, autocomplete: "off" })),
+    h("label", { key: "amount" },
+      h("span", {}, words.t("reset.amount")),
+      h("input", { name: "amount", type: "number", min: 0, step: 1, required: true, disabled: true, autocomplete: "off" })),
   ], (given) => resetOf(name, Object.fromEntries(given)), ["group", name])];
 }

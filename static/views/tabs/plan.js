@@ -18,7 +18,10 @@ function row(view, one, moving) {
   const at = progressOf(one, plan.topic, state, moving);
   const name = `${plan.topic}-${one.partition}`;
   const told = at === "moving" ? words.t("plan.moving", moving[name]) : words.t(`plan.${at}`);
-  return h("tr", { key: name, "data-plan-row": name, "data-plan-state": at }, head(name), cell(`[${one.before.join(", ")}]`), cell(`[${one.replicas.join(", ")}]`),
+  return h("tr", { key: name, "data-plan-row": name, "data-plan-state": at },
+    head(name),
+    cell(`[${one.before.join(", ")}]`),
+    cell(`[${one.replicas.join(", ")}]`),
     cell(`${SIGNS[at]} ${told}`, "wraps"));
 }
 
@@ -27,11 +30,19 @@ function made(view, moving) {
   const open = execution(plan, state, moving);
   const under = cancellation(plan, state, moving);
   const done = plan.rows.filter((one) => progressOf(one, plan.topic, state, moving) === "done").length;
-  const act = (name, commands) => h("button", { key: name, type: "button", "data-plan": name, disabled: !commands.length, onclick: () => carryOut(view, commands) }, words.t(`plan.${name}`));
+  const act = (name, commands) => h("button", {
+    key: name, type: "button", "data-plan": name, disabled: !commands.length, onclick: () => carryOut(view, commands)
+  }, words.t(`plan.${name}`));
   return [
-    table("plan-table", words.t("plan"), [words.t("table.partition"), words.t("plan.before"), words.t("plan.after"), words.t("plan.verify")], plan.rows.map((one) => row(view, one, moving))),
-    h("p", { key: "plan-progress", class: "hint", role: "status", "data-plan-done": done === plan.rows.length ? "all" : String(done) }, words.t("plan.progress", { done, n: plan.rows.length })),
-    h("div", { key: "plan-acts", class: "look-row" }, act("execute", open), act("cancel", under), h("button", { key: "drop", type: "button", onclick: () => view.set({ plan: null }) }, words.t("plan.drop"))),
+    table(
+      "plan-table", words.t("plan"), [words.t("table.partition"), words.t("plan.before"), words.t("plan.after"), words.t("plan.verify")],
+      plan.rows.map((one) => row(view, one, moving))),
+    h("p", { key: "plan-progress", class: "hint", role: "status", "data-plan-done": done === plan.rows.length ? "all" : String(done) },
+      words.t("plan.progress", { done, n: plan.rows.length })),
+    h("div", { key: "plan-acts", class: "look-row" },
+      act("execute", open),
+      act("cancel", under),
+      h("button", { key: "drop", type: "button", onclick: () => view.set({ plan: null }) }, words.t("plan.drop"))),
   ];
 }
 
@@ -52,7 +63,11 @@ export function planner(view) {
   return [
     title("plan", words.t("plan.of", { topic })), hint("plan-how", words.t("plan.how")),
     h("form", { key: "plan-form", class: "config-form manage", "data-manage": "plan", onsubmit: submit },
-      h("label", { key: "brokers" }, h("span", {}, words.t("plan.brokers")), h("input", { name: "brokers", autocomplete: "off", required: true, pattern: BROKERS, inputmode: "numeric", placeholder: alive.join(", ") })),
+      h("label", { key: "brokers" },
+        h("span", {}, words.t("plan.brokers")),
+        h("input", {
+          name: "brokers", autocomplete: "off", required: true, pattern: BROKERS, inputmode: "numeric", placeholder: alive.join(", ")
+        })),
       h("button", {}, words.t("plan.generate"))),
     plan?.topic === topic && made(view, found?.moving ?? {}),
   ];

@@ -16,26 +16,46 @@ function caughtUp(one, limit, words) {
   if (one.leads) return "–";
   if (one.caught_up_ms === null) return words.t("look.unknown");
   const late = one.caught_up_ms > limit;
-  return h("span", { class: late ? "none" : "" }, `${late ? "▲ " : ""}${one.caught_up_ms < 10_000 ? words.t("look.ms", { n: one.caught_up_ms }) : `${count(Math.round(one.caught_up_ms / 1000))} s`}`);
+  return h("span", { class: late ? "none" : "" },
+    `${late ? "▲ " : ""}${one.caught_up_ms < 10_000 ? words.t("look.ms", { n: one.caught_up_ms }) : `${count(Math.round(one.caught_up_ms / 1000))} s`}`);
 }
 
 function replicas({ found, words }) {
   const hashes = new Set(found.replicas.map((one) => one.hash).filter(Boolean));
   const most = found.replicas.find((one) => one.leads)?.hash ?? null;
   return [
-    table("replicas", words.t("look.replicas"), [words.t("noun.broker"), words.t("ledger.state"), ["HW", "number"], ["LEO", "number"], [words.t("look.caught_up"), "number"], words.t("look.hash")],
+    table(
+      "replicas", words.t("look.replicas"),
+      [
+        words.t("noun.broker"), words.t("ledger.state"), ["HW", "number"], ["LEO", "number"], [words.t("look.caught_up"), "number"],
+        words.t("look.hash")],
       found.replicas.map((one) => h("tr", { key: one.broker, class: one.in_isr ? "" : "low" },
-        head(badge(one.broker, one.in_isr ? "in" : "out")), cell(role(one, words), "wraps"), number(one.hw), number(one.leo), cell(caughtUp(one, found.lag_time_max_ms, words), "number"),
-        cell(one.hash ? h("code", { class: `crc${most && one.hash !== most ? " differs" : ""}` }, `${most && one.hash !== most ? "≠ " : "= "}${one.hash.slice(0, 6)}`) : "–")))),
-    hint("hash-hint", `${hashes.size > 1 ? "≠ " : "= "}${words.t(hashes.size > 1 ? "look.hash.differs" : "look.hash.equal")} ${words.t("look.lag_limit", { n: found.lag_time_max_ms ?? 0 })}`),
+        head(badge(one.broker, one.in_isr ? "in" : "out")), cell(role(one, words), "wraps"), number(one.hw), number(one.leo),
+        cell(caughtUp(one, found.lag_time_max_ms, words), "number"),
+        cell(one.hash
+          ? h("code", { class: `crc${most && one.hash !== most ? " differs" : ""}` },
+            `${most && one.hash !== most ? "≠ " : "= "}${one.hash.slice(0, 6)}`)
+          : "–")))),
+    hint(
+      "hash-hint",
+      `${hashes.size > 1 ? "≠ " : "= "}${words.t(hashes.size > 1 ? "look.hash.differs" : "look.hash.equal")} ${words.t("look.lag_limit", { n: found.lag_time_max_ms ?? 0 })}`),
   ];
 }
 
 function epochs({ found, words }) {
   return [
     title("epochs", words.t("look.epochs")),
-    table("epoch-table", words.t("look.epochs"), [words.t("noun.broker"), words.t("look.leader_epoch"), words.t("look.epoch_starts"), [words.t("look.flushed"), "number"], [words.t("look.size"), "number"]],
-      found.replicas.map((one) => h("tr", { key: one.broker }, head(badge(one.broker, "in")), cell(one.leader_epoch), cell(h("code", {}, (one.epochs ?? []).map(([epoch, start]) => `${epoch}→${start}`).join("  ") || "–"), "wraps"), number(one.flushed), cell(bytes(one.size), "number")))),
+    table(
+      "epoch-table", words.t("look.epochs"),
+      [
+        words.t("noun.broker"), words.t("look.leader_epoch"), words.t("look.epoch_starts"), [words.t("look.flushed"), "number"],
+        [words.t("look.size"), "number"]],
+      found.replicas.map((one) => h("tr", { key: one.broker },
+        head(badge(one.broker, "in")),
+        cell(one.leader_epoch),
+        cell(h("code", {}, (one.epochs ?? []).map(([epoch, start]) => `${epoch}→${start}`).join("  ") || "–"), "wraps"),
+        number(one.flushed),
+        cell(bytes(one.size), "number")))),
   ];
 }
 
@@ -57,9 +77,15 @@ function beliefs({ found, words }) {
   return [
     title("beliefs", words.t("look.beliefs")),
     hint("belief-hint", wrong ? `≠ ${words.t("look.beliefs.differ", { n: wrong })}` : `✓ ${words.t("look.beliefs.agree")}`),
-    table("belief-table", words.t("look.beliefs"), [words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), words.t("table.isr"), ...(log ? [[words.t("look.behind"), "number"]] : [])],
-      found.beliefs.map((one) => h("tr", { key: `${one.who} ${one.client ?? one.broker}`, class: one.differs.length ? "offline" : "" }, head(believer(one, words)),
-        value(one, "leader", one.leader === null ? words.t("look.knows_nothing") : one.leader < 0 ? words.t("table.offline") : one.leader), value(one, "leader_epoch", one.leader_epoch ?? "–"), value(one, "isr", one.isr ? `{${one.isr.join(", ")}}` : "–"),
+    table(
+      "belief-table", words.t("look.beliefs"),
+      [
+        words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"), words.t("table.isr"),
+        ...(log ? [[words.t("look.behind"), "number"]] : [])],
+      found.beliefs.map((one) => h("tr", { key: `${one.who} ${one.client ?? one.broker}`, class: one.differs.length ? "offline" : "" },
+        head(believer(one, words)),
+        value(one, "leader", one.leader === null ? words.t("look.knows_nothing") : one.leader < 0 ? words.t("table.offline") : one.leader),
+        value(one, "leader_epoch", one.leader_epoch ?? "–"), value(one, "isr", one.isr ? `{${one.isr.join(", ")}}` : "–"),
         log && cell(one.behind === null ? "–" : one.behind ? `▲ ${count(one.behind)}` : "0", "number")))),
   ];
 }
@@ -72,7 +98,9 @@ export function replicasTab(view) {
   const about = { found, words };
   return [
     h("h3", { key: "name", class: "look-title" }, chosen), asOf(view, entry),
-    found && facts([[words.t("table.leader"), found.truth.leader < 0 ? words.t("table.offline") : badge(found.truth.leader, "leader")], [words.t("look.leader_epoch"), found.truth.leader_epoch],
+    found && facts([
+      [words.t("table.leader"), found.truth.leader < 0 ? words.t("table.offline") : badge(found.truth.leader, "leader")],
+      [words.t("look.leader_epoch"), found.truth.leader_epoch],
       [words.t("table.isr"), `{${found.truth.isr.join(", ")}}`], [words.t("look.assigned"), `[${found.truth.replicas.join(", ")}]`]]),
     found && replicas(about), found && epochs(about), found && beliefs(about), found && clock.live && [manage(view, found), planner(view)],
   ];

@@ -16,7 +16,10 @@ function stages(request, words) {
   const whole = Math.max(1, STAGES.reduce((sum, [key]) => sum + (request.stages[key] ?? 0), 0));
   return h("ol", { key: "stages", class: "stage-bars" }, STAGES.map(([key, name]) => {
     const value = request.stages[key] ?? 0;
-    return h("li", { key }, h("span", {}, words.t(name)), h("i", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${(100 * value) / whole}%` } })), h("b", {}, ms(value)));
+    return h("li", { key },
+      h("span", {}, words.t(name)),
+      h("i", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${(100 * value) / whole}%` } })),
+      h("b", {}, ms(value)));
   }));
 }
 
@@ -38,24 +41,35 @@ function chain(view, position) {
 
 function fields(event, words) {
   const pairs = Object.entries(event.params).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
-  return [title("fields-title", words.t("request.fields")), h("dl", { key: "field-list", class: "facts one" }, pairs.map(([name, value]) => [h("dt", {}, h("code", {}, name)), h("dd", {}, value)]))];
+  return [title("fields-title", words.t("request.fields")), h("dl", { key: "field-list", class: "facts one" },
+    pairs.map(([name, value]) => [h("dt", {}, h("code", {}, name)), h("dd", {}, value)]))];
 }
 
 function lose(view, request) {
   if (!/^(broker|producer|consumer|zookeeper|operator)/.test(request.client ?? "") || !request.broker) return null;
-  return h("button", { key: "lose", type: "button", onclick: () => view.command({ do: "lose_next", between: [request.client, request.broker], api: request.api }) }, view.words.t("request.lose", { api: request.api }));
+  return h("button", {
+    key: "lose", type: "button",
+    onclick: () => view.command({ do: "lose_next", between: [request.client, request.broker], api: request.api })
+  }, view.words.t("request.lose", { api: request.api }));
 }
 
 // -- under way ------------------------------------------------------------------------------
-const label = (flight, words) => (flight.kind === "closed" ? words.t("flights.closed") : `${flight.kind === "response" ? "◆" : "●"} ${flight.api ?? "?"}${flight.correlation === undefined ? "" : ` #${flight.correlation}`}`);
+const label = (flight, words) => (flight.kind === "closed"
+  ? words.t("flights.closed")
+  : `${flight.kind === "response" ? "◆" : "●"} ${flight.api ?? "?"}${flight.correlation === undefined ? "" : ` #${flight.correlation}`}`);
 
 function flight(view, one) {
   const { words, clock } = view;
   const wait = one.at - clock.clusterTime();
-  const next = (verb, act) => h("button", { key: verb, type: "button", [`data-${verb}`]: one.key, "aria-label": words.t(`flights.${verb}_this`, { what: label(one, words) }), onclick: () => act(one) }, words.t(`flights.${verb}`));
+  const next = (verb, act) => h("button", {
+    key: verb, type: "button", [`data-${verb}`]: one.key, "aria-label": words.t(`flights.${verb}_this`, { what: label(one, words) }),
+    onclick: () => act(one)
+  }, words.t(`flights.${verb}`));
   return h("li", { key: one.key, class: `flight${view.flight === one.key ? " chosen" : ""}` },
     h("button", { type: "button", class: "plain more", "data-flight": one.key, onclick: () => view.lookAtFlight(one) }, label(one, words)),
-    h("span", {}, `${words.name(one.from)} → ${words.name(one.to)}`, h("small", {}, ` · ${wait > 0 ? words.t("flights.arrives", { ms: Math.ceil(wait / 1000) }) : words.t("flights.due")}`)),
+    h("span", {},
+      `${words.name(one.from)} → ${words.name(one.to)}`,
+      h("small", {}, ` · ${wait > 0 ? words.t("flights.arrives", { ms: Math.ceil(wait / 1000) }) : words.t("flights.due")}`)),
     one.first ? h("span", { class: "flight-acts" }, next("deliver", view.deliver), one.kind !== "closed" && next("drop", view.drop))
       : h("small", { class: "soft" }, words.t("flights.behind", { n: one.behind })));
 }
@@ -67,7 +81,11 @@ function underWay(view) {
   const standing = clock.live ? view.standing : [];
   const passing = clock.live && !paused && !standing.length ? view.underWay.reduce((sum, { count }) => sum + count, 0) : 0;
   const n = standing.length || passing;
-  const key = !clock.live ? "flights.past" : standing.length ? (paused ? "flights.hint" : "flights.running") : paused ? "flights.none" : passing ? "flights.passing" : "flights.none_running";
+  const key = !clock.live
+    ? "flights.past"
+    : standing.length
+      ? (paused ? "flights.hint" : "flights.running")
+      : paused ? "flights.none" : passing ? "flights.passing" : "flights.none_running";
   return [
     title("flights", words.t("flights.title", { n })),
     h("div", { key: "flights-box", class: "flights-box", tabindex: "0", role: "group", "aria-label": words.t("flights.title", { n }) },
@@ -103,10 +121,16 @@ function one(view, position) {
   const request = requestAt(history, position);
   const name = (node) => (node === null ? "?" : words.name(node));
   return [
-    h("h3", { key: "name", class: "look-title", "data-looked": position }, request ? `${request.api}${request.version === null ? "" : ` v${request.version}`} #${request.correlation}` : words.say(event)),
-    request && facts([[words.t("request.from"), name(request.client)], [words.t("request.to"), name(request.broker)], request.clientId && ["client.id", request.clientId],
-      [words.t("request.took"), request.took === null ? words.t("request.open") : ms(request.took)], [words.t("request.answer"), request.error === null ? "…" : request.error === "NONE" ? "✓ NONE" : `✕ ${request.error}`]]),
-    request && [title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")), course(view, request), lose(view, request), messageBytes(view, request)],
+    h("h3", { key: "name", class: "look-title", "data-looked": position },
+      request ? `${request.api}${request.version === null ? "" : ` v${request.version}`} #${request.correlation}` : words.say(event)),
+    request && facts([
+      [words.t("request.from"), name(request.client)], [words.t("request.to"), name(request.broker)],
+      request.clientId && ["client.id", request.clientId],
+      [words.t("request.took"), request.took === null ? words.t("request.open") : ms(request.took)],
+      [words.t("request.answer"), request.error === null ? "…" : request.error === "NONE" ? "✓ NONE" : `✕ ${request.error}`]]),
+    request && [
+      title("stages-title", words.t("request.stages")), stages(request, words), title("course-title", words.t("request.course")),
+      course(view, request), lose(view, request), messageBytes(view, request)],
     !request && view.messages.shown && hint("no-message", words.t("message.not_here")),
     chain(view, position), fields(event, words),
   ];
@@ -123,8 +147,12 @@ function recent(view) {
     title("recent", words.t("request.recent")),
     h("ul", { key: "recent-list", class: "znodes", onpointerenter: hold, onpointerleave: letGo }, found.map((at) => {
       const event = history.at(at);
-      return h("li", { key: at }, h("button", { type: "button", class: "plain more", "data-request": at, onfocus: hold, onblur: letGo, onclick: () => view.lookAt(at) }, `${event.params.api} #${event.params.correlation}`),
-        h("span", {}, `${words.name(event.node === "world" ? "world" : String(event.params.source ?? event.node))} → ${words.name(String(event.params.to ?? event.node))}`));
+      return h("li", { key: at },
+        h("button", {
+          type: "button", class: "plain more", "data-request": at, onfocus: hold, onblur: letGo, onclick: () => view.lookAt(at)
+        }, `${event.params.api} #${event.params.correlation}`),
+        h("span", {},
+          `${words.name(event.node === "world" ? "world" : String(event.params.source ?? event.node))} → ${words.name(String(event.params.to ?? event.node))}`));
     })),
   ];
 }

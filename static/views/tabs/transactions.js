@@ -20,7 +20,8 @@ const LINE = 30;
 function machine(state, words) {
   const now = SHOWN_AS[state] ?? state;
   return h("ol", { key: "machine", class: "machine" }, MACHINE.map(([name, column, line]) => h("li", {
-    key: name, class: name === now ? "here" : null, "aria-current": name === now ? "step" : null, "data-state": name, style: { "grid-area": `${line + 1} / ${column + 1}` },
+    key: name, class: name === now ? "here" : null, "aria-current": name === now ? "step" : null, "data-state": name,
+    style: { "grid-area": `${line + 1} / ${column + 1}` },
   }, words.t(`reason.${name}`))));
 }
 
@@ -45,18 +46,24 @@ function bandLine(view, id, name, y) {
       const width = Math.max(3, x(band.end) - x(band.first) - 1);
       const sign = OUTCOMES[band.outcome];
       return h("g", { key: `${band.producer} ${band.first}`, class: `band-named ${band.outcome}${own ? "" : " other"}` },
-        h("title", {}, words.t(`words.band.${band.outcome}`, { id: idOf(state, band.producer) ?? String(band.producer), first: band.first, marker: band.marker ?? "" })),
-        h("rect", { x: x(band.first), y: y + (own ? 4 : 8), width, height: own ? 20 : 12, rx: 3 }), own && width > 12 && h("text", { x: x(band.first) + width / 2, y: y + 18 }, sign));
+        h("title", {},
+          words.t(`words.band.${band.outcome}`, {
+            id: idOf(state, band.producer) ?? String(band.producer), first: band.first, marker: band.marker ?? ""
+          })),
+        h("rect", { x: x(band.first), y: y + (own ? 4 : 8), width, height: own ? 20 : 12, rx: 3 }),
+        own && width > 12 && h("text", { x: x(band.first) + width / 2, y: y + 18 }, sign));
     }),
     h("line", { class: "hw", x1: x(log.hw), x2: x(log.hw), y1: y + 1, y2: y + 27 }, h("title", {}, words.t("stage.legend.hw_at", { hw: log.hw }))),
-    stable < log.hw && h("line", { class: "lso", x1: x(stable), x2: x(stable), y1: y + 1, y2: y + 27 }, h("title", {}, words.t("stage.lso", { lso: stable, hw: log.hw }))));
+    stable < log.hw && h("line", { class: "lso", x1: x(stable), x2: x(stable), y1: y + 1, y2: y + 27 },
+      h("title", {}, words.t("stage.lso", { lso: stable, hw: log.hw }))));
 }
 
 /** Partitions of an id: those that the coordinator names, and those where its producer's bands still are. */
 function partitionsOf(state, id, one) {
   const found = new Set(one.partitions ?? []);
   for (const [topic, { partitions }] of Object.entries(state.topics)) {
-    for (const [number, partition] of Object.entries(partitions)) if (partition.transactions?.some(([producer]) => producer === one.producer_id)) found.add(`${topic}-${number}`);
+    for (const [number, partition] of Object.entries(partitions))
+      if (partition.transactions?.some(([producer]) => producer === one.producer_id)) found.add(`${topic}-${number}`);
   }
   return [...found].sort();
 }
@@ -71,12 +78,19 @@ function card(view, id, one) {
     h("h3", {}, id, h("span", { class: "lever-state" }, words.t(`reason.${one.state}`))),
     machine(one.state, words),
     facts([
-      [words.t("transactions.coordinator"), broker === null ? "–" : badge(broker, "leader")], [words.t("transactions.partition"), partition === null ? "–" : h("code", {}, `__transaction_state-${partition}`), WHOLE],
+      [words.t("transactions.coordinator"), broker === null ? "–" : badge(broker, "leader")],
+      [words.t("transactions.partition"), partition === null ? "–" : h("code", {}, `__transaction_state-${partition}`), WHOLE],
       [words.t("transactions.producer"), count(one.producer_id)], [words.t("transactions.epoch"), count(one.epoch)],
-      one.state === "Ongoing" && one.started_us !== null && one.started_us !== undefined && [words.t("transactions.open_for"), `${seconds(Math.max(0, clock.viewedTime - one.started_us))} s`],
+      one.state === "Ongoing" && one.started_us !== null && one.started_us !== undefined
+        && [words.t("transactions.open_for"), `${seconds(Math.max(0, clock.viewedTime - one.started_us))} s`],
       left !== null && [words.t("transactions.left"), `${seconds(left)} s`],
     ]),
-    lines.some(Boolean) ? h("svg", { key: "bands", class: "bands", viewBox: `0 0 ${WIDE} ${names.length * LINE + 2}`, role: "img", "aria-label": summary(state, id, names, words) }, lines) : hint("none", words.t("transactions.nowhere")));
+    lines.some(Boolean)
+      ? h("svg", {
+        key: "bands", class: "bands", viewBox: `0 0 ${WIDE} ${names.length * LINE + 2}`, role: "img",
+        "aria-label": summary(state, id, names, words)
+      }, lines)
+      : hint("none", words.t("transactions.nowhere")));
 }
 
 /** The picture of an id's bands in words. */

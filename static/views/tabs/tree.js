@@ -67,14 +67,19 @@ export function treeTab(view) {
   const entered = here ? chosen : paths[0]; // the one that Tab leads to
   return [
     h("p", { key: "how", class: "hint" }, words.t("tree.choose")),
-    chosen !== null && !here && h("section", { key: "gone", class: "znode-look", "aria-label": chosen }, h("h3", { class: "look-title" }, h("code", {}, chosen)), closely(view, chosen)),
+    chosen !== null && !here && h("section", { key: "gone", class: "znode-look", "aria-label": chosen },
+      h("h3", { class: "look-title" }, h("code", {}, chosen)),
+      closely(view, chosen)),
     h("ul", { key: "paths", class: "znodes" }, paths.flatMap((path) => {
       const { version, ephemeral } = state.znodes[path];
       const depth = path.split("/").length - 2;
       const open = path === chosen;
       return [
         h("li", { key: path, class: open ? "chosen" : null, style: { "--depth": String(depth) } },
-          h("button", { type: "button", class: "plain", "data-znode": path, "aria-label": path, "aria-expanded": String(open), tabindex: path === entered ? "0" : "-1", onkeydown: move, onclick: choose(view, path, open) },
+          h("button", {
+            type: "button", class: "plain", "data-znode": path, "aria-label": path, "aria-expanded": String(open),
+            tabindex: path === entered ? "0" : "-1", onkeydown: move, onclick: choose(view, path, open)
+          },
             h("code", {}, depth ? path.slice(path.lastIndexOf("/")) : path)),
           h("span", {}, ephemeral ? `◷ ${words.t("tree.ephemeral", { owner: ephemeral })}` : words.t("tree.version", { version }))),
         open && h("li", { key: `look ${path}`, class: "znode-look" }, closely(view, path)),

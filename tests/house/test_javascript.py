@@ -1,0 +1,64 @@
+"""The page's modules can be read: no long lines, no long functions.
+
+A line that is long because of one literal (the path of an icon, a command to copy) is left as it is: cut, it could be
+neither read nor searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.sources import CHECKOUT, files, name
+
+LONGEST_LINE = 160
+LONGEST_FUNCTION = 50
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*`')
+ONE_LITERAL = 100
+BEGINS = re.compile(
+    r"( *)(?:export )?(?:default )?(?:async )?(?:function\b.*|(?:static |get |set )?#?\w+\(.*\) |(?:const|let) \w+ = .*=> )\{$"
+)
+
+
+def _modules() -> list[Path]:
+    return [path for path in files(".js", ".mjs") if path.is_relative_to(CHECKOUT / "static")]
+
+
+def _is_one_literal(line: str) -> bool:
+    return max(map(len, LITERAL.findall(line)), default=0) >= ONE_LITERAL
+
+
+def _long_lines(text: str) -> Iterator[int]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LONGEST_LINE and not _is_one_literal(line):
+            yield number
+
+
+def _functions(text: str) -> Iterator[tuple[int, int]]:
+    """(first line, lines) of each function whose brace ends a line: it ends where a brace stands in its column."""
+    lines = text.splitlines()
+    for first, line in enumerate(lines):
+        if begins := BEGINS.match(line):
+            end = next((at for at in range(first + 1, len(lines)) if lines[at].startswith(begins[1] + "}")), len(lines))
+            yield first + 1, end - first + 1
+
+
+def test_no_line_is_too_long_to_be_read() -> None:
+    long = [f"{name(path)}:{number}" for path in _modules() for number in _long_lines(path.read_text())]
+    assert not long, "\n".join(long)
+
+
+def test_no_function_is_too_long_to_be_understood() -> None:
+    long = [f"{name(path)}:{first}: {lines} lines" for path in _modules() for first, lines in _functions(path.read_text())
+            if lines > LONGEST_FUNCTION]  # fmt: skip
+    assert not long, "\n".join(long)
+
+
+def test_a_long_line_and_a_long_function_would_be_found() -> None:
+    arguments = ", ".join(f"argument{number}" for number in range(20))
+    body = "\n".join(f"  line({number});" for number in range(LONGEST_FUNCTION))
+    text = f'h("div", {{}}, {arguments});\nconst path = "{"M" * 200}";\nexport function long(view) {{\n{body}\n}}\n'
+    assert list(_long_lines(text)) == [1] and list(_functions(text)) == [(3, LONGEST_FUNCTION + 2)]
+    for line in ("  async load({ a }) {", "const f = (a) => {", "  #at(x) {", "  get size() {", "function* all() {"):
+        assert list(_functions(f"{line}\n  x;\n{BEGINS.match(line)[1]}}}\n")) == [(1, 3)], line  # type: ignore[index]
