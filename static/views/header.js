@@ -46,7 +46,8 @@ export function mode({ clock, online, words }) {
 export function banners({ state, words, desk }) {
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
-  const begins = desk.run === desk.live && !Object.values(state.topics).some(({ internal }) => !internal);
+  const empty = Object.keys(state.brokers).length > 0 && !Object.values(state.topics).some(({ internal }) => !internal);
+  const begins = empty && desk.live !== null && desk.run === desk.live;
   const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
     state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" },
