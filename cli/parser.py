@@ -197,6 +197,7 @@ def _up(build: Build) -> None:
     up.option("--record-level", choices=["transitions", "messages", "details"], default="messages")
     up.option("--seed", type=build.kinds.seed, metavar="N")
     up.option("--labs", type=build.kinds.labs, default=0, metavar="N")
+    up.option("--hosts", type=build.kinds.labs, default=0, metavar="N")
     up.option("--sleep-after", type=build.kinds.seconds, default=300, metavar="SECONDS")
     up.option("--no-web", action="store_true")
 

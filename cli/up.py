@@ -63,7 +63,7 @@ def up(arguments: argparse.Namespace) -> int:
     signals.install()
     try:
         _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals,
-               (arguments.labs, arguments.sleep_after))
+               (arguments.labs, arguments.sleep_after, arguments.hosts))
     except Stop:
         pass
     finally:
@@ -136,7 +136,7 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
     return found
 
 
-def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int]) -> None:
+def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int, int]) -> None:
     try:
         with signals.waiting():
             addresses = _start(lab)
@@ -182,14 +182,15 @@ def _start(lab: LiveLab) -> Addresses:
         raise CommandError(problem("brokers_not_up")) from None
 
 
-def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int]) -> Any:
-    """Load the web only now; `more`: room for so many labs beside this one, which sleep after so many seconds."""
+def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int, int]) -> Any:
+    """Load the web only now; `more`: room for so many labs beside this one, which sleep after
+    so many seconds, in so many processes."""
     os.environ["BROKERLAB_DATA"] = str(page_home(lab.data))
     from web.server import CannotServe, build, hold
 
     try:
         server = build(lab, listener)
-        hold(more[0], lab.data / "labs", lab.host, lab.spec.cluster.port, more[1])
+        hold(more[0], lab.data / "labs", lab.host, lab.spec.cluster.port, *more[1:])
         return server
     except CannotServe as error:
         raise CommandError(problem("failed_with", why=str(error))) from None

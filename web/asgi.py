@@ -22,7 +22,7 @@ from web.access import ACT  # noqa: E402
 from web.api.errors import PREFIX  # noqa: E402
 from web.guard import Guard  # noqa: E402
 from web.live.consumer import LabConsumer  # noqa: E402
-from web.live.forwarding import forward, goes_to_the_host  # noqa: E402
+from web.live.forwarding import forward, host_of  # noqa: E402
 from web.live.hub import choose  # noqa: E402
 from web.live.labs import labs  # noqa: E402
 
@@ -32,8 +32,8 @@ _files = StaticFiles()
 async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["path"].startswith(settings.STATIC_URL):
         await _files(scope, receive, send)
-    elif goes_to_the_host(scope):
-        await forward(scope, receive, send)
+    elif (lab := host_of(scope)) is not None:
+        await forward(lab, scope, receive, send)
     else:
         await of_its_lab(scope, receive, send)
 

@@ -72,6 +72,7 @@ class LabServer(uvicorn.Server):
             self._tending.cancel()
         await asyncio.to_thread(_end_spark)
         await asyncio.to_thread(_end_labs)
+        await _end_hosts()
 
 
 def _end_spark() -> None:
@@ -85,6 +86,8 @@ async def _tend_labs() -> None:
     """Those that nobody needs sleep."""
     from web.live.labs import labs
 
+    if labs.hosts is not None:
+        await labs.hosts.prepare()
     await labs.tend()
 
 
@@ -93,6 +96,13 @@ def _end_labs() -> None:
     from web.live.labs import labs
 
     labs.end()
+
+
+async def _end_hosts() -> None:
+    """The processes that held labs for this one."""
+    from web.live.labs import labs
+
+    await labs.end_hosts()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -215,13 +225,14 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     return LabServer(config, started, f"http://{shown}:{port}/")
 
 
-def hold(most: int, home: Path, host: str, first_port: int, idle_s: float = 0.0) -> None:
+def hold(most: int, home: Path, host: str, first_port: int, idle_s: float = 0.0, hosts: int = 0) -> None:
     """Let callers of REST begin up to `most` labs beside the one that is served; each in a directory below `home`. One
-    that nobody needs for `idle_s` seconds sleeps; 0: none ever does."""
+    that nobody needs for `idle_s` seconds sleeps; 0: none ever does. `hosts`: how many processes may hold them; 0: this
+    one does."""
     from web.api.keeping import described_before
     from web.live.labs import labs
 
-    labs.open(most, home, host, first_port, described_before(), idle_s)
+    labs.open(most, home, host, first_port, described_before(), idle_s, hosts)
 
 
 def serve(lab: Lab, host: str, port: int, started: Callable[[str], None] | None = None) -> None:

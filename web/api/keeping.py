@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from random import SystemRandom
 from typing import Annotated, Any
 
@@ -12,13 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from broker_core.kernel.problems import problem
 from lab.live import LiveLab
+from lab.open_runs import LabError
 from web.api import schemas
 from web.api.asking import answer, lab_named
 from web.api.models import LabRecord
 from web.api.problems import Problem
 from web.live.hub import chosen, hub
 from web.live.lab import Lab
-from web.live.labs import Described, NoRoom, labs
+from web.live.described import Described
+from web.live.labs import NoRoom, labs
+from web.live.remote import RemoteLab
 from web.rights import may_see
 
 router = Router(tags=["labs"])
@@ -42,7 +47,7 @@ async def known(request: HttpRequest) -> HttpResponse:
     the server, which `POST labs/NAME/start` starts. `room`: how many more can be begun."""
     rows = [one for one in dict.fromkeys([chosen(), hub, *labs.running.values()])
             if may_see(request, labs.owner(one.name))]  # fmt: skip
-    items = [view_of(one.name, one.lab) for one in rows]
+    items = list(await asyncio.gather(*(told_of(one.name, one.lab) for one in rows if one.serves)))
     resting = [name for name in labs.resting() if may_see(request, labs.owner(name))]
     return answer({"items": items, "total": len(items), "resting": resting, "room": labs.room})
 
@@ -55,7 +60,15 @@ async def known(request: HttpRequest) -> HttpResponse:
 async def lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Run, clock, seed, and where its brokers listen. A lab that sleeps (`asleep`) is not woken by that."""
     found = labs.hub(lab)
-    return answer(view_of(lab, await lab_named(lab) if found is None else found.lab))
+    return answer(await told_of(lab, await lab_named(lab) if found is None else found.lab))
+
+
+async def told_of(name: str, found: Lab) -> dict[str, Any]:
+    """A lab in short; one that another process of this server holds is asked there."""
+    if isinstance(found, RemoteLab) and labs.hosts is not None:
+        with suppress(LabError):  # it is being started anew: what was told last
+            return await labs.hosts.view(name)
+    return view_of(name, found)
 
 
 def view_of(name: str, found: Lab) -> dict[str, Any]:
@@ -106,7 +119,7 @@ async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
         await labs.remove(given.name)
         await LabRecord.objects.filter(name=given.name).adelete()
         raise
-    return answer(view_of(found.name, found.lab), 201)
+    return answer(await told_of(found.name, found.lab), 201)
 
 
 @router.post(
@@ -122,7 +135,7 @@ async def start(request: HttpRequest, lab: str) -> HttpResponse:
             await labs.start(lab)
         except NoRoom as error:
             raise Problem(409, error.problem) from None
-    return answer(view_of(lab, await lab_named(lab)))
+    return answer(await told_of(lab, await lab_named(lab)))
 
 
 async def _record(described: Described) -> None:

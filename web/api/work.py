@@ -26,7 +26,7 @@ from lab.open_runs import LabError
 from lab.places import ROOT
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
-from web.live.hub import chosen
+from web.live.hub import chosen, hub
 from web.live.labs import labs
 
 AT_ONCE = 2
@@ -257,7 +257,8 @@ class Jobs:
         self._jobs, self._tasks, self._changed = {}, {}, {}
         self._places, self._desk, self._asking = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE), 0
         if settings.HOSTS_LAB:
-            unfinished = Job.objects.filter(lab__in=[settings.LAB_NAME, *labs.known], state__in=(QUEUED, RUNNING))
+            own = [settings.LAB_NAME] if hub.serves else []  # a process that holds others' labs has none
+            unfinished = Job.objects.filter(lab__in=[*own, *labs.known], state__in=(QUEUED, RUNNING))
             await unfinished.aupdate(state=INTERRUPTED)
 
 

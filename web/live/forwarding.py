@@ -22,10 +22,14 @@ from lab.branch import BranchError
 from lab.open_runs import LabError
 from web import rights
 from web.access import headers_of
+from web.addresses import is_in_short, lab_of
 from web.api.errors import PREFIX
 from web.api.problems import MEDIA_TYPE, body
 from web.language import spoken
 from web.live import wire_names
+from web.live.hub import hub
+from web.live.labs import labs
+from web.live.remote import RemoteLab
 
 MOST = 8 * 1024 * 1024
 HERE = (f"{PREFIX}docs", f"{PREFIX}docs.css", f"{PREFIX}openapi.json", f"{PREFIX}problems")
@@ -41,15 +45,19 @@ class TooLarge(Exception):
 
 
 # -- where the caller is --------------------------------------------------------------------
-def goes_to_the_host(scope: dict[str, Any]) -> bool:
-    """Whether another process has to answer this request."""
-    return not settings.HOSTS_LAB and scope["path"].startswith(PREFIX) and scope["path"] not in HERE
+def host_of(scope: dict[str, Any]) -> RemoteLab | None:
+    """The lab whose process has to answer this request, when that is another one."""
+    if not scope["path"].startswith(PREFIX) or scope["path"] in HERE or is_in_short(scope):
+        return None
+    name = lab_of(scope)
+    if settings.HOSTS_LAB and (not name or scope["path"] == f"{PREFIX}labs/{name}/start"):
+        return None
+    found = labs.hub(name) if settings.HOSTS_LAB else hub
+    return found.lab if found is not None and isinstance(found.lab, RemoteLab) else None
 
 
-async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """An ASGI application."""
-    from web.live.hub import hub
-
+async def forward(lab: RemoteLab, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Answer as the lab's process does."""
     content = await _whole_body(receive)
     if content is None:
         return
@@ -60,7 +68,6 @@ async def forward(scope: dict[str, Any], receive: Any, send: Any) -> None:
         "lab": scope.get("lab", ""), "base": scope.get("base", ""),
         "may": scope.get("may"),
     }  # fmt: skip
-    lab: Any = hub.lab
     try:
         found = await asyncio.wrap_future(lab.call("http", None, request, patience_s=patience(request)))
     except (LabError, BranchError) as error:

@@ -16,10 +16,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from broker_core.kernel.errors import what_of
+from lab.live import LiveLab
 from web.live.lab import Lab, OpenRun
 from web.live import wire_names as names
 from web.live.forwarding import answered
 from lab.feed import Batch
+from web.live.hub import LabHub, hub
+from web.live.labs import labs
 from web.live.watch import RETRY_S, received
 
 BACKLOG = 200
@@ -99,8 +102,10 @@ class Publication:
 class LabHost:
     """Offers the lab of this process to others."""
 
-    def __init__(self, lab: Lab, layer: Any, name: str, address: str = "") -> None:
+    def __init__(self, lab: Lab, layer: Any, name: str, address: str = "", of: LabHub | None = None) -> None:
+        """`of`: the lab's hub in this process; that of the process's own lab without one."""
         self.lab = lab
+        self.hub = hub if of is None else of
         self.address = address
         self.layer = layer
         self.name = name
@@ -108,12 +113,20 @@ class LabHost:
         self.publications: dict[str | None, Publication] = {}
         self.loop: asyncio.AbstractEventLoop
         self._tasks: set[asyncio.Task[None]] = set()
+        self._work: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """From inside the web's event loop; the work ends with the loop."""
         self.loop = asyncio.get_running_loop()
-        for work in (self._serve(), self._expire()):
-            self._keep(asyncio.create_task(work))
+        self._work = [asyncio.create_task(work) for work in (self._serve(), self._expire())]
+
+    def stop(self) -> None:
+        """The lab is not offered any more."""
+        for task in [*self._work, *self._tasks]:
+            task.cancel()
+        for publication in self.publications.values():
+            publication.end()
+        self.publications.clear()
 
     def branch(self, run: str | None) -> OpenRun:
         """An open run, the live one without a name."""
@@ -134,7 +147,9 @@ class LabHost:
 
     async def _answer(self, call: dict[str, Any]) -> None:
         try:
-            said: dict[str, Any] = {"value": await self._do(call)}
+            await labs.awake(self.hub.name)
+            with self.hub.in_use():
+                said: dict[str, Any] = {"value": await self._do(call)}
             if call["what"] in THAT_MAY_OPEN:
                 said["facts"] = self._facts()
         except Exception as error:
@@ -156,6 +171,8 @@ class LabHost:
 
     async def _do(self, call: dict[str, Any]) -> Any:
         what, run, arguments = call["what"], call["run"], call["args"]
+        if what == "facts":
+            return self._facts()
         if what == "watch":
             return self._watch(run)
         if what in BRANCH_CALLS:
@@ -171,13 +188,12 @@ class LabHost:
     async def _question(self, call: dict[str, Any], run: str, message: dict[str, Any]) -> str:
         """A question of a viewer who is elsewhere; he is told how far the work has come."""
         from web.live import asking
-        from web.live.hub import hub
 
         async def tell(share: float) -> None:
             with contextlib.suppress(Exception):  # the layer is full or away: the answer says that it matters
                 await self.layer.send(call["to"], {"type": "answer", "n": call["n"], "share": share})
 
-        return await asking.answer(hub, hub.of(run), message, tell)
+        return await asking.answer(self.hub, self.hub.of(run), message, tell)
 
     def _watch(self, run: str | None) -> dict[str, Any]:
         """Publish the run for a while longer, if it is open."""
@@ -199,11 +215,16 @@ class LabHost:
             await asyncio.sleep(names.RENEW_S)
             now = time.monotonic()
             for run, publication in list(self.publications.items()):
-                if not self.is_open(run):
+                if not self.is_open(run) or asleep(self.lab):
                     publication.end()
                     del self.publications[run]
                 elif publication.token is not None and now > publication.until:
                     publication.end()
+
+
+def asleep(lab: Lab) -> bool:
+    """Whether the lab sleeps: nobody has watched it for longer than a lease."""
+    return isinstance(lab, LiveLab) and lab.asleep is not None
 
 
 async def _result(future: Future[Any]) -> Any:

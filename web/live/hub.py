@@ -157,6 +157,15 @@ class LabHub(Hub):
         self.attach(lab)
         self._lab = lab
 
+    def replace(self, lab: Lab) -> None:
+        """Serve `lab` in the place of one that is gone, to the same viewers: from a snapshot on."""
+        viewers = list(self.viewers)
+        self._token = None
+        self.serve(lab)
+        for viewer in viewers:
+            self.add(viewer)
+            viewer.cut()
+
     def detach(self) -> None:
         """Serve nothing."""
         super().detach()
@@ -164,6 +173,11 @@ class LabHub(Hub):
         for other in self._others.values():
             other.detach()
         self._others.clear()
+
+    @property
+    def serves(self) -> bool:
+        """Whether there is a lab."""
+        return self._lab is not None
 
     @property
     def lab(self) -> Lab:

@@ -29,7 +29,7 @@ import asyncio
 import logging
 import shutil
 import time
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
 from lab.live import LiveLab
 from lab.open_runs import LabError
+from web.live.described import Described
+from web.live.hosts import Hosts
 from web.live.hub import LabHub, hub
 
 APART = 200
@@ -54,17 +56,6 @@ class NoRoom(Refusal):
     """The server is not open for one more lab."""
 
 
-@dataclass(slots=True, frozen=True)
-class Described:
-    """What a lab is built from."""
-
-    name: str
-    place: int
-    cluster: dict[str, Any]
-    seed: int
-    owner: str = ""
-
-
 class Labs:
     """
     Invariants
@@ -75,15 +66,19 @@ class Labs:
     def __init__(self) -> None:
         self.most = 0
         self.idle_s = 0.0
+        self.hosts: Hosts | None = None
         self.known: dict[str, Described] = {}
         self.running: dict[str, LabHub] = {}
         self._turn = asyncio.Lock()
 
     def open(
-        self, most: int, home: Path, host: str, first_port: int, known: list[Described], idle_s: float = 0.0
-    ) -> None:
+        self, most: int, home: Path, host: str, first_port: int, known: list[Described], idle_s: float = 0.0,
+        hosts: int = 0,
+    ) -> None:  # fmt: skip
         """Hold up to `most` labs from now on; those of before are known by their descriptions. `idle_s`: after how long
-        a lab that nobody needs sleeps; 0 for never."""
+        a lab that nobody needs sleeps; 0 for never. `hosts`: at most so many processes hold them; 0: this one does."""
+        order = {"most": most, "home": str(home), "host": host, "first_port": first_port, "idle_s": idle_s}
+        self.hosts = Hosts(hosts, order, self._again) if hosts else None
         self.idle_s = idle_s
         self.most, self.home, self.host, self.first_port = most, home, host, first_port
         self.known = {one.name: one for one in known}
@@ -92,7 +87,7 @@ class Labs:
     async def awake(self, name: str) -> LabHub | None:
         """As `hub`; a lab that sleeps is awake then. Raises LabError."""
         found = self.hub(name)
-        if found is not None and found is not hub:
+        if found is not None and found is not hub and isinstance(found.lab, LiveLab):
             found.touched = time.monotonic()
             await asyncio.wrap_future(_own(found).wake())
         return found
@@ -102,7 +97,7 @@ class Labs:
         while True:
             await asyncio.sleep(min(LOOK_S, self.idle_s or LOOK_S))
             for found in list(self.running.values()):
-                if self.idle_s and not _own(found).asleep:
+                if self.idle_s and isinstance(found.lab, LiveLab) and not found.lab.asleep:
                     await self._unless_needed(found)
 
     async def _unless_needed(self, found: LabHub) -> None:
@@ -163,6 +158,8 @@ class Labs:
         found = self.running.get(described.name)
         if found is not None:
             return found
+        if self.hosts is not None:
+            return await self._begun_elsewhere(self.hosts, described)
         lab = LiveLab(self._spec(described), self.home / described.name, self.host, sole=False)
         try:
             await asyncio.to_thread(lab.start)
@@ -172,6 +169,28 @@ class Labs:
         made = self.running[described.name] = LabHub(described.name)
         made.serve(lab)
         return made
+
+    async def _begun_elsewhere(self, hosts: Hosts, described: Described) -> LabHub:
+        made = LabHub(described.name)
+        lab = await hosts.begin(described)
+        lab.of(made)
+        made.serve(lab)
+        self.running[described.name] = made
+        return made
+
+    async def _again(self, name: str) -> None:
+        """The process that held a lab has died."""
+        described, found = self.known.get(name), self.running.get(name)
+        if described is None or found is None or self.hosts is None:
+            return
+        try:
+            lab = await self.hosts.begin(described)
+        except (LabError, TimeoutError) as error:
+            _log.warning("lab %s does not come back: %s", name, error)
+            self.running.pop(name, None)
+            return
+        lab.of(found)
+        found.replace(lab)
 
     async def start(self, name: str) -> LabHub | None:
         """The lab of this name, running; None when there is none, or none any more. Raises NoRoom, and as `begin`."""
@@ -188,14 +207,25 @@ class Labs:
         async with self._turn:
             self.known.pop(name, None)
             found = self.running.pop(name, None)
-            if found is not None:
+            if found is not None and self.hosts is not None:
+                found.detach()
+                await self.hosts.remove(name)
+            elif found is not None:
                 await asyncio.to_thread(_end, found)
             await asyncio.to_thread(shutil.rmtree, self.home / name, True)
 
     def end(self) -> None:
         """All of them, as their brokers stop; they are known to the next start."""
         while self.running:
-            _end(self.running.popitem()[1])
+            found = self.running.popitem()[1]
+            if isinstance(found.lab, LiveLab):
+                _end(found)
+
+    async def end_hosts(self) -> None:
+        """The processes that hold labs for this one."""
+        if self.hosts is not None:
+            await self.hosts.end()
+            self.hosts = None
 
 
 def _end(found: LabHub) -> None:

@@ -15,12 +15,14 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from lab.branch import BranchError
 from lab.open_runs import LabError
 from web.live import wire_names as names
 from lab.feed import Batch
+from web.live.hub import LabHub, hub
 from web.live.watch import RETRY_S, Watch, received
 
 
@@ -29,23 +31,24 @@ class LabUnreachable(BranchError, LabError):
     """The process that hosts the lab does not answer."""
 
 
-def cut_viewers(run: str | None) -> None:
-    """All viewers of a run in this process get a snapshot next."""
-    from web.live.hub import hub
-
-    for viewer in list((hub if run is None else hub.of(run)).viewers):
+def cut_viewers(of: LabHub | None, run: str | None) -> None:
+    """All viewers of a run of a lab (the process's own without one) in this process get a snapshot next."""
+    found = hub if of is None else of
+    for viewer in list((found if run is None else found.of(run)).viewers):
         viewer.cut()
 
 
 class RemoteLab:
     """Methods are called on the web's event loop; answers come as futures."""
 
-    def __init__(self, name: str, layer: Any = None, lost: Callable[[str | None], None] = cut_viewers) -> None:
+    def __init__(
+        self, name: str, layer: Any = None, lost: Callable[[str | None], None] | None = None
+    ) -> None:
         self.name = name
         self.run_id = ""
         self.ended = False
         self.epoch = 0
-        self.lost = lost
+        self.lost = lost or partial(cut_viewers, None)
         self._layer = layer
         self._host = ""
         self._clock: dict[str, Any] = {"seq": 0, "t": 0, "speed": 1.0, "paused": False}
@@ -250,6 +253,17 @@ class RemoteLab:
 
     def _told_clock(self, clock: dict[str, Any]) -> None:
         self._clock, self._clock_at = clock, time.monotonic()
+
+    def of(self, hub: LabHub) -> None:
+        """Whose viewers are cut to a snapshot when something was lost."""
+        self.lost = partial(cut_viewers, hub)
+
+    def close(self) -> None:
+        """Its host is gone, or holds it no longer: what was asked is not answered any more."""
+        self.ended = True
+        for task in list(self._tasks):
+            task.cancel()
+        self._lost_all("-")
 
     def moved(self, seq: int) -> None:
         """A batch of the live run came."""

@@ -16,6 +16,7 @@ from typing import Any
 from lab.branch import BranchError
 from lab.open_runs import LabError
 from web.live import wire_names as names
+from web.live.pipes import PipeClosed
 from lab.feed import Batch
 
 RETRY_S = 1.0
@@ -31,6 +32,10 @@ async def received(
     while True:
         try:
             message = await layer.receive(channel)
+        except PipeClosed as error:
+            if lost is not None:
+                lost(str(error))
+            return
         except Exception as error:
             if not away:
                 _log.warning("Redis is away (%s); waiting for it", error)

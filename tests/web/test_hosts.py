@@ -1,0 +1,113 @@
+"""Labs in processes of their own: pages, sockets and REST notice nothing; labs of a process that dies come back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import PATIENCE_S, free_ports
+from tests.web.live_rest import Rest, refused, rest
+from tests.web.rest import Caller
+from websockets.sync.client import connect
+
+from web import server
+from web.live.labs import APART, labs
+from web.live.pipes import CAPACITY, Pipe, PipeClosed
+
+__all__ = ["rest"]
+SMALL = {"brokers": 1, "preset": "teaching", "controller": "kraft"}
+STARTS_S = 4 * PATIENCE_S
+"""A process that holds labs loads all of the web first."""
+
+
+@pytest.fixture
+def room(rest: Rest, tmp_path: Path) -> Iterator[int]:
+    """Room for two labs, in one process; the first port of the first place."""
+    first = free_ports(APART + 4)
+    server.hold(2, tmp_path / "labs", "127.0.0.1", first - APART, hosts=1)
+    yield first
+    for name in list(labs.known):
+        rest.delete(f"labs/{name}")
+    assert labs.hosts is not None
+    process = labs.hosts.running[0].process
+    server.hold(0, tmp_path, "127.0.0.1", 0)
+    process.kill()
+    process.wait(PATIENCE_S)
+
+
+def test_a_lab_of_another_process_is_as_one_of_this_and_comes_back_when_that_dies(rest: Rest, room: int) -> None:
+    begun = rest.post("labs", {"name": "mine", "cluster": SMALL, "owner": "mina"})
+    assert begun.status == 201, begun
+    assert (begun.json["bootstrap"], begun.json["owner"]) == (f"127.0.0.1:{room}", "mina")
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    assert rest.post("labs/mine/waits", {"when": {"leader_of": "mine-0", "is": 1}}).json["met"]
+    refused(rest.post("labs", {"name": "wrong", "cluster": {"brokers": 99}}), 422, "cluster.brokers")
+    own = Caller(f"{rest.url}labs/mine/")
+    assert [one["id"] for one in own.get("labs").json["items"]] == ["mine"]
+    assert [one["run"] for one in own.get("runs").json["items"]] == [begun.json["run"]]
+    assert own.get(f"runs/{begun.json['run']}/receipt").json["lost"] == 0
+    with urllib.request.urlopen(f"{rest.url}labs/mine/", timeout=PATIENCE_S) as answer:
+        assert '"mine":' in answer.read().decode()
+    with connect(rest.url.replace("http", "ws") + "labs/mine/live/", origin=rest.url.rstrip("/")) as page:
+        page.send(json.dumps({"k": "hello", "run": "", "epoch": 0, "last": 0}))
+        assert "mine" in json.loads(page.recv(timeout=PATIENCE_S))["state"]["topics"]
+        page.send(json.dumps({"k": "cmd", "id": 1, "do": "create_topic", "topic": "more", "partitions": 1}))
+        assert said(page, "ack")["ok"]
+        assert labs.hosts is not None
+        labs.hosts.running[0].process.kill()
+        snapshot = said(page, "snap")
+        assert snapshot["run"] != begun.json["run"] and {"mine", "more"} <= set(snapshot["state"]["topics"])
+    assert rest.get("labs/mine").json["bootstrap"] == f"127.0.0.1:{room}"
+    assert rest.delete("labs/mine").status == 204
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", room)) != 0
+    refused(rest.get("labs/mine"), 404, "lab", "no lab mine")
+
+
+def said(page: object, kind: str) -> dict[str, object]:
+    """The next message of a kind."""
+    deadline = time.monotonic() + STARTS_S
+    while time.monotonic() < deadline:
+        found = json.loads(page.recv(timeout=STARTS_S))  # type: ignore[attr-defined]
+        if isinstance(found, dict) and found["k"] == kind:
+            return found
+    raise AssertionError(f"no {kind} came")
+
+
+def test_a_pipe_carries_calls_one_way_and_batches_to_all_that_watch_the_other_until_an_end_is_gone() -> None:
+    async def talk() -> None:
+        ours, theirs = socket.socketpair()
+        web, host = Pipe(ours), Pipe(theirs)
+        await web.start()
+        await host.start()
+        own, other = await web.new_channel("brokerlab"), await web.new_channel("brokerlab")
+        assert own != other
+        await web.send("calls", {"to": own, "body": b"\xff\x00"})
+        call = await host.receive("calls")
+        await host.send(call["to"], {"value": call["body"]})
+        assert await web.receive(own) == {"value": b"\xff\x00"}
+        for channel in (own, other):
+            await web.group_add("mine", channel)
+        await host.group_send("mine", {"n": 1})
+        assert [await web.receive(channel) for channel in (own, other)] == [{"n": 1}, {"n": 1}]
+        await web.group_discard("mine", other)
+        for number in range(CAPACITY + 5):  # nobody reads: what is too much is dropped, and the numbers say so
+            await host.group_send("mine", {"n": number})
+        await host.send("last", {})
+        await web.receive("last")
+        assert [(await web.receive(own))["n"] for _ in range(CAPACITY)] == list(range(CAPACITY))
+        waiting = asyncio.create_task(web.receive(own))
+        await asyncio.sleep(0)
+        host.close()
+        with pytest.raises(PipeClosed):
+            await waiting
+        with pytest.raises(PipeClosed):
+            await web.send("calls", {})
+
+    asyncio.run(talk())
