@@ -8,7 +8,10 @@ const KEYS = [
   [["?"], "help"], [["Esc"], "esc"],
 ];
 
-const PAGES = [["/exercises/", "exercises"], ["/glossary/", "glossary"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"]];
+const PAGES = [
+  ["/exercises/", "exercises"], ["/classes/", "classes"], ["/glossary/", "glossary"],
+  ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
+];
 
 export function help({ words, closeHelp }) {
   return [

@@ -23,7 +23,7 @@ def test_the_page_is_in_the_readers_language_and_leads_to_rest(language: str, ti
     answer = not_modelled(RequestFactory().get("/not-modelled/", headers={"accept-language": language}))
     page = answer.content.decode()
     assert answer.status_code == 200 and f"<h1>{title}</h1>" in page and f"<title>{title}</title>" in page
-    assert "<code>--controller kraft</code>" in page and 'href="/api/docs"' in page
+    assert "<code>--ensemble 3</code>" in page and 'href="/api/docs"' in page
     assert "<script" not in page and "http://" not in page and "https://" not in page and "style=" not in page
 
 

@@ -39,6 +39,9 @@ GLYPHS = {
 }  # fmt: skip
 
 
+DUBIOUS = ("forged", "refused", "failed")  # told of the last try, however well an earlier one went
+
+
 def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """In the reader's language; never kept by a browser, since it is about people."""
     language = language_of(request)
@@ -70,11 +73,19 @@ def shown_cell(cell: dict[str, Any], language: str, words: dict[str, str]) -> di
     why = [told(one, language) for one in last["why"]] if last else []
     return {
         **cell, "glyph": GLYPHS[cell["state"]], "word": words[f"state.{cell['state']}"], "why": why,
-        "minutes": None if took is None else max(1, round(took / 60)),
+        "tries_text": tries_text(cell, words), "minutes": None if took is None else max(1, round(took / 60)),
         "when": parse_datetime(last["created"]) if last else None,
-        "busy": bool(last) and last["state"] in WAITING,
-        "percent": round(100 * last["progress"]) if last else 0,
+        "last_word": words[f"state.{last['state']}"] if last else "",
+        "dubious": GLYPHS[last["state"]] if last and last["state"] in DUBIOUS else "",
+        "busy": bool(last) and last["state"] in WAITING, "percent": round(100 * last["progress"]) if last else 0,
     }  # fmt: skip
+
+
+def tries_text(cell: dict[str, Any], words: dict[str, str]) -> str:
+    """How many tries, of how many where they are counted."""
+    if cell.get("most_tries"):
+        return words["tries.of"].format(n=cell["tries"], most=cell["most_tries"])
+    return words["tries.1"] if cell["tries"] == 1 else words["tries.n"].format(n=cell["tries"])
 
 
 def shown_task(task: dict[str, Any], language: str) -> dict[str, Any]:

@@ -71,7 +71,10 @@ def exercises(request: HttpRequest) -> HttpResponse:
         {"title": one["title"][language], "exercises": [_card(found[name], language) for name in one["scenarios"]]}
         for one in grouped
     ]
-    return _page(request, "exercises.html", {"groups": groups, "total": len(found)})
+    level = scope_of(request).get("level", ACT)
+    return _page(request, "exercises.html", {
+        "groups": groups, "total": len(found), "is_teacher": level == ACT, "is_student": level == LEARN,
+    })  # fmt: skip
 
 
 def _card(exercise: Exercise, language: str) -> dict[str, Any]:
