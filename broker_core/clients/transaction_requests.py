@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from broker_core.clients.connections import error_of
 from broker_core.clients.metadata import TopicPartition
@@ -93,14 +93,46 @@ def error_in(api: int, response: Any) -> E:
     return next((error for error in wrong if error != E.NONE), E.NONE)
 
 
-def add_partitions(name: str, producer_id: int, epoch: int, partitions: list[TopicPartition]) -> Any:
+class Sequences(Protocol):
+    """The sequence numbers: `begin` takes an id and epoch and starts them all at 0."""
+
+    producer_id: int
+    epoch: int
+
+    def begin(self, producer_id: int, epoch: int) -> None: ...
+
+
+def initialize(name: str, sequences: Sequences, timeout_ms: int, bump: bool) -> Any:
+    """InitProducerId; `bump`: for the next epoch of the id that there is."""
+    return m.InitProducerIdRequest(
+        transactional_id=name, transaction_timeout=timeout_ms,
+        producer_id=sequences.producer_id if bump else -1, producer_epoch=sequences.epoch if bump else -1,
+    )  # fmt: skip
+
+
+def end(name: str, sequences: Sequences, committed: bool) -> Any:
+    """EndTxn."""
+    return m.EndTxnRequest(
+        transactional_id=name, producer_id=sequences.producer_id, producer_epoch=sequences.epoch, committed=committed
+    )
+
+
+def add_group(name: str, sequences: Sequences, group: str) -> Any:
+    """AddOffsetsToTxn."""
+    return m.AddOffsetsToTxnRequest(
+        transactional_id=name, producer_id=sequences.producer_id, producer_epoch=sequences.epoch, group_id=group
+    )
+
+
+def add_partitions(name: str, sequences: Sequences, partitions: list[TopicPartition]) -> Any:
     """AddPartitionsToTxn as clients speak it."""
     topics: dict[str, list[int]] = {}
     for topic, number in partitions:
         topics.setdefault(topic, []).append(number)
     kind = m.AddPartitionsToTxnRequest
     return kind(
-        v3_and_below_transactional_id=name, v3_and_below_producer_id=producer_id, v3_and_below_producer_epoch=epoch,
+        v3_and_below_transactional_id=name, v3_and_below_producer_id=sequences.producer_id,
+        v3_and_below_producer_epoch=sequences.epoch,
         v3_and_below_topics=[kind.AddPartitionsToTxnTopic(name=one, partitions=n) for one, n in topics.items()],
     )  # fmt: skip
 
@@ -116,7 +148,7 @@ class GroupOffsets:
     instance_id: str | None = None
 
 
-def commit_offsets(name: str, producer_id: int, epoch: int, what: GroupOffsets) -> Any:
+def commit_offsets(name: str, sequences: Sequences, what: GroupOffsets) -> Any:
     """TxnOffsetCommit."""
     kind = m.TxnOffsetCommitRequest
     topics: dict[str, list[Any]] = {}
@@ -126,7 +158,8 @@ def commit_offsets(name: str, producer_id: int, epoch: int, what: GroupOffsets) 
         )
         topics.setdefault(topic, []).append(one)
     return kind(
-        transactional_id=name, group_id=what.group, producer_id=producer_id, producer_epoch=epoch,
+        transactional_id=name, group_id=what.group, producer_id=sequences.producer_id,
+        producer_epoch=sequences.epoch,
         generation_id=what.generation, member_id=what.member_id, group_instance_id=what.instance_id,
         topics=[kind.TxnOffsetCommitRequestTopic(name=one, partitions=found) for one, found in topics.items()],
     )  # fmt: skip

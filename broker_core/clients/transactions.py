@@ -30,14 +30,15 @@ What became of a transaction, for the history:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.metadata import Metadata, TopicPartition
 from broker_core.clients.settings import ProducerSettings
 from broker_core.clients.transaction_requests import (
-    ABORTED_BY_IT, ADD, BUMP, END, INITIALIZE, GroupOffsets, Question, Verdict, add_partitions, commit_offsets,
-    error_in, verdict,
+    ABORTED_BY_IT, ADD, BUMP, END, INITIALIZE, GroupOffsets, Question, Sequences, Verdict, add_group, add_partitions,
+    commit_offsets, end, error_in, initialize, verdict,
 )  # fmt: skip
 from broker_core.kernel import events
 from broker_core.kernel.names import broker_node
@@ -68,13 +69,12 @@ CLIENT_ADD_VERSION, V1_OFFSETS, V1_END = 3, 4, 4
 Done = Callable[[str], None]  # "" or the name of an error
 
 
-class Sequences(Protocol):
-    """The sequence numbers: `begin` takes an id and epoch and starts them all at 0."""
+def _nothing(error: str) -> None:
+    """Nobody waits: whoever has failed says so itself."""
 
-    producer_id: int
-    epoch: int
 
-    def begin(self, producer_id: int, epoch: int) -> None: ...
+def _no_error(done: Done, _: Any) -> None:
+    done("")
 
 
 class Transactions:
@@ -146,22 +146,19 @@ class Transactions:
             self._ask_offsets(what, done)
             return
 
-        def added(_: Any) -> None:
-            self._started = True
-            self._ask_offsets(what, done)
-
         self._ask(Question(
-            ApiKey.ADD_OFFSETS_TO_TXN, ADD, lambda: m.AddOffsetsToTxnRequest(
-                transactional_id=self.name, producer_id=self.sequences.producer_id,
-                producer_epoch=self.sequences.epoch, group_id=what.group,
-            ), added, done,
+            ApiKey.ADD_OFFSETS_TO_TXN, ADD, partial(add_group, self.name, self.sequences, what.group),
+            partial(self._group_added, what, done), done,
         ))  # fmt: skip
+
+    def _group_added(self, what: GroupOffsets, done: Done, _: Any) -> None:
+        self._started = True
+        self._ask_offsets(what, done)
 
     def _ask_offsets(self, what: GroupOffsets, done: Done) -> None:
         self._ask(Question(
-            ApiKey.TXN_OFFSET_COMMIT, ADD,
-            lambda: commit_offsets(self.name, self.sequences.producer_id, self.sequences.epoch, what),
-            lambda _: done(""), done, what.group, None if self.version_2 else V1_OFFSETS,
+            ApiKey.TXN_OFFSET_COMMIT, ADD, partial(commit_offsets, self.name, self.sequences, what),
+            partial(_no_error, done), done, what.group, None if self.version_2 else V1_OFFSETS,
         ))  # fmt: skip
 
     def commit(self, done: Done) -> None:
@@ -192,10 +189,8 @@ class Transactions:
             return
         self._waiting = done
         self._ask(Question(
-            ApiKey.END_TXN, END, lambda: m.EndTxnRequest(
-                transactional_id=self.name, producer_id=self.sequences.producer_id,
-                producer_epoch=self.sequences.epoch, committed=committed,
-            ), lambda answer: self._end_answered(committed, answer), self._give_up, version=version,
+            ApiKey.END_TXN, END, partial(end, self.name, self.sequences, committed),
+            partial(self._end_answered, committed), self._give_up, version=version,
         ))  # fmt: skip
 
     # -- the version ----------------------------------------------------------------------------
@@ -236,16 +231,15 @@ class Transactions:
     def _add_new(self) -> None:
         partitions, self._new = list(self._new), {}
 
-        def added(_: Any) -> None:
-            self.partitions.update(partitions)
-            self._started = True
-
         self._queue.append(Question(
-            ApiKey.ADD_PARTITIONS_TO_TXN, ADD,
-            lambda: add_partitions(self.name, self.sequences.producer_id, self.sequences.epoch, partitions),
-            added, lambda error: None, version=CLIENT_ADD_VERSION,
+            ApiKey.ADD_PARTITIONS_TO_TXN, ADD, partial(add_partitions, self.name, self.sequences, partitions),
+            partial(self._added, partitions), _nothing, version=CLIENT_ADD_VERSION,
         ))  # fmt: skip
         self._queue.sort(key=lambda one: one.priority)
+
+    def _added(self, partitions: list[TopicPartition], _: Any) -> None:
+        self.partitions.update(partitions)
+        self._started = True
 
     def _try(self) -> None:
         question = self._busy
@@ -331,13 +325,8 @@ class Transactions:
         if not bump:
             self._step(INITIALIZING)
         self._waiting = done
-        self._ask(Question(
-            ApiKey.INIT_PRODUCER_ID, priority, lambda: m.InitProducerIdRequest(
-                transactional_id=self.name, transaction_timeout=self.settings.transaction_timeout_ms,
-                producer_id=self.sequences.producer_id if bump else -1,
-                producer_epoch=self.sequences.epoch if bump else -1,
-            ), self._initialized, self._give_up,
-        ))  # fmt: skip
+        wanted = partial(initialize, self.name, self.sequences, self.settings.transaction_timeout_ms, bump)
+        self._ask(Question(ApiKey.INIT_PRODUCER_ID, priority, wanted, self._initialized, self._give_up))
 
     def _initialized(self, response: Any) -> None:
         self.sequences.begin(response.producer_id, response.producer_epoch)

@@ -71,7 +71,7 @@ from lab.checkers.invariants_sharing import (
     ShareRecordHeldByOne,
     ShareStartMonotonic,
 )
-from lab.checkers.invariants_transactions import LastStableOffset, NoAbortedRead
+from lab.checkers.invariants_transactions import LastStableOffset, NoAbortedRead, TransactionAtomic
 from lab.checkers.invariants_view import Truth, View
 
 GRID_US = 50_000
@@ -82,6 +82,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     LeaderCandidateCompleteness, ConsistentRead, NoCommittedRecordLost, SingleController, MetadataConvergence,
     OffsetsDense, CommittedOffsetNotBeyondEnd, OneOwnerPerPartitionInGroupGeneration, SequenceNoGapNoDup,
     IndexMatchesLog, EveryWriteEnds, LaggardsLeave, NewestControllerObeyed, LastStableOffset, NoAbortedRead,
+    TransactionAtomic,
     OneQuorumLeaderPerEpoch, OneVotePerEpoch, QuorumLogMatching, CommittedMetadataKept, QuorumHighWatermarkMonotonic,
     IsrAndElrDisjoint, ElrCompleteness, BrokerEpochs, EveryGroupReads, OneEnsembleLeaderPerEpoch, CommittedTreeKept,
     EphemeralsHaveSessions, ShareRecordHeldByOne, ShareRecordEndsOnce, ShareDeliveriesWithinLimit, ShareStartMonotonic,

@@ -34,6 +34,8 @@ WHAT: dict[str, str] = {
     "stable_too_high": "{topic}-{partition}: last stable offset {offset} on {leader}, but it must not be above {end}",
     "aborted_read": "{topic}-{partition}: {process} was handed offset {offset}, aborted by producer {producer_id}",
     "uncommitted_read": "{topic}-{partition}: {process} was handed offset {offset}, open at producer {producer_id}",
+    "torn_transaction": "{topic}-{partition}: marker {offset} of producer {producer_id} is not what was decided",
+    "unfinished_transaction": "{topic}-{partition}: producer {producer_id} has {offset} open after its end",
     "replicas_differ": "{topic}-{partition}: broker {broker} has another batch at offset {offset}",
     "acked_gone": "{topic}-{partition}: acked up to {offset}, leader {leader} ends at {end}",
     "acked_other": "{topic}-{partition}: {value} was acked at offset {offset}, leader {leader} has {found}",

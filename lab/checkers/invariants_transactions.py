@@ -1,14 +1,19 @@
-"""Invariants of transactions: how far readers with read_committed may see, and what they must never be handed."""
+"""Invariants of transactions: all or nothing, how far readers with read_committed may see, and what they are never
+handed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from broker_core.kernel import events
+from broker_core.kernel.journal import Row
 from broker_core.kernel.world import World
 from broker_core.log.markers import aborted_transactions
 from broker_core.log.partition_log import PartitionLog
 from broker_core.records.header import BatchHeader, iterate_batches
+from broker_core.transactions.states import TransactionState as State
 from lab.checkers.invariants_base import Invariant, Violation
 from lab.checkers.invariants_log import CHUNK, UNREADABLE
 
@@ -90,6 +95,85 @@ class NoAbortedRead(Invariant):
     def check(self, world: World) -> list[Violation]:
         found, self._found = self._found, []
         return found
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """The last one of a transactional id: what was decided (None: nothing that is known here), and where it goes."""
+
+    commit: bool | None
+    partitions: tuple[Place, ...] = ()
+
+
+class TransactionAtomic(Invariant):
+    """A transaction is committed in all of its partitions, or aborted in all of them, as its coordinator has decided
+    (KIP-98): no marker says anything else, and when it is called complete nothing of it is open any more.
+
+    What a coordinator finds in its log when it takes over was decided by the one before, perhaps without a word in the
+    journal. Then the first marker says what was decided, and all others must agree with it.
+    """
+
+    meaning = {
+        "en": "A transaction is committed in all of its partitions or in none.",
+        "ko": "트랜잭션은 그 파티션 모두에서 커밋되거나 어디에서도 커밋되지 않습니다.",
+    }
+    codes = tuple(
+        code.name for code in (events.TRANSACTION_STATE, events.TRANSACTION_ENDS, events.TRANSACTION_PARTITION_LOADED)
+    )
+
+    def __init__(self, view: Any) -> None:
+        super().__init__(view)
+        self._last: dict[int, _Transaction] = {}
+        self._found: list[Violation] = []
+
+    def row(self, row: Row) -> None:
+        code, params = row[3], row[5]
+        if code == events.TRANSACTION_PARTITION_LOADED.name:
+            self._last.clear()
+        elif code == events.TRANSACTION_ENDS.name:
+            self._ends(row, params["producer_id"], params["outcome"] == "commit")
+        else:
+            self._stands(row, State(params["after"]), params["producer_id"])
+
+    def _stands(self, row: Row, state: State, producer_id: int) -> None:
+        last = self._last.get(producer_id)
+        if state in (State.PREPARE_COMMIT, State.PREPARE_ABORT):
+            places = tuple(_place(one) for one in row[5]["partitions"])
+            self._last[producer_id] = _Transaction(state is State.PREPARE_COMMIT, places)
+        elif state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT):
+            for place in last.partitions if last is not None else ():
+                self._complete(row, place, producer_id, row[5]["epoch"])
+        else:
+            self._last.pop(producer_id, None)
+
+    def _ends(self, row: Row, producer_id: int, commit: bool) -> None:
+        last = self._last.setdefault(producer_id, _Transaction(None))
+        if last.commit is None:
+            last.commit = commit
+        elif last.commit != commit:
+            self._note(row, "torn_transaction", (row[5]["topic"], row[5]["partition"]), producer_id, row[5]["offset"])
+
+    def _complete(self, row: Row, place: Place, producer_id: int, epoch: int) -> None:
+        """Nothing of it may be open at the partition's leader. What begins there with the next epoch is another one."""
+        leader = self.view.leader(*place)
+        entry = leader.log.producers.entries.get(producer_id) if leader is not None else None
+        if entry is None or entry.transaction_start is None or entry.epoch > epoch:
+            return
+        if entry.transaction_start >= self.view.history(*place).excused:
+            self._note(row, "unfinished_transaction", place, producer_id, entry.transaction_start)
+
+    def _note(self, row: Row, what: str, place: Place, producer_id: int, offset: int) -> None:
+        params = {"topic": place[0], "partition": place[1], "offset": offset, "producer_id": producer_id}
+        self._found.append(self.found(row[0], row[1], what, (*place, offset), **params))
+
+    def check(self, world: World) -> list[Violation]:
+        found, self._found = self._found, []
+        return found
+
+
+def _place(name: str) -> Place:
+    topic, _, number = name.rpartition("-")
+    return topic, int(number)
 
 
 def _transactional(log: PartitionLog, first: int, end: int) -> Iterator[BatchHeader]:

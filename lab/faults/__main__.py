@@ -1,8 +1,10 @@
 """Swarm runs from the command line. One line a seed; exit code 1 if one failed.
 
-    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share]    seeds, with ZooKeeper
+    python -m lab.faults 1..500 [DIR] [--kraft | --ensemble | --share | --transactions]
+                                             seeds, with ZooKeeper
                                              (one server of the tree, or 3 or 5), or in KRaft, there with
-                                             workers of a share group, too;
+                                             workers of a share group, or with transactions
+                                             and groups of both protocols, too;
                                              at the end, in how many runs each rare path was reached
     python -m lab.faults mutants [NAME...]   our own code broken in one place, and how many seeds until it is noticed
 
@@ -28,7 +30,7 @@ from lab.faults.swarm import GENERATIONS, ZOOKEEPER, run_swarm
 from lab.snapshots.agreement import disagreements
 
 USAGE = (
-    "usage: python -m lab.faults FIRST[..LAST] [DIR] [--kraft | --ensemble | --share]\n"
+    "usage: python -m lab.faults FIRST[..LAST] [DIR] [--kraft | --ensemble | --share | --transactions]\n"
     "       python -m lab.faults mutants [NAME...]"
 )
 

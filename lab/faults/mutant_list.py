@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lab.clusters.spec import CONTROLLERS
 from lab.faults.mutants import FAULT, RECEIPT, REST, Mutant
-from lab.faults.swarm import ENSEMBLE, SHARE
+from lab.faults.swarm import ENSEMBLE, SHARE, TRANSACTIONS
 
 KRAFT = CONTROLLERS[1]
 
@@ -168,4 +168,13 @@ MUTANTS: list[Mutant] = [
     Mutant("released-is-nobodys", "broker_core.sharing.partition:SharePartition.settle",
            "self.free.add(one.offset)",
            "pass", REST, 5, SHARE),
+    Mutant("markers-say-the-other", "broker_core.transactions.markers:_marker",
+           "stored.state is PREPARE_COMMIT",
+           "len(partitions) != 1", "TransactionAtomic", 5, TRANSACTIONS),
+    Mutant("aborted-ones-are-not-told", "broker_core.log.markers:aborted_in",
+           "found += here",
+           "pass", "NoAbortedRead", 10, TRANSACTIONS),
+    Mutant("open-ones-hold-nothing-back", "broker_core.log.transactions:Transactions._look",
+           "[next(iter(self.open))] if self.open else []",
+           "[]", "LastStableOffset", 5, TRANSACTIONS),
 ]  # fmt: skip

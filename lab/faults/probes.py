@@ -14,7 +14,7 @@ from lab.clusters.spec import CONTROLLERS
 from lab.experiments.directory import JOURNAL
 
 ENOUGH = 100
-ENSEMBLE, SHARE = "ensemble", "share"
+ENSEMBLE, SHARE, TRANSACTIONS = "ensemble", "share", "transactions"
 ZOOKEEPER = CONTROLLERS[0]
 PROBES: dict[str, events.EventCode] = {
     "a controller that was replaced is fenced": events.CONTROLLER_FENCED,
@@ -36,12 +36,20 @@ PROBES: dict[str, events.EventCode] = {
     "a lock of a share group runs out": events.SHARE_LOCKS_EXPIRED,
     "a lock of a share group is renewed": events.SHARE_RENEWED,
     "a leader takes a share-partition over": events.SHARE_PARTITION_BEGINS,
+    "a transaction is decided": events.TRANSACTION_STATE,
+    "a transaction times out": events.TRANSACTION_TIMED_OUT,
+    "a coordinator of transactions takes over": events.TRANSACTION_PARTITION_LOADED,
+    "a member of a KIP-848 group is moved": events.MEMBER_RECONCILED,
     "a server of the ensemble cuts off what was never committed": events.ENSEMBLE_TRUNCATED,
     "a session goes on at another server": events.ENSEMBLE_CLIENT,
 }
 OF_SHARE = (
     "a share group has records", "a lock of a share group runs out", "a lock of a share group is renewed",
     "a leader takes a share-partition over",
+)
+OF_TRANSACTIONS = (
+    "a transaction is decided", "a transaction times out", "a coordinator of transactions takes over",
+    "a member of a KIP-848 group is moved",
 )
 OF_ENSEMBLE = ("a server of the ensemble cuts off what was never committed", "a session goes on at another server")
 OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tree expires")
@@ -50,10 +58,11 @@ OF_ZOOKEEPER = ("a controller that was replaced is fenced", "a session of the tr
 
 def probes_of(generation: str) -> list[str]:
     """The paths that there are with this controller."""
-    left_out = OF_ZOOKEEPER if generation in (CONTROLLERS[1], SHARE) else ()
+    left_out = OF_ZOOKEEPER if generation in (CONTROLLERS[1], SHARE, TRANSACTIONS) else ()
     alone = () if generation == ENSEMBLE else OF_ENSEMBLE
     shared = () if generation == SHARE else OF_SHARE
-    return [probe for probe in PROBES if probe not in (*left_out, *alone, *shared)]
+    decided = () if generation == TRANSACTIONS else OF_TRANSACTIONS
+    return [probe for probe in PROBES if probe not in (*left_out, *alone, *shared, *decided)]
 
 
 def reached(directory: Path) -> Counter[str]:

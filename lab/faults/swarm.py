@@ -42,8 +42,10 @@ from lab.truth import truth_of
 ZOOKEEPER = CONTROLLERS[0]
 ENSEMBLE = "ensemble"
 SHARE = "share"
-GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE)
-"""Those of Kafka, ZooKeeper with several servers, and KRaft with workers of a share group."""
+TRANSACTIONS = "transactions"
+GENERATIONS = (*CONTROLLERS, ENSEMBLE, SHARE, TRANSACTIONS)
+"""Those of Kafka, ZooKeeper with several servers, and KRaft with workers of a share group, or with transactional
+clients and groups of both protocols."""
 CONTROLLERS_OF_THEIR_OWN = (0, 0, 1, 3, 3, 5)
 """0: the brokers vote, too."""
 ENSEMBLES = (3, 3, 5)
@@ -66,6 +68,8 @@ def draw(seed: int, generation: str = ZOOKEEPER) -> dict[str, Any]:
         scenario["topics"][0]["configs"] = {"internal.segment.bytes": size}  # 4.x takes no small `segment.bytes`
         if generation == SHARE:
             _add_workers(scenario, Random(f"share/{seed}"))
+        elif generation == TRANSACTIONS:
+            _add_transactions(scenario, Random(f"transactions/{seed}"))
     return scenario
 
 
@@ -96,6 +100,39 @@ def _add_workers(scenario: dict[str, Any], rng: Random) -> None:
             worker["fail_share"] = rng.choice([0, 0.05, 0.3])
             worker |= {"on_failure": rng.choice(["release", "release", "reject"]), "renews": rng.random() < 0.3}
         scenario["clients"].append(worker)
+
+
+def _add_transactions(scenario: dict[str, Any], rng: Random) -> None:
+    """A producer that aborts now and then, processors that copy exactly once, careful readers in a group of KIP-848.
+    What nobody ends is aborted soon: their transactions time out within seconds."""
+    brokers = scenario["cluster"]["brokers"]
+    scenario["cluster"]["settings"] |= {
+        "transaction.state.log.num.partitions": rng.randint(1, 4),
+        "transaction.state.log.replication.factor": min(3, brokers),
+        "transaction.state.log.min.isr": min(2, brokers),
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+        "group.consumer.assignment.interval.ms": rng.choice([0, 1000]),
+    }
+    scenario["topics"].append({**scenario["topics"][0], "name": "ledger", "partitions": rng.randint(1, 3)})
+    timeout = {"transaction.timeout.ms": rng.choice([5000, 10_000])}
+    careful = {"isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    scenario["clients"].append({
+        "name": "producer-bank", "kind": "producer", "topic": "orders", "rate": rng.choice([10, 30]),
+        "transaction_records": rng.choice([1, 5, 20]), "abort_share": rng.choice([0, 0.1, 0.5]),
+        "settings": {"acks": "all", "transactional.id": "bank", **timeout},
+    })  # fmt: skip
+    for number in range(1, rng.randint(1, 2) + 1):
+        own = {"group.id": "copiers", "transactional.id": f"copier-{number}", "max.poll.records": rng.choice([5, 100])}
+        protocol = {"group.protocol": "consumer"} if rng.random() < 0.5 else {}
+        scenario["clients"].append({
+            "name": f"processor-{number}", "kind": "processor", "topic": "orders", "into": "ledger",
+            "settings": {**own, **careful, **timeout, **protocol},
+        })  # fmt: skip
+    for number in range(1, rng.randint(1, 3) + 1):
+        settings = {"group.id": "modern", "group.protocol": "consumer", **careful}
+        reader = {"name": f"careful-{number}", "kind": "consumer", "topic": "orders", "settings": settings}
+        scenario["clients"].append(reader)
+    scenario["expect"]["group.copiers.twice"] = 0
 
 
 def _drawn(seed: int) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Worker:
     def work(self) -> None:
         deadline = time.monotonic() + 60
         acknowledged: dict[int, list[tuple[int, int]]] = {}
-        while (len(self.done) < RECORDS or acknowledged) and time.monotonic() < deadline:
+        while (not self.is_over() or acknowledged) and time.monotonic() < deadline:
             if not self.mine:
                 self.heartbeat()
                 continue
@@ -95,6 +95,9 @@ class Worker:
             if self.had >= self.dies_with:
                 break
         self.connection.close()
+
+    def is_over(self) -> bool:
+        return len(self.done) >= RECORDS
 
     def heartbeat(self) -> None:
         names = ["jobs"] if self.member_epoch == 0 else None

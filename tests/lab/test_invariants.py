@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from crc32c import crc32c
 from tests.worlds import Driven
 
+from broker_core.broker.handlers import transactions as transaction_apis
 from broker_core.clients import assignors, history
 from broker_core.groups.group_offsets import CommittedOffset
 from broker_core.log import markers
@@ -21,6 +23,7 @@ from broker_core.records.control import transaction_marker_batch
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.partition import Partition
 from broker_core.replication.protections import Protections
+from broker_core.transactions.markers import MarkerChannel
 from broker_core.wire.errors import ErrorCode
 from lab.checkers.invariants import INVARIANTS, InvariantMonitor, described
 from lab.clusters.build import build_world
@@ -283,6 +286,32 @@ def aborted_ones_are_not_told(lab: Lab, patch: Any) -> None:
     lab.run(2)
 
 
+def every_other_marker_says_the_opposite(lab: Lab, patch: Any) -> None:
+    """A broker writes markers that nobody has decided."""
+    turns = count()
+
+    def marker(commit: bool, *more: Any) -> bytearray:
+        return transaction_marker_batch(commit == bool(next(turns) % 2), *more)
+
+    patch.setattr(transaction_apis, "transaction_marker_batch", marker)
+    transactions_over_two_partitions(lab)
+
+
+def it_is_called_complete_before_it_is(lab: Lab, patch: Any) -> None:
+    """The coordinator writes no markers, and says that all are written."""
+    patch.setattr(MarkerChannel, "_enqueue", lambda _, completion, partitions: completion.transaction.unmarked.clear())
+    transactions_over_two_partitions(lab)
+
+
+def transactions_over_two_partitions(lab: Lab) -> None:
+    lab.do(do="create_topic", topic="pairs", partitions=2, replication_factor=3)
+    lab.run(1)
+    settings = {"transactional.id": "bank", "linger.ms": 0}
+    lab.do(do="start_client", name="producer-bank", kind="producer", topic="pairs", rate=50, keys=20,
+           transaction_records=5, abort_share=0.3, settings=settings)  # fmt: skip
+    lab.run(6)
+
+
 BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (leader_out_of_isr, ["LeaderInIsr"]),
     (mark_goes_back, ["MonotonicHighWatermark"]),
@@ -303,6 +332,8 @@ BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
     (zombie_is_obeyed, ["NewestControllerObeyed"]),
     (an_open_transaction_is_overlooked, ["LastStableOffset"]),
     (aborted_ones_are_not_told, ["NoAbortedRead"]),
+    (every_other_marker_says_the_opposite, ["TransactionAtomic"]),
+    (it_is_called_complete_before_it_is, ["TransactionAtomic"]),
 ]
 
 
@@ -316,6 +347,12 @@ def test_what_is_broken_on_purpose_turns_exactly_its_lights_red(story, expected,
     for name in expected:
         first = lab.monitor.lights()[name]["first"]
         assert first["seq"] > began - 1000 and first["text"] and first["t"] <= lab.world.now_us
+
+
+def test_transactions_as_they_should_be_turn_no_light_red():
+    lab = Lab()
+    transactions_over_two_partitions(lab)
+    assert red(lab.monitor) == [] and lab.world.nodes["producer-bank"].machine.producer.sender.transactions.count > 5
 
 
 def test_a_careful_reader_beside_aborted_and_open_transactions_turns_no_light_red():

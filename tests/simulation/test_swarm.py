@@ -23,6 +23,7 @@ EVERY_DAY = (2, 8, 9, 13, 25, 69, 77, 82, 153, 241, 294, 356, 5102)
 KRAFT_EVERY_DAY = (3, 6, 8)
 """One with voters of their own, some with brokers that vote."""
 ENSEMBLE_EVERY_DAY = (2, 4)
+TRANSACTIONS_EVERY_DAY = (1,)
 
 
 def seeds() -> list[int]:
@@ -58,6 +59,27 @@ def test_a_swarm_with_an_ensemble_does_so_too(seed: int, tmp_path: Path) -> None
     assert result.unmet == []
     assert result.receipt.total.acked > 0
     assert verify(result.directory).same
+
+
+@pytest.mark.parametrize("seed", TRANSACTIONS_EVERY_DAY)
+def test_a_swarm_with_transactions_and_groups_of_both_protocols_does_so_too(seed: int, tmp_path: Path) -> None:
+    result = run_swarm(seed, tmp_path / "run", generation="transactions")
+    assert result.unmet == []
+    assert result.receipt.total.acked > 0
+    assert verify(result.directory).same
+    assert disagreements(result.directory, Random(f"snapshot/{seed}"), 1) == []
+
+
+def test_seeds_with_transactions_draw_every_kind_of_client() -> None:
+    kinds, protocols, aborts = set(), set(), set()
+    for seed in range(30):
+        for client in grammar.from_dict(draw(seed, "transactions")).spec.clients:
+            kinds.add((client.kind, bool(client.settings.get("transactional.id"))))
+            protocols.add((client.kind, client.settings.get("group.protocol", "classic")))
+            aborts.add(client.abort_share)
+    assert kinds == {("producer", False), ("producer", True), ("processor", True), ("consumer", False)}
+    assert {("consumer", "classic"), ("consumer", "consumer"), ("processor", "classic"), ("processor", "consumer")} <= protocols
+    assert aborts == {0, 0.1, 0.5}
 
 
 def test_a_seed_with_an_ensemble_is_that_of_zookeeper_with_more_servers() -> None:
