@@ -91,8 +91,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
 
 
 def described() -> dict[str, dict[str, str]]:
-    """Name -> what it says, in each language."""
-    return {kind.__name__: dict(kind.meaning) for kind in INVARIANTS}
+    """Name -> what it says, in each language; `only`: in which generation of Kafka, where it is one."""
+    return {kind.__name__: {**kind.meaning, **({"only": kind.only} if kind.only else {})} for kind in INVARIANTS}
 
 
 class InvariantMonitor:

@@ -104,9 +104,11 @@ class Violation:
 
 
 class Invariant:
-    """Base of all. `meaning`: one sentence in each language; the docstring says where it comes from."""
+    """Base of all. `meaning`: one sentence in each language; the docstring says where it comes from. `only`: the
+    generation of Kafka that alone has what it looks at; in the other one it is green for nothing."""
 
     meaning: ClassVar[dict[str, str]] = {}
+    only: ClassVar[str] = ""
     codes: ClassVar[tuple[str, ...]] = ()
     operations: ClassVar[tuple[str, ...]] = ()
 

@@ -28,6 +28,7 @@ class IsrAndElrDisjoint(Invariant):
     """No replica is in ISR and ELR at once, each is one of the partition's own; and with the ELR no broker that is
     fenced or on its way out stays in an ISR: it has become eligible, or nothing (KIP-966)."""
 
+    only = "kraft"
     meaning = {
         "en": "No replica is in ISR and ELR at once, and no fenced broker is in an ISR.",
         "ko": "ISR과 ELR에 동시에 속하는 복제본은 없고, 격리된 브로커는 ISR에 없습니다.",
@@ -74,6 +75,7 @@ class ElrCompleteness(Invariant):
     registration.
     """
 
+    only = "kraft"
     meaning = {
         "en": "Every eligible leader replica has all that is committed.",
         "ko": "리더 후보 복제본(ELR)은 커밋된 것을 모두 가지고 있습니다.",
@@ -103,6 +105,7 @@ class BrokerEpochs(Invariant):
     """The epochs of a broker only grow, and each belongs to one start of its process: so that what an older life of it
     has asked for, or was promised, does not count for this one (KIP-903)."""
 
+    only = "kraft"
     meaning = {
         "en": "A broker's epochs only grow, and each belongs to one start of it.",
         "ko": "브로커 에포크는 커지기만 하고, 하나의 에포크는 브로커의 시작 한 번에만 속합니다.",

@@ -33,6 +33,7 @@ def _servers(world: World) -> list[EnsembleServer]:
 class OneEnsembleLeaderPerEpoch(Invariant):
     """An epoch belongs to one server: only so are zxids unique."""
 
+    only = "zookeeper"
     meaning = {
         "en": "An epoch of the ensemble has one leader.",
         "ko": "앙상블의 에포크마다 리더는 하나뿐입니다.",
@@ -59,6 +60,7 @@ class OneEnsembleLeaderPerEpoch(Invariant):
 class CommittedTreeKept(Invariant):
     """What a leader has committed is at every later leader, and no server that serves clients has anything else."""
 
+    only = "zookeeper"
     meaning = {
         "en": "A change of the coordination tree that was committed stays, at every server that serves clients.",
         "ko": "커밋된 조정 트리의 변경은 클라이언트를 받는 모든 서버에 그대로 남아 있습니다.",
@@ -114,6 +116,7 @@ class CommittedTreeKept(Invariant):
 class EphemeralsHaveSessions(Invariant):
     """The owner of an ephemeral znode is a session that lives: a session takes its znodes along."""
 
+    only = "zookeeper"
     meaning = {
         "en": "An ephemeral znode belongs to a session that has not ended.",
         "ko": "임시 znode의 주인은 아직 끝나지 않은 세션입니다.",

@@ -51,6 +51,8 @@ def newest_leader(replicas: list[QuorumReplica]) -> QuorumReplica | None:
 class _OfTheQuorum(Invariant):
     """Gathers what rows have shown until the next look."""
 
+    only = "kraft"
+
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self._found: list[Violation] = []

@@ -61,6 +61,7 @@ class ShareRecordHeldByOne(_Noting):
     """A leader gives a record to nobody else while a member has it and its lock has not run out, and takes no lock
     away before its time."""
 
+    only = "kraft"
     meaning = {
         "en": "A record of a share group is with one member at a time, as long as its lock lasts.",
         "ko": "공유 그룹의 레코드는 잠금이 끝날 때까지 한 멤버만 가집니다.",
@@ -116,6 +117,7 @@ class _Ended:
 class ShareRecordEndsOnce(_Noting):
     """What was acknowledged or archived, and written down, is never delivered again, by no later leader either."""
 
+    only = "kraft"
     meaning = {
         "en": "A record that a share group has acknowledged or archived is not delivered to it again.",
         "ko": "공유 그룹이 확인했거나 보관 처리한 레코드는 다시 전달되지 않습니다.",
@@ -162,6 +164,7 @@ class ShareRecordEndsOnce(_Noting):
 class ShareDeliveriesWithinLimit(_Noting):
     """No record is delivered more often than the group's limit, or one that it had before, says."""
 
+    only = "kraft"
     meaning = {
         "en": "A share group gets no record more often than its limit of deliveries allows.",
         "ko": "공유 그룹은 어떤 레코드도 전달 횟수 한도보다 많이 받지 않습니다.",
@@ -188,6 +191,7 @@ class ShareStartMonotonic(Invariant):
     """A share-partition's start offset never goes back while its leader leads, nor with the next leader, unless an
     operator sets it."""
 
+    only = "kraft"
     meaning = {
         "en": "The start offset of a share-partition never goes back by itself.",
         "ko": "공유 파티션의 시작 오프셋은 저절로 뒤로 가지 않습니다.",
@@ -246,6 +250,7 @@ class EveryShareRecordEnds(Invariant):
     Judged two minutes, a worker's time for a poll, and all deliveries' locks after the last fault.
     """
 
+    only = "kraft"
     meaning = {
         "en": "While nothing is broken, every record of a share group is acknowledged or archived in the end.",
         "ko": "장애가 없으면 공유 그룹의 모든 레코드는 결국 확인되거나 보관 처리됩니다.",

@@ -6,6 +6,7 @@ terms:
   - term: isr                                            # its id: the address is /glossary/#isr
     en: {name: ISR, also: [in-sync replica], text: ...}  # `also`: other words for it, marked as well
     ko: {name: ISR, also: [동기화된 복제본], text: ...}
+    only: kraft                                          # where one generation of Kafka alone has it
     see: [high-watermark]                                # other terms
     lessons: [acks-1]   settings: [replica.lag.time.max.ms]   metrics: [IsrShrinksPerSec]
 ```
@@ -32,6 +33,7 @@ from lab.scenarios.reading import ScenarioError, line_of, read
 HOME = Path(__file__).parent / "terms"
 LANGUAGES = ("en", "ko")
 LINKS = ("see", "lessons", "settings", "metrics")
+GENERATIONS = ("zookeeper", "kraft")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,12 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term; `see` are ids of other terms, `metrics` last parts of Kafka's names."""
+    """A term; `see` are ids of other terms, `metrics` last parts of Kafka's names. `only`: the generation of Kafka that
+    alone has it."""
 
     id: str
     wording: dict[str, Wording]
+    only: str = ""
     see: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
@@ -85,9 +89,9 @@ def terms() -> Iterator[Term]:
 
 
 def told(language: str) -> list[dict[str, Any]]:
-    """What the page marks and shows: `[{id, name, text, also, see, lessons}]` in one language."""
+    """What the page marks and shows: `[{id, name, text, also, only, see, lessons}]` in one language."""
     return [
-        {"id": term.id, "name": wording.name, "text": wording.text, "also": wording.also,
+        {"id": term.id, "name": wording.name, "text": wording.text, "also": wording.also, "only": term.only,
          "see": term.see, "lessons": term.lessons}
         for term in terms() for wording in (term.wording[language],)
     ]  # fmt: skip
@@ -112,11 +116,12 @@ def _file(path: Path) -> Section:
 
 
 def _term(value: Any, place: Place) -> Term:
-    data = checks.mapping(value, place, ["term", *LANGUAGES, *LINKS], ["term", *LANGUAGES])
+    data = checks.mapping(value, place, ["term", "only", *LANGUAGES, *LINKS], ["term", *LANGUAGES])
     name = checks.choice(data["term"], (*place, "term"), list(PICTURES))
     wording = {language: _wording(data[language], (*place, language)) for language in LANGUAGES}
     links = {link: _names(data.get(link), (*place, link), _known()[link]) for link in LINKS}
-    return Term(name, wording, **links)
+    only = checks.choice(data["only"], (*place, "only"), GENERATIONS) if "only" in data else ""
+    return Term(name, wording, only, **links)
 
 
 @cache

@@ -27,13 +27,14 @@ export function termsOf(words, sentence, beside = "") {
 }
 
 function card(words, id, acts) {
-  const { name, text, see, lessons } = words.terms.get(id);
+  const { name, text, only, see, lessons } = words.terms.get(id);
   const others = see.map((other) => words.terms.get(other));
   return [
     h("img", { key: `picture-${id}`, src: `/glossary/${id}.svg`, alt: "", width: 200, height: 88 }),
     h("div", { key: "head", class: "panel-head" }, h("h2", { id: "term-name" }, name),
       h("button", { type: "button", class: "round", "data-term-close": "", "aria-label": words.t("close"), onclick: acts.close }, "×")),
     h("p", { key: "text", id: "term-text" }, text),
+    only && h("p", { key: "only", class: "hint", "data-only": only }, words.t(`only_${only}`)),
     h("p", { key: "see", class: "term-see" },
       others.map((other) => h("button", {
         key: other.id, type: "button", class: "chip", "data-see": other.id, onclick: () => acts.show(other.id)

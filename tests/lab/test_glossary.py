@@ -49,6 +49,13 @@ def test_a_term_is_told_in_one_short_sentence_or_two(language: str) -> None:
         assert bool(re.search("[가-힣]", text)) == (language == "ko"), term.id
 
 
+def test_a_term_of_one_generation_of_kafka_leads_to_lessons_of_it() -> None:
+    assert {term.id for term in catalogue.terms() if term.only} == {"zookeeper", "ensemble", "znode", "watch", "kraft"}
+    for term in catalogue.terms():
+        if term.only:
+            assert all(term.only in grammar.load(name).generations for name in term.lessons), term.id
+
+
 def test_every_term_leads_to_a_lesson_in_which_it_is_seen_at_work() -> None:
     assert [term.id for term in catalogue.terms() if not term.lessons] == []
 

@@ -378,3 +378,12 @@ def test_every_invariant_is_described_in_both_languages_and_in_the_documentation
     for name, meaning in described().items():
         assert meaning["en"].endswith(".") and any("가" <= letter <= "힣" for letter in meaning["ko"])
         assert f"| {name} |" in text
+
+
+def test_what_one_generation_alone_has_is_said_to_be_there_only():
+    only = {name: meaning.get("only") for name, meaning in described().items()}
+    assert {name for name, one in only.items() if one == "zookeeper"} == {
+        "OneEnsembleLeaderPerEpoch", "CommittedTreeKept", "EphemeralsHaveSessions"}
+    kraft = {name for name, one in only.items() if one == "kraft"}
+    assert {name for name in only if "Quorum" in name or "Elr" in name or "Share" in name} <= kraft
+    assert {"OneVotePerEpoch", "CommittedMetadataKept", "BrokerEpochs"} <= kraft and not {"LeaderInIsr", "EveryGroupReads"} & kraft

@@ -58,7 +58,7 @@ def _term(term: Term, language: str, names: dict[str, str]) -> dict[str, Any]:
     wording = term.wording[language]
     metrics = [(name, metric(name)) for name in term.metrics]
     return {
-        "id": term.id, "name": wording.name, "text": wording.text,
+        "id": term.id, "name": wording.name, "text": wording.text, "only": term.only,
         "also": [word for word in wording.also if word[:STEM].lower() != wording.name[:STEM].lower()],
         "see": [{"id": other, "name": names[other]} for other in term.see],
         "lessons": [{"name": name, "title": grammar.load(name).title[language]} for name in term.lessons],
