@@ -167,7 +167,7 @@ MUTANTS: list[Mutant] = [
            "if offset == self.start:", "ShareStartMonotonic", 5, SHARE),
     Mutant("released-is-nobodys", "broker_core.sharing.partition:SharePartition.settle",
            "self.free.add(one.offset)",
-           "pass", REST, 5, SHARE),
+           "pass", "EveryShareRecordEnds", 5, SHARE),
     Mutant("markers-say-the-other", "broker_core.transactions.markers:_marker",
            "stored.state is PREPARE_COMMIT",
            "len(partitions) != 1", "TransactionAtomic", 5, TRANSACTIONS),
