@@ -38,7 +38,7 @@
 | repair_disk | broker | it works again |
 | wipe | broker | the process is killed, its disks are empty |
 | clock_skew | broker, ms | its clock is wrong by so much |
-| expire_session | broker | the coordination tree gives its session up |
+| expire_session | broker | the coordination tree gives its session up (ZooKeeper only) |
 | stop_all_faults | | links healed, disks work, clocks are right, paused processes go on |
 | start_client, stop_client, set_client | name, ... | built-in producers, consumers, processors and workers |
 

@@ -25,10 +25,19 @@ function shrink(state, topic, number) {
   ];
 }
 
+const followers = (state, { leader, replicas }) => replicas.filter((id) => id !== leader && running(state, id));
+
+/** Whether so few of the brokers that vote in the metadata quorum would be left that nobody could be elected. */
+function losesMajority({ quorum, brokers }, dying) {
+  const voters = (quorum?.voters ?? []).filter((id) => brokers[id]);
+  return 2 * voters.filter((id) => brokers[id].state === "running" && !dying.includes(id)).length <= voters.length && voters.length > 0;
+}
+
 function unclean(state, topic, number, acks) {
-  const { leader, replicas } = partitionOf(state, topic, number);
-  const others = replicas.filter((id) => id !== leader && running(state, id));
-  if (leader < 0 || !others.length || !running(state, leader)) return null;
+  const partition = partitionOf(state, topic, number);
+  const { leader } = partition;
+  const others = followers(state, partition);
+  if (leader < 0 || !others.length || !running(state, leader) || losesMajority(state, others)) return null;
   const back = others[0];
   const set = { "unclean.leader.election.enable": "true", "min.insync.replicas": "1" };
   const before = state.topics[topic].configs ?? {};
@@ -70,6 +79,12 @@ export function plan(lesson, state, topic, number, acks = "all") {
   return PLANS[lesson](state, topic, String(number), acks);
 }
 
+/** Why there is no plan. */
+function hindrance(lesson, state, topic, number) {
+  const partition = partitionOf(state, topic, number);
+  return lesson === "unclean" && partition?.leader >= 0 && losesMajority(state, followers(state, partition)) ? "macro.no_majority" : "macro.not_now";
+}
+
 /** Carries steps out, one after the other; `tick` is called now and then. */
 export class Runner {
   constructor(app, now = () => app.clock.clusterTime() / 1000) {
@@ -90,7 +105,7 @@ export class Runner {
     if (again) return false;
     const steps = plan(lesson, app.state, app.topicName, app.chosenNumber, app.acks);
     if (!steps) {
-      app.notice(app.words.t("macro.not_now"));
+      app.notice(app.words.t(hindrance(lesson, app.state, app.topicName, app.chosenNumber), { command: "./brokerlab up --controllers 3 --data DIR" }));
       return false;
     }
     Object.assign(this, { lesson, steps, at: 0, since: this.now(), busy: false });

@@ -1,6 +1,6 @@
 /** More levers: the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
 import { running } from "../model/clients.js";
-import { byNumber } from "../model/names.js";
+import { byNumber, isKRaft } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
 import { segments } from "./levers.js";
 import { icon } from "./icons.js";
@@ -125,7 +125,7 @@ function disks(view) {
   return [
     segments("disk-of", words.t("noun.broker"), ids.map((one) => [one, one]), id, (diskOf) => view.set({ diskOf })),
     directoryChoice(view, id),
-    h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), act("expire_session")),
+    h("div", { key: "acts", class: "lever-grid" }, Object.keys(DISKS).map(act), act("repair_disk"), !isKRaft(state) && act("expire_session")),
     dataFaults(view, id)];
 }
 

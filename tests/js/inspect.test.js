@@ -122,6 +122,16 @@ test("lessons know when they make sense", () => {
   assert.deepEqual(plan("unclean", cluster(), "orders", "0").filter((step) => step.do?.do === "kill").map((step) => step.do.broker), [2, 3, 1]);
 });
 
+test("where brokers are the controllers no lesson takes their majority", () => {
+  const of = (voters) => ({ ...cluster(), quorum: { voters } });
+  assert.equal(plan("unclean", of([1, 2, 3]), "orders", "0"), null);
+  for (const voters of [[], [101, 102, 103]]) assert.equal(plan("unclean", of(voters), "orders", "0").length, plan("unclean", cluster(), "orders", "0").length);
+  const said = [];
+  const app = { topicName: "orders", chosenNumber: "0", acks: "all", words: { t: (key) => key }, notice: (text) => said.push(text) };
+  for (const state of [of([1, 2, 3]), cluster(-1)]) assert.equal(new Runner({ ...app, state }, () => 0).start("unclean"), false);
+  assert.deepEqual(said, ["macro.no_majority", "macro.not_now"]);
+});
+
 test("a lesson waits until its moment has come", async () => {
   const sent = [];
   const app = { state: cluster(), topicName: "orders", chosenNumber: "0", acks: "all", history: { live: cluster() }, clock: { cluster: { paused: false } }, goLive() {}, set() {}, words: { t: (key) => key }, notice() {}, command: async (command) => { sent.push(command.do); return { ok: true }; } };
