@@ -53,6 +53,8 @@ class Findings:
     standstills_ms: dict[str, int] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     violations: dict[str, int] | None = None
+    _sorted: tuple[list[Row], dict[str, list[Row]]] | None = None
+    """Rows by their event, made when first asked for: a lesson asks for a dozen events of tens of thousands."""
 
     def look(self, world: World, scenario: Scenario, settled: bool) -> None:
         """Note the state that is asked for."""
@@ -90,17 +92,25 @@ class Findings:
 
     def _count(self, rest: str) -> int:
         code, where = event_filter(rest)
-        count: int = sum(row[3] == code and matches(row, where) for row in self.rows)
+        count: int = sum(matches(row, where) for row in self._of(code))
         if not where:
-            count += sum(row[5]["counts"].get(code, 0) for row in self.rows if row[3] == "summed_up")
+            count += sum(row[5]["counts"].get(code, 0) for row in self._of("summed_up"))
         return count
+
+    def _of(self, code: str) -> list[Row]:
+        if self._sorted is None or self._sorted[0] is not self.rows:
+            found: dict[str, list[Row]] = {}
+            for row in self.rows:
+                found.setdefault(row[3], []).append(row)
+            self._sorted = self.rows, found
+        return self._sorted[1].get(code, [])
 
     def _of_parameter(self, kind: str, rest: str) -> int | None:
         """Of numbers; None when there is none, or when the journal has summed such events up."""
         code, parameter, where = parameter_filter(rest)
-        if any(row[3] == "summed_up" and code in row[5]["counts"] for row in self.rows):
+        if any(code in row[5]["counts"] for row in self._of("summed_up")):
             return None
-        found = [row[5].get(parameter) for row in self.rows if row[3] == code and matches(row, where)]
+        found = [row[5].get(parameter) for row in self._of(code) if matches(row, where)]
         numbers = [one for one in found if isinstance(one, int)]
         return (sum(numbers) if kind == "sum" else max(numbers)) if numbers else None
 

@@ -21,7 +21,7 @@ and counted) is no part of a lesson but for logs that are cut then: records are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,12 +127,14 @@ def _from_first_step(rows: list[Any], steps: list[dict[str, int]]) -> list[Any]:
     return [row for row in rows if row[0] >= steps[0]["seq"]] if steps else rows
 
 
-def _firsts(rows: Iterable[Any], codes: Iterable[str], loaded_us: int) -> Iterator[Any]:
+def _firsts(rows: Iterable[Any], codes: Sequence[str], loaded_us: int) -> Iterator[Any]:
     """The first event of each of these kinds that is about a topic of the lesson, or about no topic."""
     first: dict[str, Any] = {}
+    missing = set(codes)
     for row in rows:
-        if row[1] >= loaded_us and row[3] not in AFTER_THE_LOAD:
+        if row[3] not in missing or (row[1] >= loaded_us and row[3] not in AFTER_THE_LOAD):
             continue
         if not str(row[5].get("topic", "")).startswith("__") and row[5].get("reason") != "created":
-            first.setdefault(row[3], row)
+            first[row[3]] = row
+            missing.remove(row[3])
     yield from (first[code] for code in codes if code in first)
