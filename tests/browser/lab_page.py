@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
+NOTHING: tuple[list[str], int, list[str], list[str]] = ([], 0, [], [])
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 200.0
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
@@ -136,9 +137,15 @@ class LabPage:
         if self.left:
             return
         self.left = True
-        twins, beyond = ([], 0) if self.page.is_closed() else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
+        wrong = self.wrong()
         self.page.context.close()
-        assert (twins, beyond, self.complaints, self.foreign) == ([], 0, [], [])
+        assert wrong == NOTHING
+
+    def wrong(self) -> tuple[list[str], int, list[str], list[str]]:
+        """What has gone wrong on it by now: twins, pixels beyond its end, what the browser said, requests to others."""
+        closed = self.page.is_closed()
+        twins, beyond = ([], 0) if closed else (self.value("Object.keys(globalThis.twins ?? {})"), self.value(BEYOND_ITS_END))
+        return twins, beyond, list(self.complaints), list(self.foreign)
 
 
 Open = Callable[..., LabPage]
