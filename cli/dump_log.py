@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from broker_core.coordinators.described import OFFSETS, SHARES, TRANSACTIONS, in_words
 from broker_core.kernel.problems import problem
-from broker_core.log.dump import INDEXES, check_shape, dump_files, verify_files
+from broker_core.log.dump import INDEXES, Decoder, check_shape, dump_files, verify_files
 from broker_core.metadata.records import text_of
 from broker_core.records.errors import RecordsError
 from cli.errors import CommandError
@@ -29,13 +31,24 @@ def dump_log(arguments: argparse.Namespace) -> int:
             return _check(arguments, check_shape, INDEXES, "passed sanity check")
         if arguments.hex:
             _only(arguments.files, (".log",), "--hex")
-        decode = text_of if arguments.cluster_metadata_decoder else None
+        decode = _decoder(arguments)
         deep = arguments.deep or decode is not None
         for line in dump_files(arguments.files, deep, arguments.json, arguments.hex, decode):
             print(line)
     except OSError as error:
         raise CommandError(problem("not_readable_file", path=str(error.filename), why=str(error.strerror)), 2) from None
     return 0
+
+
+def _decoder(arguments: argparse.Namespace) -> Decoder | None:
+    """What makes words of a record of an internal topic."""
+    if arguments.cluster_metadata_decoder:
+        return text_of
+    chosen = {
+        "offsets_decoder": OFFSETS, "transaction_log_decoder": TRANSACTIONS, "share_group_state_decoder": SHARES,
+    }  # fmt: skip
+    kinds = next((kinds for name, kinds in chosen.items() if getattr(arguments, name)), None)
+    return None if kinds is None else partial(in_words, kinds)
 
 
 def _check(

@@ -251,8 +251,8 @@ TransactionLogValue 0-1 flexible 1+
   transaction_partitions         [PartitionsSchema]    0+  null
     topic                        string                0+
     partition_ids                [int32]               0+
-  transaction_last_update_ms     int64                 0+
-  transaction_start_ms           int64                 0+
+  transaction_last_update_timestamp_ms int64           0+
+  transaction_start_timestamp_ms int64                 0+
   client_transaction_version     int16                 1+  tag 2 = 0
 """
 globals().update(define(TABLES, __name__))

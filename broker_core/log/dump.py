@@ -49,7 +49,8 @@ from broker_core.records.record import Record
 from broker_core.wire.as_json import as_json
 
 Line = dict[str, Any]
-Decoder = Callable[[Record], str]
+Decoder = Callable[[Record], str | dict[str, str]]
+"""A record's payload as text, or its key, too."""
 _CONTROLS = {
     control.LEADER_CHANGE: "LeaderChange", control.SNAPSHOT_HEADER: "SnapshotHeader",
     control.SNAPSHOT_FOOTER: "SnapshotFooter", control.KRAFT_VERSION: "KRaftVersion",
@@ -308,11 +309,14 @@ def _message_crc(batch: Batch, record: Record, records: list[Record]) -> int:
 
 
 def _contents(record: Record, decode: Decoder | None) -> Line:
+    found = decode(record) if decode is not None and (record.value is not None or record.key is not None) else None
+    if isinstance(found, dict):
+        return found
     line: Line = {}
     if record.key is not None:
         line["key"] = record.key.decode("utf-8", "replace")
     if record.value is not None:
-        line["payload"] = decode(record) if decode is not None else record.value.decode("utf-8", "replace")
+        line["payload"] = found if found is not None else record.value.decode("utf-8", "replace")
     return line
 
 

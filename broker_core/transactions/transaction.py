@@ -170,7 +170,7 @@ def encode_value(one: Stored, version: int) -> bytes:
         next_producer_id=one.next_producer_id, producer_epoch=one.producer_epoch,
         transaction_timeout_ms=one.timeout_ms, transaction_status=BY_NUMBER.index(one.state),
         transaction_partitions=None if one.state is EMPTY else listed,
-        transaction_last_update_ms=one.updated_ms, transaction_start_ms=one.started_ms,
+        transaction_last_update_timestamp_ms=one.updated_ms, transaction_start_timestamp_ms=one.started_ms,
         client_transaction_version=one.client_version,
     )  # fmt: skip
     return encode(value, version)
@@ -194,5 +194,6 @@ def decode_value(data: Buffer) -> Stored:
         value.producer_id, value.previous_producer_id, value.next_producer_id, value.producer_epoch, NO_PRODUCER_EPOCH,
         value.transaction_timeout_ms, BY_NUMBER[value.transaction_status],
         tuple((topic.topic, number) for topic in listed for number in topic.partition_ids),
-        value.transaction_start_ms, value.transaction_last_update_ms, value.client_transaction_version,
+        value.transaction_start_timestamp_ms, value.transaction_last_update_timestamp_ms,
+        value.client_transaction_version,
     )  # fmt: skip

@@ -13,7 +13,7 @@ def test_a_transactional_id_is_stored_as_kafkas_schema_says() -> None:
     value = stored.TransactionLogValue(
         producer_id=7, producer_epoch=2, transaction_timeout_ms=60_000, transaction_status=1,
         transaction_partitions=[schema(topic="t", partition_ids=[0, 3])],
-        transaction_last_update_ms=5, transaction_start_ms=4, previous_producer_id=6, client_transaction_version=2,
+        transaction_last_update_timestamp_ms=5, transaction_start_timestamp_ms=4, previous_producer_id=6, client_transaction_version=2,
     )  # fmt: skip
     head = "0000000000000007 0002 0000ea60 01"
     times = "0000000000000005 0000000000000004"
