@@ -1,0 +1,176 @@
+"""Java's transactional clients (transaction.version 2) and kafka-transactions against a lab in KRaft whose brokers die.
+
+A call is a JVM, seconds of a core: each test asks all that its processes can show.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+
+from broker_core.coordinators.partitioning import partition_for
+from broker_core.records import encode_batch
+from broker_core.wire import messages as m
+from broker_core.wire.apis import ApiKey
+from lab.clusters.spec import run_from_dict
+from lab.live import LiveLab
+from tests.clients.conftest import SETTINGS, Cluster, Running, run
+from tests.clients.test_transactions import read, transactional
+from tests.conftest import PATIENCE_S, free_ports
+from tests.oracle.asking import Connection
+from tests.oracle.requests import produce
+
+pytestmark = [pytest.mark.clients, pytest.mark.oracle]
+PARTITIONS, RECORDS, TRANSACTION = 2, 600, 10
+LOGS = 5
+OWN = {name: value for name, value in SETTINGS.items() if not name.startswith("zookeeper.")} | {
+    "transaction.state.log.num.partitions": str(LOGS), "transaction.partition.verification.enable": "false",
+    "broker.session.timeout.ms": "3000",
+}  # fmt: skip
+Command = Callable[..., tuple[str, ...]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    described = {"brokers": 3, "controllers": 1, "controller": "kraft", "port": free_ports(103), "preset": "teaching", "settings": OWN}
+    lab = LiveLab(run_from_dict({"cluster": described, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path_factory.mktemp("java-transactions"))
+    yield Cluster(lab, lab.start().bootstrap)
+    lab.stop()
+
+
+@pytest.fixture
+def tool(require_oracle: Path) -> Command:
+    def command(name: str, *arguments: str) -> tuple[str, ...]:
+        return (sys.executable, str(require_oracle), "--newest", "tool", "org.apache.kafka.tools." + name, *arguments)
+
+    return command
+
+
+def leader(cluster: Cluster, topic: str, partition: int) -> int:
+    return int(cluster.state()["topics"][topic]["partitions"][str(partition)]["leader"])
+
+
+def coordinator(cluster: Cluster, name: str) -> int:
+    return leader(cluster, "__transaction_state", partition_for(name, LOGS))
+
+
+class PythonCopier:
+    """librdkafka reads, and writes what it read with its offsets in one transaction after the other."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.left = RECORDS
+        settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "python-copier", "group.protocol": "consumer",
+                    "auto.offset.reset": "earliest", "enable.auto.commit": False, "isolation.level": "read_committed"}  # fmt: skip
+        self.consumer = Consumer(settings)
+        self.producer = transactional(cluster, "python-copier")
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self) -> None:
+        self.consumer.subscribe(["in"])
+        deadline = time.monotonic() + 2 * PATIENCE_S
+        while self.left and time.monotonic() < deadline:
+            records = [one for one in self.consumer.consume(TRANSACTION, 1) if not one.error()]
+            if records and not self.copy(records):
+                for part in self.consumer.committed(self.consumer.assignment(), PATIENCE_S):
+                    part.offset = max(part.offset, 0)
+                    self.consumer.seek(part)
+        self.consumer.close()
+
+    def copy(self, records: list[Any]) -> bool:
+        """Whether the transaction was committed."""
+        try:
+            self.producer.begin_transaction()
+            for one in records:
+                self.producer.produce("out-python", one.value())
+            positions = self.consumer.position(self.consumer.assignment())
+            moved = [one for one in positions if one.offset >= 0]
+            self.producer.send_offsets_to_transaction(moved, self.consumer.consumer_group_metadata(), PATIENCE_S)
+            self.producer.commit_transaction(PATIENCE_S)
+        except KafkaException as error:
+            if not error.args[0].txn_requires_abort():
+                raise
+            self.producer.abort_transaction(PATIENCE_S)
+            return False
+        self.left -= len(records)
+        return True
+
+
+def test_what_is_consumed_is_produced_once_while_brokers_die(cluster: Cluster, tool: Command, running: Callable[..., Running]) -> None:
+    for topic in ("in", "out-java", "out-python"):
+        cluster.create(topic, PARTITIONS)
+    plain = Producer({"bootstrap.servers": cluster.bootstrap})
+    for number in range(RECORDS):
+        plain.produce("in", str(number), partition=number % PARTITIONS)
+    assert plain.flush(PATIENCE_S) == 0
+    python = PythonCopier(cluster)
+    java = running(*tool(
+        "TransactionalMessageCopier", "--broker-list", cluster.bootstrap, "--input-topic", "in", "--input-partition", "0", "--output-topic", "out-java",
+        "--consumer-group", "java-copier", "--transactional-id", "java-copier", "--transaction-size", str(TRANSACTION), "--group-mode",
+        "--use-group-metadata", "--enable-random-aborts",
+    ))  # fmt: skip
+    java.wait_for(lambda lines: any('"consumed":"' in line or '"consumed":' in line for line in lines), 2 * PATIENCE_S)
+    python.thread.start()
+    for victim in (lambda: coordinator(cluster, "java-copier"), lambda: leader(cluster, "out-java", 0)):
+        broker = victim()
+        cluster.do(do="kill", broker=broker)
+        cluster.until(lambda state, gone=broker: gone not in {part["leader"] for one in state["topics"].values() for part in one["partitions"].values()})
+        cluster.heal()
+    java.process.wait(2 * PATIENCE_S)
+    python.thread.join(2 * PATIENCE_S)
+    expected = sorted(map(str, range(RECORDS)))
+    assert read(cluster, "out-python", PARTITIONS, "read_committed") == expected
+    assert read(cluster, "out-java", PARTITIONS, "read_committed") == expected, java.lines[-5:]
+    ended = Connection(address(cluster, coordinator(cluster, "java-copier")), PATIENCE_S)
+    told = ended.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, m.DescribeTransactionsRequest(transactional_ids=["java-copier"])).transaction_states[0]
+    ended.close()
+    assert told.transaction_state in ("CompleteCommit", "CompleteAbort") and told.producer_epoch >= RECORDS // TRANSACTION, told
+    log = cluster.lab.data / "broker-1" / "data" / f"__transaction_state-{partition_for('java-copier', LOGS)}" / f"{'0' * 20}.log"
+    dumped = run(*tool("DumpLogSegments", "--transaction-log-decoder", "--files", str(log)))
+    states = set(re.findall(r'"transactionStatus":(\d)', dumped))
+    assert {"0", "1", "2", "3", "4", "5"} >= states >= {"1", "2", "4", "5"} and '"clientTransactionVersion":2' in dumped, dumped[-2000:]
+    assert "isvalid: false" not in dumped
+
+
+def address(cluster: Cluster, broker: int) -> str:
+    return cluster.bootstrap.split(",")[broker - 1]
+
+
+def test_kafka_transactions_lists_describes_finds_what_hangs_and_aborts_it(cluster: Cluster, tool: Command) -> None:
+    cluster.create("hanging")
+    opened = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "open", "transaction.timeout.ms": 900_000})
+    opened.init_transactions(PATIENCE_S)
+    opened.begin_transaction()
+    opened.produce("hanging", "open")
+    assert opened.flush(PATIENCE_S) == 0
+    asking = Connection(address(cluster, leader(cluster, "hanging", 0)), PATIENCE_S)
+    hanging = encode_batch([(time.time_ns() // 1_000_000, None, b"hangs", ())], producer_id=77_000, producer_epoch=3, base_sequence=0, transactional=True)
+    answer = asking.ask(ApiKey.PRODUCE, 9, produce("hanging", hanging, -1, transactional_id="gone"))  # of a broker that verifies nothing
+    assert not answer.responses[0].partition_responses[0].error_code, answer
+    asking.close()
+
+    def ask(*arguments: str) -> str:
+        return run(*tool("TransactionsCommand", "--bootstrap-server", cluster.bootstrap, *arguments))
+
+    place = ("--topic", "hanging", "--partition", "0")
+    with ThreadPoolExecutor(2) as pool:
+        listed, described, producers, found = pool.map(lambda arguments: ask(*arguments), (
+            ("list",), ("describe", "--transactional-id", "open"), ("describe-producers", *place),
+            ("find-hanging", *place, "--max-transaction-timeout", "0"),
+        ))  # fmt: skip
+    assert re.search(r"(?m)^open\s+\d+\s+\d+\s+Ongoing", listed), listed
+    assert re.search(r"open\s.*Ongoing.*hanging-0", described), described
+    assert sorted(line.split()[-1] for line in producers.splitlines()[1:]) == ["0", "1"], producers
+    lines = [line.split() for line in found.splitlines() if line.startswith("hanging")]
+    assert [line[:3] for line in lines] == [["hanging", "0", "77000"]], found
+    ask("abort", *place, "--start-offset", "1")
+    opened.commit_transaction(PATIENCE_S)
+    assert read(cluster, "hanging", 1, "read_committed") == ["open"]
