@@ -12,10 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cli.words import Words
+
 ROOM_BYTES = 8 * 1024 * 1024
 
 
-def page_home(data: Path) -> Path:
+def page_home(data: Path, words: Words) -> Path:
     """The directory whose `web/` the page uses. On a full disk a copy in the system's temporary directory, told."""
     reason = _no_room(data / "web")
     if reason is None:
@@ -24,8 +26,7 @@ def page_home(data: Path) -> Path:
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     if (data / "web").is_dir():
         shutil.copytree(data / "web", home / "web", dirs_exist_ok=True)
-    print(f"The page's files do not fit into {data / 'web'} ({reason}): until this lab ends they are in {home},"
-          " and what is changed on the page (people, exercises) is gone then", file=sys.stderr, flush=True)  # fmt: skip
+    print(words.say("up.page_elsewhere", place=data / "web", why=reason, home=home), file=sys.stderr, flush=True)
     return home
 
 

@@ -27,6 +27,7 @@ from cli.directory import claimable
 from cli.errors import CommandError
 from cli.page_home import page_home
 from cli.signals import Signals, Stop
+from cli.words import Words
 from lab.clusters import eras
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import SpecError
@@ -40,12 +41,8 @@ from lab.places import home
 HOST = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::", "")
 PATIENCE_S = 4.0
-SLOW = ("Still starting: when the lab was not stopped last time, the brokers' old sessions have to expire first"
-        " ({setting}) ...")
 ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
 STOP_PATIENCE_S = 10.0
-STILL_STOPPING = ("Still stopping: the brokers hand over their partitions (controlled shutdown);"
-                  " Ctrl-C again ends at once, and the next start has to recover ...")
 
 
 def up(arguments: argparse.Namespace) -> int:
@@ -63,7 +60,7 @@ def up(arguments: argparse.Namespace) -> int:
     signals.install()
     try:
         _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals,
-               (arguments.labs, arguments.sleep_after, arguments.hosts))
+               (arguments.labs, arguments.sleep_after, arguments.hosts), arguments.words)
     except Stop:
         pass
     finally:
@@ -136,37 +133,39 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
     return found
 
 
-def _serve(lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int, int]) -> None:
+def _serve(
+    lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int, int], words: Words
+) -> None:
     try:
         with signals.waiting():
-            addresses = _start(lab)
+            addresses = _start(lab, words)
         if listener is not None:
             listener.listen(128)
         # What has to be reached elsewhere is tried before anybody is told that the lab is there.
-        server = _page(lab, listener, more) if listener and any(name in os.environ for name in ELSEWHERE) else None
-        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener)
+        server = _page(lab, listener, more, words) if listener and any(name in os.environ for name in ELSEWHERE) else None
+        announce(lab, [(host, port) for _, host, port in addresses.kafka], listener, words)
         if listener is None:
             gc.enable()
             with signals.waiting():
                 lab.stopped.wait()
         else:
-            _serve_page(lab, listener, server or _page(lab, listener, more), signals)
+            _serve_page(lab, listener, server or _page(lab, listener, more, words), signals)
         if lab.stopped.is_set():
             raise CommandError(problem("brokers_ended"))
     finally:
-        _stop(lab, signals)
+        _stop(lab, signals, words)
 
 
-def _stop(lab: LiveLab, signals: Signals) -> None:
+def _stop(lab: LiveLab, signals: Signals, words: Words) -> None:
     """Wait until the brokers have stopped. When it takes a while that is told, and may be cut short."""
     signals.ignore()
     if not lab.stop(STOP_PATIENCE_S):
-        print(STILL_STOPPING, file=sys.stderr, flush=True)
+        print(words.say("up.stopping"), file=sys.stderr, flush=True)
         signals.let_through()
         lab.stop(None)
 
 
-def _start(lab: LiveLab) -> Addresses:
+def _start(lab: LiveLab, words: Words) -> Addresses:
     """After a crash the old sessions of the brokers have to expire first: that takes a while, and is told."""
     try:
         lab.begin()
@@ -174,7 +173,7 @@ def _start(lab: LiveLab) -> Addresses:
             return lab.wait(PATIENCE_S)
         except TimeoutError:
             setting = "broker.session.timeout.ms" if lab.spec.cluster.is_kraft else "zookeeper.session.timeout.ms"
-            print(SLOW.format(setting=setting), file=sys.stderr, flush=True)
+            print(words.say("up.starting", setting=setting), file=sys.stderr, flush=True)
             return lab.wait()
     except LabError as error:
         raise CommandError(error.problem) from None
@@ -182,10 +181,10 @@ def _start(lab: LiveLab) -> Addresses:
         raise CommandError(problem("brokers_not_up")) from None
 
 
-def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int, int]) -> Any:
+def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int, int], words: Words) -> Any:
     """Load the web only now; `more`: room for so many labs beside this one, which sleep after
     so many seconds, in so many processes."""
-    os.environ["BROKERLAB_DATA"] = str(page_home(lab.data))
+    os.environ["BROKERLAB_DATA"] = str(page_home(lab.data, words))
     from web.server import CannotServe, build, hold
 
     try:
@@ -214,30 +213,30 @@ def _end_with(lab: LiveLab, server: Any) -> None:
     server.should_exit = True
 
 
-def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None) -> None:
+def announce(lab: LiveLab, brokers: list[tuple[str, int]], listener: socket.socket | None, words: Words) -> None:
     """Addresses first, then how to attach and how to stop."""
     host, port = brokers[0]
     lines = [] if listener is None else [f"Page: {page_address(listener)}"]
     lines += [
         f"Kafka: {','.join(f'{host}:{port}' for host, port in brokers)}",
-        f"Attach: kcat -b {host}:{port} -t orders -P    (-C reads; any Kafka client will do)",
+        f"Attach: kcat -b {host}:{port} -t orders -P    ({words.say('up.attach')})",
         f"Data: {lab.data}",
     ]
     if lab.spec.cluster.preset != "default":
-        lines.append(f"Preset: {lab.spec.cluster.preset} (shorter timeouts than Kafka's)")
+        lines.append(f"Preset: {lab.spec.cluster.preset} ({words.say('up.preset_is')})")
     if lab.spec.cluster.era:
-        lines.append(f"Era: {lab.spec.cluster.era} (defaults of that Kafka: docs/eras.md)")
-    lines.append(f"Metadata: {_keeper(lab.spec.cluster)}")
-    lines.append("Stop: Ctrl-C; what was written is there at the next start")
+        lines.append(f"Era: {lab.spec.cluster.era} ({words.say('up.era_is')})")
+    lines.append(f"Metadata: {_keeper(lab.spec.cluster, words)}")
+    lines.append(f"Stop: {words.say('up.stop')}")
     print("\n".join(lines), flush=True)
 
 
-def _keeper(cluster: ClusterSpec) -> str:
+def _keeper(cluster: ClusterSpec, words: Words) -> str:
     """Where the cluster keeps what it has decided: the generation of Kafka that it is of."""
     if not cluster.is_kraft:
-        return "ZooKeeper (--controller kraft on another --data has today's Kafka)"
+        return f"ZooKeeper ({words.say('up.other_kraft')})"
     ids = ", ".join(map(str, cluster.controller_ids() or cluster.voters()))
-    return f"KRaft, a quorum of {ids} (--controller zookeeper on another --data has Kafka 3.9)"
+    return words.say("up.quorum", ids=ids)
 
 
 def page_address(listener: socket.socket) -> str:

@@ -21,6 +21,7 @@ from broker_core.kernel.node import RUNNING
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from cli.page_home import page_home
+from cli.words import Words
 from lab.disk_room import DiskRoom
 from tests.worlds import do, run
 
@@ -71,11 +72,12 @@ def test_the_page_keeps_its_files_elsewhere_while_they_do_not_fit(
 ) -> None:
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "secret_key").write_text("kept")
-    assert page_home(tmp_path) == tmp_path
+    assert page_home(tmp_path, Words("en")) == tmp_path
     monkeypatch.setattr(os, "posix_fallocate", no_room)
-    home = page_home(tmp_path)
+    home = page_home(tmp_path, Words("ko"))
     assert home != tmp_path and (home / "web" / "secret_key").read_text() == "kept"
-    assert "No space left" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "No space left" in told and f"{home}에 두며" in told
 
 
 @pytest.mark.slow
