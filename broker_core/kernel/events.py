@@ -185,7 +185,7 @@ LEADER_ELECTED = _event(TRANSITION, "leader_elected",
     "{topic}-{partition}: leader {leader} (was {previous}), leader epoch {leader_epoch}, ISR {isr}: {reason}", **_TP,
     leader="broker id", previous="broker id or -1", leader_epoch="new leader epoch", isr="broker ids",
     replicas="broker ids in assignment order",
-    reason="new | broker gone | preferred | unclean | controlled shutdown | reassignment")
+    reason="new | broker gone | log directory offline | preferred | unclean | controlled shutdown | reassignment")
 PARTITION_OFFLINE = _event(TRANSITION, "partition_offline", "{topic}-{partition} is offline: no replica of {isr} is alive",
     **_TP, isr="broker ids", leader_epoch="leader epoch")
 ASSIGNMENT_CHANGED = _event(TRANSITION, "assignment_changed",
@@ -231,7 +231,7 @@ TRUNCATED = _event(TRANSITION, "truncated", "{topic}-{partition} cut from {befor
     before="log end offset before", after="log end offset after", reason="why",
     committed="whether offsets below the high watermark are gone: they had been acknowledged")
 ISR_SHRUNK = _event(TRANSITION, "isr_shrunk", "{topic}-{partition}: ISR is now {isr}, without {removed}", **_TP,
-    isr="broker ids", removed="broker ids", reason="no fetch | never at the end | broker gone",
+    isr="broker ids", removed="broker ids", reason="no fetch | never at the end | broker gone | log directory offline",
     lag_ms="time since caught up, milliseconds, by removed broker", leader_epoch="leader epoch")
 ISR_EXPANDED = _event(TRANSITION, "isr_expanded", "{topic}-{partition}: ISR is now {isr}, with {added}", **_TP,
     isr="broker ids", added="broker ids", leader_epoch="leader epoch")

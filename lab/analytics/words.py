@@ -169,6 +169,7 @@ VALUES: dict[str, Text] = {
     "waits for ISR": ("waits for ISR", "ISR을 기다림"),
     "new": ("new", "새 파티션"),
     "broker gone": ("broker gone", "브로커가 사라짐"),
+    "log directory offline": ("log directory offline", "로그 디렉터리 오프라인"),
     "preferred": ("preferred leader", "선호 리더"),
     "unclean": ("unclean", "언클린 선출"),
     "controlled shutdown": ("controlled shutdown", "정상 종료"),

@@ -24,9 +24,10 @@ from broker_core.kernel.node import Node
 from broker_core.metadata.image import BROKER, TOPIC, ConfigResource, Delta, MetadataImage, TopicImage
 from broker_core.metadata.partition import RECOVERING
 from broker_core.metadata.registration import BrokerRegistration, PartitionRegistration
+from broker_core.metadata.replaying import MIGRATING, UNASSIGNED
 from broker_core.raft.client import RaftClient
 
-BROKER_GONE, CONTROLLED_SHUTDOWN = "broker gone", "controlled shutdown"
+BROKER_GONE, CONTROLLED_SHUTDOWN, DIRECTORY_OFFLINE = "broker gone", "controlled shutdown", "log directory offline"
 
 
 class MetadataTelling:
@@ -96,9 +97,11 @@ class MetadataTelling:
         if before is not None and now.leader_epoch == before.leader_epoch:
             removed = [broker for broker in before.isr if broker not in now.isr]
             away = [broker for broker in removed if not _is_active(image, broker)]
-            if away:
-                emit(events.ISR_SHRUNK, **place, isr=list(now.isr), removed=away, reason=BROKER_GONE, lag_ms={},
-                     leader_epoch=now.leader_epoch)  # fmt: skip
+            lost = [broker for broker in removed if _lost_its_directory(image, before, broker)]
+            for brokers, reason in ((away, BROKER_GONE), (lost, DIRECTORY_OFFLINE)):
+                if brokers:
+                    emit(events.ISR_SHRUNK, **place, isr=list(now.isr), removed=brokers, reason=reason, lag_ms={},
+                         leader_epoch=now.leader_epoch)  # fmt: skip
         elif not now.has_leader:
             emit(events.PARTITION_OFFLINE, **place, isr=list(now.isr), leader_epoch=now.leader_epoch)
         elif before is not None and before.leader == now.leader:
@@ -148,6 +151,15 @@ def _is_active(image: MetadataImage, broker: int) -> bool:
     return found is not None and found.is_active
 
 
+def _lost_its_directory(image: MetadataImage, before: PartitionRegistration, broker: int) -> bool:
+    """The broker works, but has no more the directory in which it kept this replica (KIP-858)."""
+    held = dict(zip(before.replicas, before.directories, strict=False)).get(broker, UNASSIGNED)
+    found: BrokerRegistration | None = image.brokers.get(broker)
+    if found is None or not found.is_active or not found.directories:
+        return False
+    return held not in (UNASSIGNED, MIGRATING, *found.directories)
+
+
 def _reason(
     image: MetadataImage, delta: Delta, before: PartitionRegistration | None, now: PartitionRegistration
 ) -> str:
@@ -162,4 +174,6 @@ def _reason(
         return CONTROLLED_SHUTDOWN if old is not None and old.in_controlled_shutdown else BROKER_GONE
     if old.in_controlled_shutdown:
         return CONTROLLED_SHUTDOWN
+    if _lost_its_directory(image, before, before.leader):
+        return DIRECTORY_OFFLINE
     return "preferred" if now.leader == now.replicas[0] and now.replicas == before.replicas else "reassignment"

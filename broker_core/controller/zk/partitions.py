@@ -196,9 +196,8 @@ class PartitionStateMachine:
             self.batch.lead_or_follow(outcomes[partition].recipients, partition, state)
             self._set(partition, PartitionState.ONLINE)
             self.unclean_elections += outcomes[partition].unclean
-            self._announce(
-                partition, previous.leader if previous else NO_LEADER, state, _reason(strategy, outcomes[partition])
-            )
+            reason = self._reason(strategy, outcomes[partition], partition, previous)
+            self._announce(partition, previous.leader if previous else NO_LEADER, state, reason)
         self._elect(refused, strategy, errors)
 
     def _unclean_allowed(self, result: p.Result) -> bool:
@@ -218,8 +217,12 @@ class PartitionStateMachine:
             reason=reason,
         )
 
-
-def _reason(strategy: Strategy, outcome: Outcome) -> str:
-    if outcome.unclean:
-        return "unclean"
-    return "broker gone" if strategy in (Strategy.OFFLINE, Strategy.UNCLEAN) else strategy.value
+    def _reason(
+        self, strategy: Strategy, outcome: Outcome, partition: TopicPartition, previous: LeaderAndIsr | None
+    ) -> str:
+        if outcome.unclean:
+            return "unclean"
+        if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):
+            return strategy.value
+        lost_directory = previous is not None and partition in self.context.offline_dirs.get(previous.leader, {})
+        return "log directory offline" if lost_directory else "broker gone"

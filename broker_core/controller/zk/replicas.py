@@ -153,7 +153,7 @@ class ReplicaStateMachine:
                     partition=partition[1],
                     isr=list(state.isr),
                     removed=[broker],
-                    reason="broker gone" if broker in self.context.replicas(partition) else "reassignment",
+                    reason=self._reason(broker, partition),
                     lag_ms={},
                     leader_epoch=state.leader_epoch,
                 )
@@ -167,6 +167,12 @@ class ReplicaStateMachine:
                 )
             self._left(broker, partition, state)
         self._leave_isr(broker, refused)
+
+    def _reason(self, broker: int, partition: TopicPartition) -> str:
+        if broker not in self.context.replicas(partition):
+            return "reassignment"
+        lost_directory = partition in self.context.offline_dirs.get(broker, {})
+        return "log directory offline" if lost_directory else "broker gone"
 
     def _left(self, broker: int, partition: TopicPartition, state: LeaderAndIsr) -> None:
         """The replica is offline; the others hear of the smaller ISR."""

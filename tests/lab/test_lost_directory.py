@@ -1,0 +1,40 @@
+"""A directory of a broker fails while the broker runs: the journal says so, and not that the broker is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.findings import read_rows
+from lab.experiments.run import run_scenario
+from lab.scenarios.grammar import parse
+
+SOURCE = """\
+cluster: {{brokers: 3, controller: {controller}, preset: teaching, settings: {{log.dirs: "data/a,data/b"}}}}
+seed: 7
+topics:
+  - {{name: orders, assignment: [[2, 3]]}}
+  - {{name: carts, assignment: [[2, 3]]}}
+  - {{name: clicks, assignment: [[3, 2]]}}
+  - {{name: bills, assignment: [[3, 2]]}}
+clients:
+  - {{name: producer-orders, kind: producer, topic: orders, rate: 20}}
+  - {{name: producer-carts, kind: producer, topic: carts, rate: 20}}
+  - {{name: producer-clicks, kind: producer, topic: clicks, rate: 20}}
+  - {{name: producer-bills, kind: producer, topic: bills, rate: 20}}
+steps: [{{at: 1s, do: disk_write_error, broker: 2, directory: data/b}}]
+duration: 3s
+settle: 30s
+expect: {{receipt.lost: 0}}
+"""
+
+
+@pytest.mark.parametrize("controller", ["zookeeper", "kraft"])
+def test_whoever_leads_instead_and_a_shorter_isr_are_told_with_the_directory_as_the_reason(controller: str, tmp_path: Path) -> None:
+    result = run_scenario(parse(SOURCE.format(controller=controller), "x.yaml"), out=tmp_path / "run")
+    assert result.passed
+    rows = list(read_rows(result.directory / "journal.jsonl"))
+    failed = next(number for number, row in enumerate(rows) if row[3] == "disk_fault")
+    told = {(row[3], row[5]["reason"]) for row in rows[failed:] if row[3] in ("leader_elected", "isr_shrunk") and row[1] < rows[failed][1] + 2_000_000}
+    assert told == {("leader_elected", "log directory offline"), ("isr_shrunk", "log directory offline")}
