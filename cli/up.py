@@ -142,7 +142,8 @@ def _serve(
         if listener is not None:
             listener.listen(128)
         # What has to be reached elsewhere is tried before anybody is told that the lab is there.
-        server = _page(lab, listener, more, words) if listener and any(name in os.environ for name in ELSEWHERE) else None
+        needed = any(name in os.environ for name in ELSEWHERE)
+        server = _page(lab, listener, more, words) if listener and needed else None
         announce(lab, [(host, port) for _, host, port in addresses.kafka], listener, words)
         if listener is None:
             gc.enable()
