@@ -223,6 +223,6 @@ class PartitionStateMachine:
         if outcome.unclean:
             return "unclean"
         if strategy not in (Strategy.OFFLINE, Strategy.UNCLEAN):
-            return strategy.value
+            return str(strategy.value)
         lost_directory = previous is not None and partition in self.context.offline_dirs.get(previous.leader, {})
         return "log directory offline" if lost_directory else "broker gone"
