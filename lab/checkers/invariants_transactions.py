@@ -4,7 +4,7 @@ handed."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from broker_core.kernel import events
@@ -99,10 +99,12 @@ class NoAbortedRead(Invariant):
 
 @dataclass(slots=True)
 class _Transaction:
-    """The last one of a transactional id: what was decided (None: nothing that is known here), and where it goes."""
+    """The last one of a transactional id: what was decided (None: nothing that is known here), where it goes, and
+    where its marker is."""
 
     commit: bool | None
     partitions: tuple[Place, ...] = ()
+    ended: set[Place] = field(default_factory=set)
 
 
 class TransactionAtomic(Invariant):
@@ -141,13 +143,15 @@ class TransactionAtomic(Invariant):
             places = tuple(_place(one) for one in row[5]["partitions"])
             self._last[producer_id] = _Transaction(state is State.PREPARE_COMMIT, places)
         elif state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT):
-            for place in last.partitions if last is not None else ():
+            for place in () if last is None else [one for one in last.partitions if one not in last.ended]:
                 self._complete(row, place, producer_id, row[5]["epoch"])
+            self._last.pop(producer_id, None)  # what comes late hangs, until an operator aborts it
         else:
             self._last.pop(producer_id, None)
 
     def _ends(self, row: Row, producer_id: int, commit: bool) -> None:
         last = self._last.setdefault(producer_id, _Transaction(None))
+        last.ended.add((row[5]["topic"], row[5]["partition"]))
         if last.commit is None:
             last.commit = commit
         elif last.commit != commit:
