@@ -82,7 +82,7 @@ def test_seeds_of_a_lesson_lose_another_number_each(name: str) -> None:
 def test_every_run_of_a_lesson_with_spreads_is_executed_again(tmp_path: Path) -> None:
     lost = set()
     for seed in (1, 2, 3):
-        result = run_scenario("acks-1", seed, out=tmp_path / str(seed))
+        result = run_once("acks-1", seed=seed) if seed < 3 else run_scenario("acks-1", seed, out=tmp_path / str(seed))
         assert result.passed
         lost.add(result.receipt.total.lost)
     assert len(lost) == 3
