@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 OWN_GOALS = ("idle", "simulation", "fork", "longest", "soak", "laden", "frame",
-             "flood", "page", "watched", "deaf", "decode", "sweep", "session", "replays")
+             "flood", "page", "watched", "deaf", "decode", "sweep", "session", "replays", "class")
 NEAR_GOALS = ("fidelity",)
 """What is to be like the other side, neither better nor worse: by this factor at most."""
 

@@ -41,6 +41,7 @@ from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
 from lab.experiments.directory import FILE_LIMIT, DirectoryError, RunDirectory, next_run, tidy
 from lab.front import LiveFront
+from lab.limits import UNLIMITED, Limits
 from lab.newcomers import Newcomers, chosen_port, disks_of
 from lab.open_runs import LabError
 from lab.sleeping import Sleeping
@@ -68,9 +69,11 @@ class LiveLab(Sleeping, LiveFront):
     """One lab of this process. Methods other than start and stop may be called from any thread."""
 
     def __init__(
-        self, spec: RunSpec, data: Path, host: str = "127.0.0.1", speed: float = 1.0, sole: bool = True
-    ) -> None:
+        self, spec: RunSpec, data: Path, host: str = "127.0.0.1", speed: float = 1.0, sole: bool = True,
+        limits: Limits = UNLIMITED,
+    ) -> None:  # fmt: skip
         """`sole`: the process is there for this lab, which sets it up for itself; snapshots for forks are made, too."""
+        self.limits = limits
         self.spec = spec
         self.data = Path(data)
         self.host = host
@@ -208,9 +211,14 @@ class LiveLab(Sleeping, LiveFront):
         self.main.keeper.over = not self.sole
         self.main.room = DiskRoom(world, self.data, self._loop)
         self.main.pump.speed = self.speed
-        self.main.pump.admit = Newcomers(self.data, self.spec, self.server).admit
+        self.newcomers = Newcomers(self.data, self.spec, self.server)
+        self.main.pump.admit = self._admit
         self.branches[self.main.run_id] = self.main
         self.server.attach(self.main.pump, self._loop)
+
+    def _admit(self, command: dict[str, Any]) -> dict[str, Any] | None:
+        """Before a command of the live branch becomes part of the run: what is not to be had here, or not so much."""
+        return self.limits.refused(self.main.world, command) or self.newcomers.admit(command)
 
     def _storage(self, name: str) -> DiskStorage:
         """A node's disks; nodes that are added later get theirs, too."""

@@ -171,6 +171,23 @@ def test_an_address_of_no_lab_has_no_page_and_no_socket_and_rest_says_why(rest: 
         connect(rest.url.replace("http", "ws") + "labs/nobody/live/", origin=rest.url.rstrip("/"))
 
 
+def test_a_lab_may_take_what_its_limits_say_and_no_more(rest: Rest, room: int) -> None:
+    limits = {"brokers": 1, "records": 50}
+    refused(rest.post("labs", {"name": "mine", "cluster": {**SMALL, "brokers": 2}, "limits": limits}), 422,
+            "cluster.brokers", "1 brokers at most")  # fmt: skip
+    begun = rest.post("labs", {"name": "mine", "cluster": SMALL, "limits": limits})
+    assert begun.status == 201 and begun.json["limits"] == limits
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    load = {"do": "start_client", "kind": "producer", "topic": "mine"}
+    assert rest.post("labs/mine/commands", {**load, "name": "producer", "rate": 30}).status == 200
+    refused(rest.post("labs/mine/commands", {**load, "name": "producer-2", "rate": 30}), 422, "rate", "would be 60")
+    faster = {"do": "set_client", "name": "producer", "set": {"rate": 51}}
+    refused(rest.post("labs/mine/commands", faster), 422, "set.rate", "50 records a second")
+    refused(rest.post("labs/mine/commands", {"do": "add_broker"}), 422, "do", "1 brokers at most")
+    assert rest.post("labs/mine/commands", {"do": "stop_client", "name": "producer"}).status == 200
+    assert rest.post("labs/mine/commands", {**load, "name": "producer-2", "rate": 30}).status == 200
+
+
 def test_what_cannot_be_begun_is_refused_with_its_place_and_leaves_nothing(rest: Rest, room: int) -> None:
     refused(rest.post("labs", {"name": "lab"}), 409, "name", "already")
     refused(rest.post("labs", {"name": "Mine!"}), 422, "name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import asdict
 from random import SystemRandom
 from typing import Annotated, Any
 
@@ -31,14 +32,24 @@ Problems = schemas.Problem
 EXAMPLE: dict[str, Any] = {"name": "mine", "cluster": {"brokers": 3}}
 
 
+class LabLimits(BaseModel):
+    """What a lab may take (`lab.limits`); 0 is no limit."""
+
+    model_config = ConfigDict(extra="forbid")
+    brokers: Annotated[int, Field(ge=0, le=1000)] = 0
+    records: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+
+
 class NewLab(BaseModel):
-    """A lab's name, its cluster as in a scenario (without host and port), the seed of its random streams, its owner."""
+    """A lab's name, its cluster as in a scenario (without host and port), the seed of its random streams, its owner and
+    its limits."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     cluster: dict[str, Any] = {}
     seed: schemas.Seed | None = None
     owner: Annotated[str, Field(max_length=100)] = ""
+    limits: LabLimits = LabLimits()
 
 
 @router.get("/labs", response={200: schemas.Labs, 503: Problems}, summary="The labs that this process knows")
@@ -90,7 +101,7 @@ def _described(found: LiveLab) -> dict[str, Any]:
     bootstrap = ",".join(f"{host}:{port}" for host, port in spec.addresses().values())
     return {"seed": spec.seed, "preset": spec.cluster.preset, "era": spec.cluster.era or None,
             "controller": spec.cluster.controller, "bootstrap": bootstrap,
-            "asleep": found.asleep is not None}  # fmt: skip
+            "asleep": found.asleep is not None, "limits": asdict(found.limits)}  # fmt: skip
 
 
 @router.post(
@@ -105,7 +116,7 @@ async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
         raise Problem(409, problem("lab_exists", name=given.name), "name")
     seed = SystemRandom().randrange(1 << 31) if given.seed is None else given.seed
     try:
-        described = labs.described(given.name, given.cluster, seed, given.owner)
+        described = labs.described(given.name, given.cluster, seed, given.owner, given.limits.model_dump())
     except NoRoom as error:
         raise Problem(409, error.problem) from None
     try:
@@ -141,7 +152,7 @@ async def start(request: HttpRequest, lab: str) -> HttpResponse:
 async def _record(described: Described) -> None:
     await LabRecord.objects.acreate(
         name=described.name, place=described.place, cluster=described.cluster, seed=described.seed,
-        owner=described.owner,
+        owner=described.owner, limits=described.limits,
     )  # fmt: skip
 
 
@@ -162,4 +173,4 @@ async def end(request: HttpRequest, lab: str) -> HttpResponse:
 def described_before() -> list[Described]:
     """The labs that the database knows."""
     rows = LabRecord.objects.order_by("place")
-    return [Described(row.name, row.place, row.cluster, row.seed, row.owner) for row in rows]
+    return [Described(row.name, row.place, row.cluster, row.seed, row.owner, row.limits) for row in rows]

@@ -62,6 +62,7 @@ class LabRecord(models.Model):
     place = models.PositiveIntegerField(unique=True)
     cluster = models.JSONField(default=dict)
     seed = models.BigIntegerField()
+    limits = models.JSONField(default=dict)
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

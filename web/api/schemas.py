@@ -258,6 +258,7 @@ class LabView(Closed):
     bootstrap: str | None = None
     open: list[str] | None = None
     asleep: bool | None = None
+    limits: dict[str, int] | None = None
 
 
 class Labs(Closed):

@@ -30,7 +30,7 @@ from web.live.hub import chosen, hub
 from web.live.labs import labs
 
 AT_ONCE = 2
-WAITING = 32
+WAITING = 64
 LONGEST_LINE = 4 * 1024 * 1024
 LEAVE_A_RUN = ("scenario", "attempt")
 REMEMBERED = 500

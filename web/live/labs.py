@@ -40,6 +40,7 @@ from broker_core.kernel.problems import problem
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
+from lab.limits import Limits
 from lab.live import LiveLab
 from lab.open_runs import LabError
 from web.live.described import Described
@@ -130,7 +131,9 @@ class Labs:
         """Names of labs that `start` begins."""
         return [name for name in self.known if name not in self.running]
 
-    def described(self, name: str, cluster: dict[str, Any], seed: int, owner: str = "") -> Described:
+    def described(
+        self, name: str, cluster: dict[str, Any], seed: int, owner: str = "", limits: dict[str, int] | None = None
+    ) -> Described:
         """A new lab at a free place, not begun: the place is taken. Of today's generation unless `cluster` says
         otherwise. Raises NoRoom, SpecError."""
         if not self.room:
@@ -138,8 +141,9 @@ class Labs:
         places = {one.place for one in self.known.values()}
         free = next(place for place in range(1, self.most + 1) if place not in places)
         named = {"controller", "era", "ensemble"} & {*cluster}
-        found = Described(name, free, cluster if named else {**cluster, "controller": "kraft"}, seed, owner)
-        self._spec(found)
+        given = cluster if named else {**cluster, "controller": "kraft"}
+        found = Described(name, free, given, seed, owner, limits or {})
+        Limits(**found.limits).check(self._spec(found))
         self.known[name] = found
         return found
 
@@ -160,7 +164,8 @@ class Labs:
             return found
         if self.hosts is not None:
             return await self._begun_elsewhere(self.hosts, described)
-        lab = LiveLab(self._spec(described), self.home / described.name, self.host, sole=False)
+        lab = LiveLab(self._spec(described), self.home / described.name, self.host, sole=False,
+                      limits=Limits(**described.limits))  # fmt: skip
         try:
             await asyncio.to_thread(lab.start)
         except BaseException:

@@ -9,6 +9,7 @@ found_in("lab")(
     inputs_bounded="run s",
     never_under_way="",
     not_in_inputs="",
+    limit_brokers="most", limit_records="most n",
     run_ended="run",
     lab_stopped="",
     runs_open="n",

@@ -1,0 +1,83 @@
+"""What one lab of many may take, so that the others of its server have something, too.
+
+| limit | of what | what is more is refused |
+|---|---|---|
+| `brokers` | the live cluster | when the lab is begun, and `add_broker` |
+| `records` | a second, that all built-in producers of it are to send together | `start_client`, `set_client` |
+
+It is looked at before a command becomes part of the run, as ports are (`newcomers`): a limit is the server's, and a run
+that was recorded under it can be executed again anywhere. 0 is no limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.kernel.names import is_broker
+from broker_core.kernel.node import STOPPED
+from broker_core.kernel.problems import Problem, problem
+from broker_core.kernel.world import World
+from lab.clusters.checks import SpecError
+from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dict
+from lab.clusters.spec import RunSpec
+
+PRODUCER = "producer"
+
+
+@dataclass(slots=True, frozen=True)
+class Limits:
+    """Of one lab."""
+
+    brokers: int = 0
+    records: int = 0
+
+    def check(self, spec: RunSpec) -> None:
+        """Raises SpecError for a cluster that is too large to begin with."""
+        if self.brokers and len(spec.cluster.brokers) > self.brokers:
+            raise SpecError(("cluster", "brokers"), problem("limit_brokers", most=self.brokers))
+
+    def refused(self, world: World, command: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to a command that asks for too much; None for all others. What is wrong with it otherwise is left
+        to the world."""
+        if command.get("do") == "add_broker" and self.brokers:
+            if sum(map(is_broker, world.nodes)) >= self.brokers:
+                return _answer(problem("limit_brokers", most=self.brokers), "do")
+        elif command.get("do") in ("start_client", "set_client") and self.records:
+            asked = self._asked(world, command)
+            if asked > self.records:
+                place = "rate" if command["do"] == "start_client" else "set.rate"
+                return _answer(problem("limit_records", most=self.records, n=round(asked)), place)
+        return None
+
+    def _asked(self, world: World, command: dict[str, Any]) -> float:
+        """Records a second of all producers once this is done; 0 for what adds none."""
+        operator: Any = world.operator
+        known: dict[str, ClientSpec] = operator.clients
+        name = str(command.get("name"))
+        try:
+            changed = _changed(known, name, command)
+        except SpecError:
+            return 0.0
+        if changed is None or changed.kind != PRODUCER:
+            return 0.0
+        others = (one for one in known.values() if one.name != name and one.kind == PRODUCER and _runs(world, one.name))
+        return changed.rate + sum(one.rate for one in others)
+
+
+UNLIMITED = Limits()
+
+
+def _changed(known: dict[str, ClientSpec], name: str, command: dict[str, Any]) -> ClientSpec | None:
+    if command["do"] == "set_client":
+        return changed_client(known[name], command.get("set") or {}, ("set",)) if name in known else None
+    given = {key: value for key, value in command.items() if key != "do"}
+    return client_from_dict(given, ()) if len(given) > 1 else known.get(name)
+
+
+def _runs(world: World, name: str) -> bool:
+    return name in world.nodes and world.nodes[name].state != STOPPED
+
+
+def _answer(what: Problem, place: str) -> dict[str, Any]:
+    return {"ok": False, "problem": what, "place": place}
