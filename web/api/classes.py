@@ -36,7 +36,7 @@ CSV = "text/csv; charset=utf-8"
 
 async def room_of(code: str) -> Classroom:
     """The class; 404."""
-    found = await Classroom.objects.filter(code=code).afirst()
+    found = await Classroom.objects.filter(code=code).afirst() if code == rooms.written(code) else None
     if found is None:
         raise Problem(404, problem("no_class"), "code")
     await judge.awake()
@@ -172,7 +172,7 @@ def _exercise(given: answers.HandOut) -> Exercise:
 async def take_back(request: HttpRequest, code: answers.Code, exercise: str) -> HttpResponse:
     """With all that was handed in for it."""
     room = await room_of(code)
-    task = await room.tasks.filter(name=exercise).afirst()
+    task = await room.tasks.filter(name=exercise).afirst() if exercise.isprintable() else None
     if task is None:
         raise Problem(404, problem("not_handed_out", name=exercise), "exercise")
     handed = HandIn.objects.filter(task=task)
@@ -186,7 +186,7 @@ async def take_back(request: HttpRequest, code: answers.Code, exercise: str) -> 
 async def hand_in_of(code: str, number: str) -> HandIn:
     """A hand-in of a class; 404."""
     found = HandIn.objects.select_related("task", "seat").filter(id=number, seat__classroom_id=code)
-    one = await found.afirst()
+    one = await found.afirst() if f"{code}{number}".isprintable() else None  # PostgreSQL takes no NUL
     if one is None:
         raise Problem(404, problem("no_hand_in", name=number), "number")
     return one

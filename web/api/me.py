@@ -150,7 +150,8 @@ async def own(request: HttpRequest, number: str, wait: Wait = 0) -> HttpResponse
 
 
 async def _own(seat: Seat, number: str) -> HandIn:
-    one = await HandIn.objects.select_related("task").filter(id=number, seat=seat).afirst()
+    found = HandIn.objects.select_related("task").filter(id=number, seat=seat)
+    one = await found.afirst() if number.isprintable() else None  # PostgreSQL takes no NUL
     if one is None:
         raise Problem(404, problem("no_hand_in", name=number), "number")
     return one

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 WAIT_S = 25.0
 
@@ -17,31 +18,32 @@ class Changes:
     def __init__(self) -> None:
         self._began = time.time_ns() // 1_000_000
         self._versions: dict[str, int] = {}
-        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._waiting: dict[str, dict[asyncio.Event, asyncio.AbstractEventLoop]] = {}
 
     def version(self, code: str) -> int:
         """The number of a class."""
         return self._versions.get(code, self._began)
 
     def told(self, code: str) -> None:
-        """Something has happened in a class."""
+        """Something has happened in a class; from whichever thread."""
         self._versions[code] = self.version(code) + 1
-        for event in self._waiting.get(code, ()):
-            event.set()
+        for event, loop in list(self._waiting.get(code, {}).items()):
+            with suppress(RuntimeError):  # its loop was closed: nobody waits any more
+                loop.call_soon_threadsafe(event.set)
 
     async def after(self, code: str, since: int, seconds: float) -> None:
         """Until the number of a class is another one than `since`, or so long."""
         if self.version(code) != since or seconds <= 0:
             return
         event = asyncio.Event()
-        waiting = self._waiting.setdefault(code, set())
-        waiting.add(event)
+        waiting = self._waiting.setdefault(code, {})
+        waiting[event] = asyncio.get_running_loop()
         try:
             await asyncio.wait_for(event.wait(), min(seconds, WAIT_S))
         except TimeoutError:
             pass
         finally:
-            waiting.discard(event)
+            waiting.pop(event, None)
 
 
 changes = Changes()

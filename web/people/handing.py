@@ -17,6 +17,7 @@ from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
 from lab.exercises import reading
 from lab.exercises.reading import Exercise
+from web.people.changes import changes
 from web.people.models import FAILED, WAITING, HandIn, Seat, Task, Work
 
 
@@ -31,7 +32,7 @@ def exercise_of(task: Task) -> Exercise:
 
 def task_of(seat: Seat, name: str) -> Task:
     """What was handed out to a student under this name. Raises NotTaken."""
-    found = Task.objects.filter(classroom=seat.classroom, name=name).first()
+    found = Task.objects.filter(classroom=seat.classroom, name=name).first() if name.isprintable() else None
     if found is None:
         raise NotTaken(problem("not_handed_out", name=name), "exercise")
     return found
@@ -40,7 +41,12 @@ def task_of(seat: Seat, name: str) -> Task:
 def look_at(seat: Seat, name: str) -> Work | None:
     """Remember when a student has opened an exercise for the first time; None when it was not handed out to him."""
     task = Task.objects.filter(classroom=seat.classroom, name=name).first()
-    return None if task is None else Work.objects.get_or_create(seat=seat, task=task)[0]
+    if task is None:
+        return None
+    work, is_new = Work.objects.get_or_create(seat=seat, task=task)
+    if is_new:
+        changes.told(seat.classroom_id)
+    return work
 
 
 @dataclass(slots=True)
