@@ -61,6 +61,7 @@ NAME = re.compile(
     r"(?:brokers|controller|topics|config|admin|cluster|ids|partitions|state|seqid|latest_producer_id_block)(?:/[\w/]*)?"
 )
 PATH = re.compile(r"/[\w/.\-]+")  # of a znode, of a file
+TYPED = re.compile(r"\./brokerlab [^\n]*")  # a command, to be typed as it stands
 QUOTED = re.compile(r"\(([A-Z_]+): “[^”]*”\)")  # what a broker has answered, in its own words
 WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.\-]*")
 READ = """() => {
@@ -114,7 +115,7 @@ def english(seen: LabPage) -> list[str]:
     settings |= {one.replace("_", ".") for kind in SETTINGS for one in kind.__dataclass_fields__}
     found = {}
     for text in seen.value(READ):
-        for word in WORD.findall(PATH.sub(" ", QUOTED.sub(r" \1 ", text))):
+        for word in WORD.findall(PATH.sub(" ", QUOTED.sub(r" \1 ", TYPED.sub(" ", text)))):
             plain = word.strip(".-")
             is_named = plain in WORDS or plain in settings or re.sub(r"-\d+$", "", plain) in TOPICS
             if not is_named and not NAME.fullmatch(plain):
