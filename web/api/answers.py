@@ -184,10 +184,11 @@ class FlightsView(Closed):
 
 
 class Light(Closed):
-    """What an invariant says."""
+    """What an invariant says; `only`: the generation of Kafka that alone has what it looks at."""
 
     en: str
     ko: str
+    only: str | None = None
 
 
 Found = (
