@@ -21,6 +21,7 @@ from lab.scenarios import grammar
 from tests.analytics.scenarios import drawn
 from tests.lab.receipt_histories import HISTORIES
 
+pytestmark = pytest.mark.timeout(900)  # Spark judges all lessons in one go: minutes on a machine that others use, too
 SEEDS = 200
 TASKS = 8
 SHIPPED = grammar.names()
