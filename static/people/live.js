@@ -24,7 +24,8 @@ function put(next) {
 async function renew() {
   const { version } = document.getElementById("live").dataset;
   const response = await fetch(`?since=${version}&wait=25`, { redirect: "manual" });
-  if (response.type === "opaqueredirect" || response.status === 401 || response.status === 404) return globalThis.location.reload();
+  if (response.status === 404) return globalThis.location.assign(document.getElementById("live").dataset.gone ?? "");
+  if (response.type === "opaqueredirect" || response.status === 401) return globalThis.location.reload();
   if (!response.ok) return later(AWAY_MS);
   const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
   if (next && next.dataset.version !== version) put(document.adoptNode(next));
