@@ -84,14 +84,14 @@ class Judge:
             grade = await jobs.in_turn(_request(one), begun, tell)
         except WorkFailed as error:
             state = FAILED if error.problem["code"] == BROKE_DOWN else REFUSED
+            await _opened(one)
             await _store(one, code, state=state, error=told_of(error), ended=timezone.now())
         else:
+            await _opened(one)
             await _store(one, code, state=_state(grade), progress=1.0, points=grade["points"], grade=grade,
                          attempt=grade["attempt"] if one.packed else one.attempt, ended=timezone.now())  # fmt: skip
         finally:
             _progress.pop(one.id, None)
-        if one.packed:
-            await asyncio.to_thread(pack_of(one.id).unlink, True)
 
 
 _progress: dict[str, float] = {}
@@ -112,6 +112,12 @@ def _state(grade: dict[str, Any]) -> str:
     if not grade["refused"]:
         return PASSED if grade["passed"] else MISSED
     return REFUSED if grade["refused"][0]["code"] == "not_this_exercise" else FORGED
+
+
+async def _opened(one: HandIn) -> None:
+    """A pack that was judged is not kept: gone before anybody hears of its grade."""
+    if one.packed:
+        await asyncio.to_thread(pack_of(one.id).unlink, True)
 
 
 async def _store(one: HandIn, code: str, **facts: Any) -> None:
