@@ -16,7 +16,7 @@ from broker_core.metadata.configs_topics import describe_topic
 from lab.clusters.charge import charge_of, clients_of
 from lab.clusters.observe import brokers
 from lab.clusters.client_spec import SETTINGS_OF, ClientSpec
-from lab.clusters.meanings import korean
+from lab.clusters.meanings import korean, of_clients
 from lab.truth import truth_of
 
 
@@ -68,14 +68,14 @@ def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
         used, plain = parse(SETTINGS_OF[half], given), SETTINGS_OF[half]()
         for name, field in names(SETTINGS_OF[half]).items():
             found[name] = (name, getattr(used, field), getattr(plain, field))
-    rows = list(found.values())
+    rows, meanings = list(found.values()), of_clients()
     if client.kind == "producer":
         rows += [(name, getattr(client, name), None) for name in ("rate", "size", "keys")]
     return [
         {
             "name": name, "value": _text(value), "default": _text(default), "read_only": False, "type": _type(value),
             "source": "CLIENT" if name in client.settings else "DEFAULT", "changed": name in client.settings,
-            "doc": "", "ko": "",
+            "doc": meanings[name]["en"], "ko": meanings[name]["ko"],
         }
         for name, value, default in sorted(rows)
     ]  # fmt: skip

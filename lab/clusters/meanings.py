@@ -1,7 +1,7 @@
-"""What a setting of a broker or of a topic means, in both languages.
+"""What a setting of a broker, of a topic or of a built-in client means, in both languages.
 
-In English it stands beside the setting in the core; `settings.ko.json` says the same in Korean. Command line, REST,
-page and glossary take it from here.
+Of a broker or a topic it stands in English beside the setting in the core, and `settings.ko.json` says the same in
+Korean; `client_settings.json` has both for clients. Command line, REST, page and glossary take it from here.
 """
 
 from __future__ import annotations
@@ -24,3 +24,10 @@ def korean() -> dict[str, str]:
 def meaning(setting: Setting, language: str) -> str:
     """In one of the two languages."""
     return korean()[setting.name] if language == "ko" else setting.doc
+
+
+@cache
+def of_clients() -> dict[str, dict[str, str]]:
+    """Name of a client's setting, or of what the lab's own producer does -> language -> what it means."""
+    found: dict[str, dict[str, str]] = orjson.loads((Path(__file__).parent / "client_settings.json").read_bytes())
+    return found

@@ -78,6 +78,19 @@ def test_clients_start_and_stop_and_linger_is_set(seen: LabPage) -> None:
         clicked(seen, f'[data-client="{kind}"]', f"lab.app.state.clients['{kind}-orders'].state === 'stopped'")
 
 
+def test_the_settings_of_a_client_say_what_they_mean_and_are_changed(seen: LabPage) -> None:
+    seen.page.evaluate("lab.app.showTab('config')")
+    seen.page.click('[data-choice="config:client:consumer-orders"]')
+    seen.page.click('[data-setting="max.poll.records"]')
+    assert "폴링 한 번에" in seen.page.inner_text("#tab-panel")
+    seen.page.fill(".config-form input", "7")
+    set_here = "lab.app.state.clients['consumer-orders'].settings['max.poll.records'] === '7'"
+    command = clicked(seen, ".config-form .main", set_here)
+    assert command == {"do": "set_client", "name": "consumer-orders", "set": {"max.poll.records": "7"}}
+    seen.wait("document.querySelector('#tab-panel .setting.changed')?.innerText.includes('이 클라이언트에서 지정')")
+    seen.picture("client-settings-ko")
+
+
 def test_links_are_slow_or_cut_and_faults_end(seen: LabPage) -> None:
     seen.page.focus('[data-slider="delay"]')
     seen.page.keyboard.press("End")

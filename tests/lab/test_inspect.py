@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.worlds import do, run
 
+from broker_core.clients.settings import names
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from broker_core.log.dump import dump
@@ -17,8 +18,9 @@ from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, Broker
 from broker_core.metadata.configs_topics import describe_topic
 from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
+from lab.clusters.client_spec import SETTINGS_OF
 from lab.clusters.inspect import inspect
-from lab.clusters.meanings import korean
+from lab.clusters.meanings import korean, of_clients
 from lab.clusters.observe import observe, partitions_of
 from lab.clusters.progress import observe_progress
 from lab.clusters.spec import run_from_dict
@@ -298,6 +300,15 @@ def test_every_setting_says_what_it_means_in_both_languages() -> None:
     assert all(one.doc for one in entries)
     assert {one.name for one in entries} <= set(korean()) == {*BROKER_SETTINGS, *TOPIC_SETTINGS}
     assert all(re.search("[가-힣]", text) and text.endswith(".") for text in korean().values())
+
+
+def test_every_setting_of_a_client_says_what_it_means_in_both_languages(world: World) -> None:
+    known = {name for kind in SETTINGS_OF.values() for name in names(kind)} | {"rate", "size", "keys"}
+    assert of_clients().keys() == known
+    for name, texts in of_clients().items():
+        assert texts["en"].endswith(".") and re.search("[가-힣].*[.]$", texts["ko"]), name
+    entries = {one["name"]: one for one in found(world, "config", "client:producer-a")["entries"]}
+    assert entries["linger.ms"]["doc"].startswith("How long a batch") and "배치" in entries["linger.ms"]["ko"]
 
 
 def test_a_snapshot_tells_the_last_batches_of_each_replica(world: World) -> None:

@@ -1,4 +1,5 @@
-/** Settings of a topic or a broker: value, default, source; dynamic ones can be changed right here. */
+/** Settings of a topic, a broker or a built-in client: value, default, source; dynamic ones can be changed right here. */
+import { FILTERS } from "../../i18n/format.js";
 import { asOf, choices, hint } from "./common.js";
 import { byNumber } from "../../model/names.js";
 import { h } from "../patch.js";
@@ -8,16 +9,21 @@ import { marked } from "../terms.js";
 const ROWS = 80;
 
 function subjects(view) {
-  const brokers = Object.keys(view.state.brokers).filter((id) => view.state.brokers[id].state === "running").sort(byNumber);
+  const { state, words } = view;
+  const brokers = Object.keys(state.brokers).filter((id) => state.brokers[id].state === "running").sort(byNumber);
+  const clients = Object.keys(state.clients).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return [
     ...(view.topicName ? [[`topic:${view.topicName}`, view.topicName]] : []),
-    ...brokers.map((id) => [`broker:${id}`, `${view.words.t("noun.broker")} ${id}`])];
+    ...brokers.map((id) => [`broker:${id}`, `${words.t("noun.broker")} ${id}`]),
+    ...clients.map((name) => [`client:${name}`, FILTERS.node(name, words.words)])];
 }
 
 function send(view, subject, name, value) {
   const at = subject.indexOf(":");
   const [kind, which] = [subject.slice(0, at), subject.slice(at + 1)];
-  view.command({ do: "alter_config", [kind]: kind === "broker" ? Number(which) : which, set: { [name]: value } });
+  const set = { [name]: value };
+  if (kind === "client") view.command({ do: "set_client", name: which, set });
+  else view.command({ do: "alter_config", [kind]: kind === "broker" ? Number(which) : which, set });
   view.set({ configEdit: null });
   setTimeout(() => view.inquiry.fresh("config", subject), 400);
 }
@@ -67,7 +73,7 @@ export function configTab(view) {
   const entry = view.inquiry.get("config", subject);
   const wanted = (view.configFind ?? "").toLowerCase();
   const all = entry.found?.entries ?? [];
-  const fits = all.filter((one) => (view.configAll || wanted || one.changed || subject.startsWith("topic")) && one.name.includes(wanted));
+  const fits = all.filter((one) => (view.configAll || wanted || one.changed || !subject.startsWith("broker")) && one.name.includes(wanted));
   const shown = [...fits].sort((a, b) => b.changed - a.changed || a.name.localeCompare(b.name)).slice(0, ROWS);
   return [
     choices("config", words.t("tab.config"), offered, subject, (value) => view.set({ configOf: value, configEdit: null })),
