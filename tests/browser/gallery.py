@@ -22,7 +22,7 @@ from tests.conftest import CHECKOUT, PATIENCE_S, start_lab
 
 HOME = CHECKOUT / "docs" / "pictures"
 README = {("en", "readme-load"): "lab.png", ("ko", "readme-killed"): "lab-ko-dark.png"}
-TABS = ("partitions", "replicas", "brokers", "groups", "transactions", "files", "config", "request", "metrics", "lights", "tree", "attach")
+TABS = ("partitions", "replicas", "brokers", "groups", "transactions", "files", "config", "request", "metrics", "lights", "metadata", "attach")
 PANELS = {"scenarios": "[data-scenario]", "runs": "#drawer .run", "receipt": "[data-figure=acked]"}
 WIDTHS = (390, 800, 1080, 1280, 1440)
 VIEWS = ("learn", "explore", "inspect")
@@ -331,7 +331,7 @@ SHORT: tuple[Callable[[Gallery], None], ...] = (first_visit, readme, faults)
 def page_of(browser: Any, language: str) -> Iterator[LabPage]:
     """A page in front of a lab of its own."""
     with tempfile.TemporaryDirectory(prefix="brokerlab-pictures-") as data:
-        lab = start_lab(Path(data) / "lab", "--preset", "teaching", "--seed", "5", web=True)
+        lab = start_lab(Path(data) / "lab", "--preset", "teaching", "--seed", "5", web=True, generation=None)
         context = browser.new_context(viewport={"width": 1440, "height": TALL}, locale={"en": "en-US", "ko": "ko-KR"}[language])
         context.set_default_timeout(4 * PATIENCE_S * 1000)  # also on a machine that does much else
         seen = LabPage(context.new_page(), lab)

@@ -13,15 +13,16 @@ import orjson
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from tests.conftest import PATIENCE_S, free_ports
-from tests.exercises.test_grading import SMALL
-from tests.web.live_rest import Rest, rest
-from tests.web.school import Visitor, student
 
 from lab.exercises import reading
 from lab.experiments.packing import Pack
 from lab.experiments.run import run_scenario
+from tests.conftest import PATIENCE_S, free_ports
+from tests.exercises.test_grading import SMALL
+from tests.web.live_rest import Rest, rest
+from tests.web.school import Visitor, student
 from web import server
+from web.api.answers_classes import Everything
 from web.live.labs import APART, labs
 from web.people.classes import named, written
 from web.people.judging import judge, pack_of
@@ -175,6 +176,7 @@ def test_grades_are_taken_away_as_csv_and_everything_as_json(rest: Rest, code: s
     assert (rows["heron"]["state"], rows["heron"]["points"], rows["heron"]["most"], rows["heron"]["tries"]) == ("passed", "6", "10", "3")
     assert "'=1+1" in rows  # a spreadsheet takes it for text
     found = rest.get(f"classes/{code}/export").json
+    Everything.model_validate(found)
     assert found["exercises"]["small"]["title"] == ONE["title"]
     tried = {(one["student"], one["number"]): one["attempt"] for one in found["hand_ins"] if not one["packed"]}
     heron = next(one["number"] for one in found["students"] if one["name"] == "heron")

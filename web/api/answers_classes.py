@@ -121,14 +121,19 @@ class TaskView(Closed):
     given: str
 
 
-class StudentView(Closed):
-    """A student with a cell for each exercise. `lab`: the name of his lab; `back`: the address that brings him back."""
+class Exported(Closed):
+    """A student with a cell for each exercise, as an export has him."""
 
     number: int
     name: str
     joined: str
     points: int
     cells: dict[str, CellView]
+
+
+class StudentView(Exported):
+    """The same while his class is there. `lab`: the name of his lab; `back`: the address that brings him back."""
+
     lab: str | None
     back: str
 
@@ -162,6 +167,25 @@ class Grid(Closed):
     created: str
     tasks: list[TaskView]
     students: list[StudentView]
+
+
+class ExportedHandIn(WholeHandIn):
+    """A try, and whose it was: the number of a student."""
+
+    student: int
+
+
+class Everything(Closed):
+    """All that is known of a class. `exercises`: the document of each that was handed out, by its name."""
+
+    code: str = Field(alias="class")
+    title: str
+    open: bool
+    created: str
+    tasks: list[TaskView]
+    students: list[Exported]
+    hand_ins: list[ExportedHandIn]
+    exercises: dict[str, dict[str, Any]]
 
 
 class OwnTask(TaskView, CellView):

@@ -225,7 +225,10 @@ async def run(request: HttpRequest, code: answers.Code, number: str) -> HttpResp
 
 
 # -- taken away -----------------------------------------------------------------------------
-@router.get("/classes/{code}/export", response={200: schemas.Thing, **REFUSALS}, summary="Everything about a class")
+@router.get(
+    "/classes/{code}/export", response={200: answers.Everything, **REFUSALS}, summary="Everything about a class",
+    by_alias=True,
+)
 async def export(request: HttpRequest, code: answers.Code) -> HttpResponse:
     """The grid, each hand-in with its attempt and its grade, the exercises as they were handed out."""
     response = answer(await sync_to_async(rooms.everything)(await room_of(code)))
