@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import heap
 from cli.errors import INTERRUPTED
 from cli.parser import main
 from cli.signals import NUMBERS, Signals, Stop
 from cli.up import STOP_PATIENCE_S, _stop
+from cli.words import Words
+from lab import heap
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import CHECKOUT
@@ -92,7 +93,7 @@ class SlowLab:
 
 def test_a_shutdown_that_takes_long_is_told_and_the_next_signal_ends_it(signals, capsys):
     lab = SlowLab()
-    _stop(lab, signals)
+    _stop(lab, signals, Words("en"))
     assert {signal.getsignal(number) for number in NUMBERS} == {signal.SIG_DFL}
     assert lab.asked == [STOP_PATIENCE_S, None]
     assert "Still stopping" in capsys.readouterr().err
