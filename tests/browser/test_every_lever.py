@@ -130,8 +130,9 @@ def test_a_disk_has_a_fault_and_is_repaired(seen: LabPage, fault: str) -> None:
 
 def test_what_a_disk_keeps_is_harmed_at_its_place(seen: LabPage) -> None:
     """A bit of the last record, the index of a stopped broker, and a power loss that leaves half of a write."""
+    before = seen.value("lab.app.chosenPartition.logs[1]?.leo ?? 0")
     seen.page.click("#produce-send")
-    seen.wait("lab.app.chosenPartition.logs[1]?.leo > 0 && lab.app.chosenPartition.isr.length === 3")
+    seen.wait(f"lab.app.chosenPartition.logs[1]?.leo > {before} && lab.app.chosenPartition.isr.length === 3")
     last = seen.value("lab.app.chosenPartition.logs[1].leo") - 1
     told = "lab.app.story.items.some(({ code, first }) => code === 'command' && first.params.command.do === '%s')"
     place = {"broker": 1, "topic": "orders", "partition": 0}
