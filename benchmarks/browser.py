@@ -38,7 +38,7 @@ def page_of(chromium: Any, url: str) -> Iterator[Any]:
     """The page, open and live."""
     page = chromium.new_page(viewport={"width": 1440, "height": 900})
     page.goto(url)
-    until(page, "globalThis.lab && lab.app.online && lab.feed.run")
+    until(page, "globalThis.lab?.app?.online && lab.feed.run")
     yield page
     page.close()
 

@@ -151,7 +151,7 @@ def visit(browser: Any) -> Iterator[Open]:
         made.page.on("request", lambda request: _note(made, request.url))
         made.page.add_init_script(view_of(view))
         made.page.goto(served.url)
-        made.wait("globalThis.lab && lab.app.online && lab.feed.run")
+        made.wait("globalThis.lab?.app?.online && lab.feed.run")
         made.wait(DRAWN)
         return made
 

@@ -211,7 +211,7 @@ def words(view: Gallery) -> None:
             view.dark, view.width = dark, width
             view.look("glossary")
     page.goto(here)
-    view.seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+    view.seen.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
     view.dress()
 
 
@@ -339,7 +339,7 @@ def page_of(browser: Any, language: str) -> Iterator[LabPage]:
         seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
         try:
             seen.page.goto(lab.page)
-            seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+            seen.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
             yield seen
         finally:
             context.close()

@@ -177,7 +177,7 @@ def open_pages(browser: Any, data: Path, *options: str, generation: str | None =
         for settled in ("requestfinished", "requestfailed"):
             made.page.on(settled, lambda request: made.unanswered.remove(request.url))
         made.page.goto(lab.page + path)
-        made.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+        made.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
         return made
 
     yield start

@@ -127,7 +127,7 @@ def what_was_done_is_remembered(seen: LabPage) -> None:
     """Another day the page knows the lesson, and asks for the next one."""
     page = seen.page
     page.reload()
-    seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+    seen.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
     page.click("[data-panel=scenarios]")
     seen.see("[data-scenario][data-grade]")
     assert page.locator("[data-scenario][data-grade]").count() == 1

@@ -82,4 +82,4 @@ def test_the_page_of_all_terms_leads_into_the_lab(visit: Open, language: str, da
     seen.picture(f"glossary-{language}-{width}")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.click('article:target a[href$="#lesson=waiting-in-purgatory"]')
-    seen.wait("globalThis.lab?.app.desk.lessons.one?.name === 'waiting-in-purgatory'")
+    seen.wait("globalThis.lab?.app?.desk.lessons.one?.name === 'waiting-in-purgatory'")

@@ -101,7 +101,7 @@ def korean(learners: LabPage) -> Iterator[LabPage]:
     """That page, on the list of lessons; loaded anew where a lesson ended elsewhere."""
     if learners.value("lab.app.desk.panel !== null && (lab.app.desk.panel !== 'scenarios' || lab.app.desk.lessons.one !== null)"):
         learners.page.goto(learners.lab.page)
-        learners.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+        learners.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
     yield learners
     wrong = learners.wrong()
     learners.complaints.clear()

@@ -61,7 +61,7 @@ def test_the_language_changes_without_losing_the_moment(visit: Open) -> None:
     assert seen.page.evaluate("[lab.clock.viewed, document.documentElement.lang]") == [position, "ko"]
     seen.page.wait_for_timeout(200)
     seen.page.reload()
-    seen.wait("globalThis.lab && lab.app.online")
+    seen.wait("globalThis.lab?.app?.online")
     assert seen.page.inner_text("h1") == "Kafka 클러스터 실험실"
 
 

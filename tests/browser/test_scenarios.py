@@ -112,7 +112,7 @@ def test_the_way_through_the_lessons_says_what_is_next_and_remembers_what_is_don
     seen.picture(f"course-{language}-{width}")
     seen.page.evaluate("lab.app.desk.lessons.results.take('acks-1', 'right')")
     seen.page.reload()
-    seen.wait("globalThis.lab && lab.app.online && lab.app.desk.greeted")
+    seen.wait("globalThis.lab?.app?.online && lab.app.desk.greeted")
     seen.page.click("[data-panel=scenarios]")
     seen.see('[data-scenario="acks-1"][data-grade=right]')
     assert f"1 of {len(ways)}" in seen.page.inner_text("[data-course=progress]") or f"{len(ways)}개 중 1개" in seen.page.inner_text("[data-course=progress]")
