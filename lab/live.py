@@ -250,8 +250,14 @@ class LiveLab(Sleeping, LiveFront):
             self._stopping.set()
 
     def _shut_down(self) -> None:
-        """All brokers at once, as fast as the world goes; then the coordination tree."""
-        self._wake()
+        """All brokers at once, as fast as the world goes; then the coordination tree. Of a lab that slept and cannot be
+        woken only the ports are left: on its disks it has crashed."""
+        try:
+            self._wake()
+        except LabError as error:
+            _log.error("the lab does not wake: %s", error)
+            self.server.shut_down()
+            return
         for branch in list(self.branches.values()):
             if branch is not self.main:
                 branch.end()

@@ -300,6 +300,10 @@ class TcpServer:
         """Close every listener and every connection."""
         for place in list(self._servers):
             self._close(place)
+        for door in self._doors.values():
+            if self.loop is not None:
+                self.loop.remove_reader(door)
+            door.close()
         for listener in self._sockets.values():
             listener.close()
         for client in list(self.connections.values()):

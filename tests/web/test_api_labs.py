@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import PATIENCE_S, free_ports
-from tests.web.live_rest import Rest, refused, rest
-from tests.web.rest import Caller
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from lab.sleeping import FILE
+from tests.conftest import PATIENCE_S, free_ports
+from tests.web.live_rest import Rest, refused, rest
+from tests.web.rest import Caller
 from web import server
 from web.live.labs import APART, Described, Labs, NoRoom, labs
 
@@ -156,6 +157,19 @@ def test_a_lab_that_nobody_needs_sleeps_and_page_rest_and_a_client_wake_it(
         assert client.recv(8)[4:] == (7).to_bytes(4, "big")
         assert not rest.get("labs/mine").json["asleep"]
     assert rest.get("labs/mine").json["run"] == before["run"]
+
+
+def test_a_lab_whose_sleep_was_damaged_starts_anew_on_its_disks(rest: Rest, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rest.post("labs", {"name": "mine", "cluster": SMALL}).status == 201
+    assert rest.post("labs/mine/commands", {"do": "create_topic", "topic": "mine", "partitions": 1}).status == 200
+    run = rest.get("labs/mine").json["run"]
+    monkeypatch.setattr(labs, "idle_s", 0.01)
+    assert asleep(rest, "mine")
+    monkeypatch.setattr(labs, "idle_s", 1000.0)
+    (labs.home / "mine" / FILE).write_bytes(b"no sleep")
+    state = rest.get("labs/mine/snapshot")
+    assert state.status == 200 and state.json["run"] != run
+    assert rest.post("labs/mine/waits", {"when": {"leader_of": "mine-0", "is": 1}}).json["met"]
 
 
 def test_an_address_of_no_lab_has_no_page_and_no_socket_and_rest_says_why(rest: Rest) -> None:

@@ -86,12 +86,24 @@ class Labs:
         self._turn = asyncio.Lock()
 
     async def awake(self, name: str) -> LabHub | None:
-        """As `hub`; a lab that sleeps is awake then. Raises LabError."""
+        """As `hub`; a lab that sleeps is awake then. Raises as `start` when it has to start anew for that."""
         found = self.hub(name)
         if found is not None and found is not hub and isinstance(found.lab, LiveLab):
             found.touched = time.monotonic()
-            await asyncio.wrap_future(_own(found).wake())
+            try:
+                await asyncio.wrap_future(_own(found).wake())
+            except LabError as error:
+                return await self._anew(found, error)
         return found
+
+    async def _anew(self, found: LabHub, error: LabError) -> LabHub | None:
+        """What a lab has kept while it slept cannot be read: it starts on its disks, as after a crash."""
+        async with self._turn:
+            if self.running.get(found.name) is found:
+                _log.warning("lab %s does not wake, and starts anew: %s", found.name, error)
+                del self.running[found.name]
+                await asyncio.to_thread(_end, found)
+        return await self.start(found.name)
 
     async def tend(self) -> None:
         """Let labs sleep that nobody needs; goes on until the server ends."""
