@@ -27,9 +27,11 @@ class Batch:
     """Records of one partition that travel together.
 
     - `numbers` names the values for the history: runs [first, count] of the producer's own numbers
-    - once it has a sequence number, its records and their order never change
     - `transaction` names the transaction that it belongs to, "" for none
     - `uncertain`: a request with it got no answer that says whether it was written
+
+    Invariants
+        - once it has a sequence number, its records and their order never change
     """
 
     __slots__ = (
@@ -77,9 +79,12 @@ class Batch:
 class PartitionQueue:
     """What waits for one partition, and what is on its way there.
 
-    - `batches` wait, in order; of an idempotent producer, those with a sequence come first, ascending
+    - `batches` wait, in order
     - `in_flight` have been sent and are not settled, in order of sending
     - `numbered_for`: the (producer id, epoch) that the sequences belong to; None before the first one
+
+    Invariants
+        - in `batches` those that have a sequence number come first, ascending
     """
 
     __slots__ = (

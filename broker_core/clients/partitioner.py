@@ -83,7 +83,8 @@ class Sticky:
     partition 0 with 4/8, on 1 with 1/8, on 2 with 3/8. Nearly all queues are empty nearly always, so the
     sums are never written down: only the queues that hold something are walked over.
 
-    Invariant: `0 <= produced < 2 * sticky_bytes` between calls.
+    Invariants
+        - `0 <= produced < 2 * sticky_bytes` between calls
     """
 
     def __init__(self, random: Random, sticky_bytes: int) -> None:

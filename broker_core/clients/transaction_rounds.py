@@ -51,8 +51,7 @@ class Application(Protocol):
 class TransactionRounds:
     """The transactions of one life of an application.
 
-    - `ending`: no record is sent until `go_on`
-    - the timer runs while a transaction is open and not `ending`
+    - `ending`: no record is sent until `go_on`; the timer runs while a transaction is open and not `ending`
     """
 
     def __init__(self, application: Application, load: TransactionLoad, sender: TransactionalSender | None) -> None:

@@ -37,8 +37,10 @@ ProducerIdentity = tuple[int, int]
 class CoordinatorRuntime:
     """The partitions of one internal topic at one broker.
 
-    - `owned` and `loading` have no partition in common.
     - `epochs[p]` is the highest leader epoch heard of for p.
+
+    Invariants
+        - `owned` and `loading` have no partition in common
     """
 
     def __init__(

@@ -25,7 +25,8 @@ Member = TypeVar("Member")
 class AssignedGroup(Generic[Member]):
     """A group as its coordinator sees it; `told`: the state that the journal was told last.
 
-    - assignment_epoch <= epoch.
+    Invariants
+        - assignment_epoch <= epoch
     """
 
     def __init__(self, group_id: str) -> None:

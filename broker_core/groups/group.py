@@ -32,13 +32,15 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 class Group:
     """A group as its coordinator sees it.
 
-    - `leader` is a member, or None when there are no members.
-    - `static_members` maps each member's instance id to its current member id.
     - `pending_members`: ids that were handed out (MEMBER_ID_REQUIRED, KIP-394) and not used yet, with
       the timer that forgets them.
     - `pending_sync`: members of this generation whose SyncGroup has not come yet.
-    - `awaiting_join_count` = number of members with a parked JoinGroup.
     - `frozen`: records that make it a group of KIP-848 are on their way; `converted`: it has become one.
+
+    Invariants
+        - `leader` is a member, or None when there are no members
+        - `static_members` maps each member's instance id to its current member id
+        - `awaiting_join_count` is the number of members with a parked JoinGroup
     """
 
     def __init__(self, group_id: str, state: GroupState, wall_ms: int) -> None:

@@ -60,13 +60,16 @@ def hold(thing: Any, state: dict[str, Any]) -> None:
 class Journal:
     """Rows in order; the last ones are kept in memory, all of them go to `sink` as lines.
 
-    * rows are ordered by seq; rows of one scheduler event share its number
-    * pending rows are encoded when a batch is full or `flush` is called: never a byte differs by when
+    Rows of one scheduler event share its number. Pending rows are encoded when a batch is full or `flush` is called.
 
     Nearly all rows are messages that nobody watches. So that they cost next to nothing, `Node.emit`
     itself puts up to `room` of them into `fresh`; all others go through `record`. There is no room while
     somebody watches, nor in a new second (`World` asks `settle` when the clock passes `second_ends_us`).
     `transition_watchers` see state transitions only, and so do not stand in the way of messages.
+
+    Invariants
+        * rows are ordered by seq
+        * never a byte differs by when rows are encoded
     """
 
     def __init__(self, record_level: str, budget: int = BUDGET) -> None:

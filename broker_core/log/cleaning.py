@@ -99,10 +99,12 @@ class _Copying:
 class Cleaning:
     """One cleaning of one log, a slice at a time; between two slices the log is read and written as ever.
 
-    - the segments that it works on are those that were there at its beginning, of the same size; else it is aborted
-    - what is half copied is `.cleaned`, which no reader sees and the next start deletes
     - `total_bytes`: what there is to read, in both steps, at most
     - `log.cleaned_to` is the new first dirty offset when `advance` has said True
+
+    Invariants
+        - the segments that it works on are those that were there at its beginning, of the same size; else it is aborted
+        - what is half copied is `.cleaned`, which no reader sees and the next start deletes
     """
 
     def __init__(

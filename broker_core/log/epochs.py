@@ -29,7 +29,11 @@ UNDEFINED_OFFSET = -1
 
 
 class LeaderEpochCache:
-    """Invariants: epochs go strictly up, start offsets go strictly up; `latest_epoch` -1 = nothing has been written."""
+    """`latest_epoch` -1: nothing has been written.
+
+    Invariants
+        - epochs go strictly up, start offsets go strictly up
+    """
 
     __slots__ = ("_storage", "_path", "_log_end_offset", "_epochs", "_starts", "latest_epoch")
 

@@ -28,7 +28,12 @@ ENTRY_SIZE = 8
 
 
 class OffsetIndex:
-    """Invariants: relative offsets go strictly up, positions go up; memory equals file once loaded."""
+    """The entries of one segment, read when they are first needed.
+
+    Invariants
+        - offsets go strictly up, positions go up
+        - memory equals file once loaded
+    """
 
     __slots__ = ("base_offset", "file", "full_bytes", "_offsets", "_positions")
 

@@ -6,10 +6,12 @@
     [ segment 0 ][ segment 50 ][ segment 120, active ]
         10 .......................... 130 ..... 141
 
-- log start <= high watermark <= log end; offsets below the log start are gone, even where their
-  bytes still lie in a segment;
-- the leader assigns offsets (`append_as_leader`), a follower keeps them (`append_as_follower`);
-- the high watermark belongs to replication, which moves it with `update_high_watermark`.
+Invariants
+    - log start <= high watermark <= log end; offsets below the log start are gone, even where their
+      bytes still lie in a segment
+    - the leader assigns offsets (`append_as_leader`), a follower keeps them (`append_as_follower`)
+
+The high watermark belongs to replication, which moves it with `update_high_watermark`.
 
 A directory `orders-0` is all there is: whatever is not in its files is worked out from them at the
 next start (`recovery`).

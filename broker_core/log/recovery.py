@@ -52,8 +52,10 @@ class Opening:
     The log's `high_watermark` is that of the checkpoint: what is cut below it had been acknowledged.
 
     - `checked`: bytes that the last slice has scanned; `work`: what that took. A batch is the smallest piece
-    - nobody may use the log before `advance` has said True
-    - a crash between two slices leaves files that are opened from the beginning again
+
+    Invariants
+        - in slices or at once: it is the same log when `advance` has said True; before that nobody may use it
+        - a crash between two slices leaves files that are opened from the beginning again
     """
 
     def __init__(self, log: PartitionLog, now_ms: int, clean: bool) -> None:

@@ -59,10 +59,12 @@ class LogRead(NamedTuple):
 class LogSegment:
     """Files, sparse indexes, and what is needed to decide when it is full and when it is too old.
 
-    - base_offset <= every offset in it <= base_offset + 2^31-1
     - `max_timestamp`, `max_timestamp_offset` describe all batches in it (-1: none)
-    - what keeps the file within `sure_size` and comes before `sure_ms` needs no new one: `roll_reason` has
-      said so, and is only asked again when an index has grown (`sure_size` -1: ask)
+    - `sure_size`, `sure_ms`: what keeps the file within the one and comes before the other needs no new segment:
+      `roll_reason` has said so, and is only asked again when an index has grown (`sure_size` -1: ask)
+
+    Invariants
+        - base_offset <= every offset in it <= base_offset + 2^31-1
     """
 
     __slots__ = (

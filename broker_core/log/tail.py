@@ -14,10 +14,13 @@ LONGEST = 2 * KEPT
 
 
 class Tail:
-    """Parallel lists, oldest first; last offsets and ends go up. At most `LONGEST` entries.
+    """Parallel lists, oldest first, filled by the segment, which knows both numbers of a batch that it wrote.
 
     * `start` is where the first of them begins; each other one begins where the one before ends
-    * they are filled by the segment, which knows both numbers of a batch that it has just written
+
+    Invariants
+        * last offsets and ends go up, the first end is behind `start`
+        * at most `LONGEST` entries
     """
 
     __slots__ = ("last_offsets", "ends", "start")

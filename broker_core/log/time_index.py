@@ -25,7 +25,11 @@ ENTRY_SIZE = 12
 
 
 class TimeIndex:
-    """Invariants: timestamps go strictly up, offsets go up."""
+    """The entries of one segment, read when they are first needed.
+
+    Invariants
+        - timestamps go strictly up, offsets go up
+    """
 
     __slots__ = ("base_offset", "file", "full_bytes", "_entries")
 

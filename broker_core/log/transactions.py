@@ -46,6 +46,9 @@ class Transactions:
     - open: first offset -> producer id, ascending
     - unreplicated: first offset -> offset of the marker, in the order of the markers
     - recent: the last that have ended, for those who look on; `changes` counts beginnings and ends
+
+    Invariants
+        - first offsets in `open` go up, markers in `unreplicated` go up, and no transaction is in both
     """
 
     __slots__ = ("open", "unreplicated", "first_unstable", "recent", "changes")

@@ -136,12 +136,14 @@ def _same_id(static: dict[str, str]) -> None:
 class BrokerConfig(Mapping[str, Any]):
     """All settings of one broker.
 
-    - a value that is present has passed its type, its check and the rules between settings
     - `config[name]` is the typed value (bool, int, float, str, list of str, or None when unset), kept parsed
-    - a name that no table of this era has is kept for plug-ins, as in Kafka, without looking at the value and without
-      ever showing it again, as nobody knows whether it is a password; `unused` says what is wrong with one that the
-      broker was started with
-    - limits of throttled moves (`DYNAMIC_ONLY`) exist only as dynamic settings
+    - `unused`: names that no table of this era has, and what is wrong with them. They are kept for plug-ins, as in
+      Kafka, without looking at the value
+
+    Invariants
+        - a value that is present has passed its type, its check and the rules between settings
+        - the value of an unknown name is never shown again, as nobody knows whether it is a password
+        - limits of throttled moves (`DYNAMIC_ONLY`) exist only as dynamic settings
     """
 
     def __init__(self, overrides: Mapping[str, str] | None = None, era: str = ZOOKEEPER) -> None:

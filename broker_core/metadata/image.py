@@ -97,8 +97,9 @@ class Delta:
 class MetadataImage:
     """See the module.
 
-    - `topic_ids` and `topics` name the same topics
-    - partitions of a topic are numbered from 0 without a gap
+    Invariants
+        - `topic_ids` and `topics` name the same topics
+        - partitions of a topic are numbered from 0 without a gap
     """
 
     def __init__(self) -> None:

@@ -58,10 +58,13 @@ class BrokerRegistration:
 class PartitionRegistration:
     """One partition as the controller has decided it: who holds it, who leads it.
 
-    * leader -1: there is none; else it is in the ISR
-    * ISR and `elr`, the eligible leader replicas (KIP-966), have no member in common
+    * `elr`: the eligible leader replicas (KIP-966)
     * `offline_replicas`: those whose broker or directory is gone, as the controller says; None where it does not say,
       and whoever wants to know looks which brokers are alive
+
+    Invariants
+        * leader -1: there is none; else it is in the ISR
+        * ISR and `elr` have no member in common
     """
 
     replicas: list[int]

@@ -9,14 +9,15 @@ stands for says `check_and_complete(key)`, and the operations under that key loo
 | Fetch         | its session, or partitions  | min.bytes can be read, or something is wrong   | what there is by then |
 | DeleteRecords | its partitions              | low watermark of all replicas past the offset  | REQUEST_TIMED_OUT     |
 
-* an operation completes exactly once: by whoever is first of a check, the timer, `force_complete`
-* `on_expiration` runs after `on_complete`, and only when it was the timer
-
 Differences from Kafka's DelayedOperationPurgatory. There, several threads race for an operation, so
 it is tried a second time after it was parked, and completed operations stay in the watcher lists
 until `purge.interval.requests` of them have gathered. Here one thread runs, so a completed operation
 leaves every list at once. And `check_soon` gathers: a thousand appends of one instant make a parked
 fetch look once.
+
+Invariants
+    * an operation completes exactly once: by whoever is first of a check, the timer, `force_complete`
+    * `on_expiration` runs after `on_complete`, and only when it was the timer
 """
 
 from __future__ import annotations

@@ -73,8 +73,9 @@ class _BucketQueue:
 class TimingWheel:
     """One level.
 
-    * `clock_ms` is a multiple of `tick_ms` and never goes back
-    * a task in bucket b has expiration // tick_ms == b's number, and clock <= expiration < clock + interval
+    Invariants
+        * `clock_ms` is a multiple of `tick_ms` and never goes back
+        * a task in bucket b has expiration // tick_ms == b's number, and less than clock + interval
     """
 
     __slots__ = ("tick_ms", "size", "interval_ms", "clock_ms", "buckets", "queue", "overflow")

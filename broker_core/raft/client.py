@@ -54,8 +54,9 @@ class Addresses(Protocol):
 class RaftClient:
     """See the module. Its owner hands on requests, answers and closed connections, and calls `start` once.
 
-    - at most one leader in an epoch, over all replicas
-    - what is below the high watermark of any replica is the same everywhere, for ever
+    Invariants
+        - at most one leader in an epoch, over all replicas
+        - what is below the high watermark of any replica is the same everywhere, for ever
     """
 
     def __init__(

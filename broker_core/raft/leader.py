@@ -4,9 +4,10 @@
     voter 102           fetched 118  so the high watermark is 118 - if it lies beyond the start of this epoch:
     voter 103           fetched 90   a leader commits its own first record before it counts older ones (Raft, 5.4.2)
 
-- the high watermark never goes down
-- a voter is known by id and directory: a fetch of the same id with another directory is an observer's
-- the leader resigns when no majority has fetched for 1.5 fetch timeouts (KIP-835): it might be cut off alone
+Invariants
+    - the high watermark never goes down
+    - a voter is known by id and directory: a fetch of the same id with another directory is an observer's
+    - the leader resigns when no majority has fetched for 1.5 fetch timeouts (KIP-835): it might be cut off alone
 
 Source: LeaderState (KIP-595, KIP-642, KIP-853).
 """

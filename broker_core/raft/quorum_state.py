@@ -1,8 +1,9 @@
 """The state of one replica and the ways from one to the next: each is checked, written down, and told.
 
-- what `states.LEGAL` does not name never happens
-- the epoch never goes down; in one epoch a replica votes for one candidate and knows one leader
-- epoch, vote and leader are on disk before anybody learns of them
+Invariants
+    - what `states.LEGAL` does not name never happens
+    - the epoch never goes down; in one epoch a replica votes for one candidate and knows one leader
+    - epoch, vote and leader are on disk before anybody learns of them
 
 At a start the replica goes on where `quorum-state` says; who was leader comes back as resigned, since records of its
 epoch that it had not flushed may be gone, and two different records must never have the same offset and epoch.

@@ -48,8 +48,9 @@ class VoterNode(NamedTuple):
 class VoterSet:
     """Voters by id, in ascending order. Immutable: changes give another set.
 
-    - ids are unique
-    - 0 < majority <= len(set), two majorities always share a voter
+    Invariants
+        - ids ascend
+        - 0 < majority <= len(set) unless it is empty, and two majorities always share a voter
     """
 
     __slots__ = ("nodes",)

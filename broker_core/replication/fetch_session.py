@@ -125,7 +125,8 @@ class FetchPosition:
 class FetchSession:
     """What one client follows.
 
-    * a position that is not in `dirty` has nothing to read and was told the current marks
+    Invariants
+        * a position that is not in `dirty` has nothing to read and was told the current marks
     """
 
     __slots__ = (

@@ -22,9 +22,11 @@ FETCHING, TRUNCATING, SEARCHING, DELAYED, FENCED = "fetching", "truncating", "se
 class FollowerState:
     """One followed partition in one leader epoch.
 
-    * phase == FETCHING: fetch_offset is the log end
     * `lag`: by how much the log end was behind the leader's high watermark after its last answer
     * `sent`: the leader's session knows exactly this state
+
+    Invariants
+        * phase == FETCHING: fetch_offset is the log end
     """
 
     __slots__ = (

@@ -22,8 +22,9 @@ from broker_core.replication.protections import Protections
 class InSyncReplicas:
     """Committed ISR, and the proposal that is on its way (None = there is none).
 
-    * the local replica of a leader is in `committed` and in every proposal
-    * at most one proposal is pending
+    Invariants
+        * the local replica of a leader is in `committed` and in every proposal
+        * at most one proposal is pending
     """
 
     __slots__ = ("committed", "proposed", "maximal", "_protections")

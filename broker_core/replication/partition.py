@@ -73,9 +73,10 @@ class PartitionHost(Protocol):
 class Partition:
     """The local replica, and, on its leader, what is known of the others.
 
-    * leader_epoch and partition_epoch never go down
-    * log start <= high watermark <= log end
-    * role == LEADER: leader_id is this broker, it is in the ISR, `remote` has all other replicas
+    Invariants
+        * leader_epoch and partition_epoch never go down
+        * log start <= high watermark <= log end
+        * role == LEADER: leader_id is this broker, it is in the ISR, `remote` has all other replicas
     """
 
     __slots__ = (

@@ -37,8 +37,10 @@ class FetchClock(Protocol):
 class Replica:
     """A follower as its leader sees it. Times are milliseconds of virtual time.
 
-    * last_caught_up_ms <= last_fetch_ms, except right after the election (both are the election's time)
-    * log_end_offset == -1: it has not fetched since this broker leads
+    * `log_end_offset` -1: it has not fetched since this broker leads
+
+    Invariants
+        * last_caught_up_ms <= last_fetch_ms (right after the election both are its time)
     """
 
     __slots__ = (

@@ -100,9 +100,11 @@ class InFlight:
 class SharePartition:
     """One group's view of one partition.
 
-    - `records` has each offset from `start` to `end`, but for gaps that a former leader left.
-    - `free`: offsets that may be acquired (again): AVAILABLE and not going, and those gaps.
-    - a record is ACQUIRED by one member, until `deadline_us`.
+    - `free`: offsets that may be acquired (again): AVAILABLE and not going, and gaps that a former leader left.
+
+    Invariants
+        - each offset from `start` to `end` is in `records`, or free: one of those gaps
+        - a record that is free is AVAILABLE, and one that is ACQUIRED has a member and a deadline
     """
 
     def __init__(self, start: int, state_epoch: int = 0, batches: Iterable[StateBatch] = ()) -> None:

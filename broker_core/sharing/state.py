@@ -26,10 +26,13 @@ NO_CHANGE = -1
 class ShareState:
     """Never changed: another one takes its place.
 
-    - `batches` are sorted and do not overlap; none ends before `start` (-1: the leader has not chosen it yet).
+    - `start` -1: the leader has not chosen it yet.
     - `completed`: offsets from `start` on that are done (KIP-1226); -1: nobody has counted.
     - `newest_leader`, `newest_state`: the highest epochs ever seen; older writers are fenced.
     - `updates`: records since the last snapshot.
+
+    Invariants
+        - `batches` are sorted and do not overlap; none ends before `start`
     """
 
     snapshot_epoch: int = 0

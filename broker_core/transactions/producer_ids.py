@@ -53,7 +53,10 @@ class ProducerIds:
     """The ids of one broker.
 
     - `position` is the next id of `current`; past its end, the block is used up.
-    - At most one block is asked for or kept in `following` at a time.
+
+    Invariants
+        - first <= position <= last + 1 of `current`
+        - at most one block is asked for or kept in `following` at a time
     """
 
     def __init__(self, node: Node, source: BlockSource) -> None:

@@ -35,8 +35,9 @@ _SIZE = struct.Struct(">i")
 class FrameReader:
     """The receiving end of one connection.
 
-    - `_start <= _end`; the bytes between them have arrived and belong to no complete frame.
-    - Nothing that was given out lies at or behind `_start`.
+    Invariants
+        - `_start <= _end`; the bytes between them have arrived and belong to no complete frame
+        - nothing that was given out lies at or behind `_start`
     """
 
     def __init__(self, max_bytes: int = SOCKET_REQUEST_MAX_BYTES) -> None:

@@ -61,9 +61,11 @@ class Field:
 class Struct:
     """The fields of one message, or one nested struct, in one version, in the order of the wire.
 
-    - `fields` are the mandatory ones, `tagged` the optional ones in ascending order of their tags.
-    - Only a flexible struct has tagged fields; it ends with their (perhaps empty) section.
+    - `fields` are the mandatory ones, `tagged` the optional ones: their (perhaps empty) section ends a flexible struct.
     - `order`: the names as they stand in the definition, where that is known.
+
+    Invariants
+        - tags ascend, and only a flexible struct has tagged fields
     """
 
     name: str

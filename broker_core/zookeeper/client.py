@@ -96,8 +96,9 @@ class _Watched:
 class ZkClient:
     """One session with the ensemble. `chroot` ("/kafka-main" or "") is put before every path.
 
-    - replies arrive in the order of `_in_flight`, which holds at most `max_in_flight`
-    - every operation's `done` is called exactly once
+    Invariants
+        - replies arrive in the order of `_in_flight`, which holds at most `max_in_flight`
+        - every operation's `done` is called exactly once
     """
 
     def __init__(

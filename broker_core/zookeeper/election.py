@@ -32,8 +32,10 @@ AGAIN_US = 1_000_000
 class Election:
     """One server's part in elections. `peers`: id of every server -> its node, this one included.
 
-    - while it looks, `received` has its own vote and those of the others in this round
-    - `decided(vote)` is called once for each `look`
+    - `received`: votes of this round; `decided(vote)` is called once for each `look`
+
+    Invariants
+        - while it looks, its own vote is among those received
     """
 
     def __init__(self, node: Node, own: int, peers: dict[int, str], decided: Callable[[Vote], None]) -> None:

@@ -51,8 +51,11 @@ STATES = Transitions("ensemble server", {
 class EnsembleServer(TreeServer):
     """The machine of one of several servers.
 
-    - the tree holds the transactions up to the last committed one; while it looks, all that are flushed
-    - `_received` are not flushed yet, `_flushed_only` are flushed and not committed, both in the order of their zxids
+    - `_received` are not flushed yet, `_flushed_only` are flushed and not committed. The tree holds the transactions up
+      to the last committed one; while it looks, all that are flushed
+
+    Invariants
+        - zxids go up: of the tree's last transaction, of `_flushed_only`, of `_received`
     """
 
     def __init__(self, node: Node, config: ZooKeeperConfig) -> None:

@@ -64,8 +64,10 @@ class Outstanding:
 class Leading:
     """What a server does while it leads, or tries to.
 
-    - outstanding: in the order of their zxids; none of them is committed
-    - owners: a session -> the server that its client came to last
+    - `owners`: a session -> the server that its client came to last
+
+    Invariants
+        - `outstanding` is in the order of zxids; none of them is in the tree yet
     """
 
     def __init__(self, server: EnsembleServer) -> None:

@@ -16,7 +16,9 @@ class PeerLink:
     """Counts what goes over a connection in both directions.
 
     - sent, heard: how many packets; the next one to hear has number heard + 1
-    - a packet that was heard before is dropped, a gap ends the connection
+
+    Invariants
+        - a packet that was heard before is dropped, a gap ends the connection
     """
 
     def __init__(self, node: Node, peer: str, number: int) -> None:

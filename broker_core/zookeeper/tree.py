@@ -154,8 +154,9 @@ def is_valid_path(path: str) -> bool:
 class DataTree:
     """All znodes and sessions up to transaction `last_zxid`.
 
-    - every znode but the root is in the children of its parent
-    - a session's `ephemerals` are exactly the znodes that name it as owner
+    Invariants
+        - every znode but the root is in the children of its parent
+        - a session's `ephemerals` are exactly the znodes that name it as owner
     """
 
     def __init__(self) -> None:

@@ -100,8 +100,10 @@ def _walk_part(found: list[Seen], view: Any, limit: int, checksums: bool) -> Non
 class CommittedLog:
     """What has been committed. `end` -1: nothing is known yet.
 
-    * `lasts` goes up; `keys` has as many entries
-    * offsets in start..end-1 are known, what was before is not judged
+    * `start`, `end`: offsets from the one to below the other are known, what was before is not judged
+
+    Invariants
+        * `lasts` goes up; `keys` has as many entries
     """
 
     __slots__ = ("start", "end", "lasts", "keys", "producers", "gaps", "breaks")

@@ -33,7 +33,9 @@ class Against:
     """Takes what an execution gives for one file, in pieces, and holds it against the file of the run.
 
     * `lines`: it is text, and each piece consists of whole lines
-    * until the first difference `size` bytes and `line` lines are equal
+
+    Invariants
+        * until the first difference `size` bytes and `line` lines are equal
     """
 
     def __init__(self, run: Path, name: str, lines: bool) -> None:

@@ -90,6 +90,13 @@ def test_an_attempt_that_does_what_it_may_not_is_refused_at_its_place(
     assert caught.value.where == place
 
 
+def test_without_commands_an_attempt_has_no_steps() -> None:
+    only = reading.from_dict({**SMALL, "levers": {"set": SMALL["levers"]["set"]}})
+    with pytest.raises(SpecError) as caught:
+        only.scenario({"steps": [{"at": "1s", "do": "pause", "broker": 1}]}, 1)
+    assert caught.value.where == "steps"
+
+
 @pytest.mark.parametrize(("change", "place"), [
     ({"goals": {}}, "goals"),
     ({"goals": {"receipt.lots": 0}}, "goals.receipt.lots"),

@@ -15,6 +15,7 @@ from broker_core import wire
 from broker_core.wire import apis, codec
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
+from broker_core.wire.catalog import message_type, names
 from broker_core.wire.compiled import read_message, write_message
 from broker_core.wire.errors import ErrorCode
 from broker_core.wire.schema import parse_tables
@@ -184,3 +185,12 @@ def test_every_advertised_version_has_a_schema_that_agrees_on_flexibility() -> N
                     if (mode, key) == ("kraft", ApiKey.PRODUCE) and version < 3:
                         continue  # advertised for librdkafka, refused by the broker
                     assert kind.at(version).flexible == apis.is_flexible(key, version)
+
+
+def test_in_every_version_of_every_message_tags_ascend_and_stand_in_flexible_structs_only() -> None:
+    types = [message_type(name) for name in names()]
+    structs = [each for one in types for version in one.versions for each in one.at(version).structs()]
+    for one in structs:
+        tags = [field.tag for field in one.tagged]
+        assert tags == sorted(set(tags)) and (one.flexible or not tags), one.name
+    assert sum(bool(one.tagged) for one in structs) > 10

@@ -11,9 +11,10 @@ import pytest
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage_memory import MemoryStorage
 from broker_core.kernel.world import World
-from broker_core.zookeeper import protocol as p
+from broker_core.zookeeper import protocol as p, zab
 from broker_core.zookeeper.ensemble import EnsembleServer
 from broker_core.zookeeper.errors import Code
+from broker_core.zookeeper.peer_link import BrokenLink, PeerLink
 from broker_core.zookeeper.serving import ZooKeeperConfig
 from broker_core.zookeeper.txnlog import tree_to_json
 from tests.zookeeper.test_server_and_client import Visitor, run, visitor
@@ -257,3 +258,12 @@ def test_a_world_with_an_ensemble_goes_on_from_its_snapshot_as_it_would_have() -
     copy = pickle.loads(pickle.dumps(world))
     told = story(world)
     assert told == story(copy) and len(told) > 10
+
+
+def test_a_packet_that_was_heard_is_dropped_and_a_gap_ends_the_connection() -> None:
+    link = PeerLink(make_world().nodes["zookeeper-1"], "zookeeper-2", 7)
+    ping, pong = zab.Packet(7, 1, zab.Ping()), zab.Packet(7, 2, zab.Pong(()))
+    assert [link.take(one) for one in (ping, ping, pong, ping, pong)] == [ping.body, None, pong.body, None, None]
+    with pytest.raises(BrokenLink):
+        link.take(zab.Packet(7, 4, zab.Ping()))
+    assert link.heard == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -207,6 +208,36 @@ def test_an_operation_that_fails_says_why() -> None:
         Code.OK,
         Code.NOTEMPTY,
     ]
+
+
+def test_every_operation_is_answered_once_however_its_connection_ends() -> None:
+    world = make_world("a", "b")
+    client, answers = visitor(world, "a").zk, Counter[int]()
+
+    def count(number: int, result: p.Result) -> None:
+        answers[number] += 1
+
+    asked = 0
+    for disturb in ("nothing", "server", "link", "session", "end"):
+        for _ in range(25):  # more than may be on their way at once
+            client.submit(p.SetData("/", b"x"), count, asked)
+            asked += 1
+        if disturb == "server":
+            world.crash("zookeeper-1")
+            run(world, 1)
+            world.start_node("zookeeper-1")
+        elif disturb == "link":
+            for pair in (("a", "zookeeper-1"), ("zookeeper-1", "a")):
+                world.change_link(*pair, partitioned=True)
+            run(world, 1)
+            for pair in (("a", "zookeeper-1"), ("zookeeper-1", "a")):
+                world.change_link(*pair)
+        elif disturb == "session":
+            world.pause("a")
+            run(world, 10)
+            world.resume("a")
+        run(world, 3)
+    assert asked == 125 and answers == Counter(range(asked))
 
 
 def test_a_world_with_sessions_and_requests_under_way_can_be_pickled() -> None:

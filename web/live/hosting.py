@@ -36,7 +36,8 @@ _log = logging.getLogger("brokerlab.hosting")
 class Publication:
     """The batches of one run on their way into its group.
 
-    * `n` grows by one with each message, and by one more whenever something was left out
+    Invariants
+        * `n` grows by one with each message, and by one more whenever something was left out
     """
 
     def __init__(self, host: LabHost, run: str | None) -> None:

@@ -4,11 +4,12 @@
                                                        |
     answer  <------------- the high watermark has passed them
 
-- only `MetadataImage.replay` changes what a controller knows; a standby does nothing else
-- an answer waits until everything before it is committed, also one that changed nothing: else it could tell of a
-  decision that a new controller has never seen
-- the active controller replays at once, before the commit, so that the next decision builds on this one; if it loses
-  its epoch, what was not committed may never have been: it throws its image away and reads the log anew
+Invariants
+    - only `MetadataImage.replay` changes what a controller knows; a standby does nothing else
+    - an answer waits until everything before it is committed, also one that changed nothing: else it could tell of a
+      decision that a new controller has never seen
+    - the active controller replays at once, before the commit, so that the next decision builds on this one; if it
+      loses its epoch, what was not committed may never have been: it throws its image away and reads the log anew
 
 What the active one does by itself:
 

@@ -18,8 +18,10 @@ Replica = tuple[str, int, int]  # topic, partition, broker
 class ControllerContext:
     """The controller's memory. Dicts with None values are ordered sets.
 
-    - every partition of `assignments` has a partition state, every replica in it a replica state
     - `leadership` holds what was last read from or written to the tree
+
+    Invariants
+        - every replica of `assignments` has a state, and every partition unless its topic is being deleted
     """
 
     epoch: int = 0

@@ -30,7 +30,8 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]
 class ControllerThread:
     """Events in line, and the steps of the one under way.
 
-    - at most one event is under way, and at most one request to the coordination tree
+    Invariants
+        - while the tree owes an answer no turn is scheduled; else one is, as long as something is left to do
     """
 
     def __init__(self, node: Node, zk: ZkClient, lost_session: Callable[[], None]) -> None:

@@ -46,9 +46,10 @@ class Resolved(NamedTuple):
 class ConsumerGroup(AssignedGroup[ConsumerMember]):
     """A group as its coordinator sees it.
 
-    - 1 <= member.epoch <= assignment_epoch <= epoch, but for members that are about to come back.
-    - No partition is held (`ConsumerMember.held`) by two members.
-    - `static_members` maps each instance id to its current member id.
+    Invariants
+        - 1 <= member.epoch <= assignment_epoch <= epoch, but for members that are about to come back
+        - no partition is held (`ConsumerMember.held`) by two members
+        - `static_members` maps each instance id to its current member id
     """
 
     def __init__(self, group_id: str, offsets: GroupOffsets | None = None) -> None:

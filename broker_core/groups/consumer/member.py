@@ -49,9 +49,12 @@ class ClassicProtocols(NamedTuple):
 class ConsumerMember:
     """Never changed: another one takes its place (`dataclasses.replace`).
 
-    - `topics` is sorted; `pattern` is "" without one.
-    - `assigned` and `revoking` have no partition in common.
+    - `pattern` is "" without one.
     - `classic` is None for those who speak the group's own protocol.
+
+    Invariants
+        - `topics` is sorted
+        - `assigned` and `revoking` have no partition in common
     """
 
     member_id: str

@@ -47,8 +47,9 @@ Topics = dict[uuid.UUID, Known]
 class ShareGroup(AssignedGroup[ShareMember]):
     """A group as its coordinator sees it.
 
-    - member.epoch <= assignment_epoch <= epoch.
-    - No partition is `initializing` and `initialized`; only initialized ones are in targets.
+    Invariants
+        - member.epoch <= assignment_epoch <= epoch
+        - no partition is `initializing` and `initialized`; only initialized ones are in targets
     """
 
     def __init__(self, group_id: str) -> None:
