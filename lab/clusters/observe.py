@@ -87,7 +87,7 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
     return {
         "name": spec.cluster.name, "controller_mode": spec.cluster.controller,
         "controller": truth.controller_id(), "controller_epoch": truth.controller_epoch(),
-        "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings,
+        "preset": spec.cluster.preset, "seed": spec.seed, "settings": settings, "link_delay_us": world.network.delay_us,
         "protections": protections_off(world), "stage_costs": stage_costs(world),
         **({"era": spec.cluster.era} if spec.cluster.era else {}),
     }  # fmt: skip

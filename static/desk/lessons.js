@@ -30,7 +30,7 @@ export class Lessons {
     this.job = null;
     this.pairs = {}; // "name/variant" -> {generation: its run}, where both were looked at side by side
     this.done = {}; // "name/generation/variant/era" -> {facts, recorded, run, chosen, seen, other: {facts, recorded, run}}
-    this.results = new Results(); // of this and earlier visits
+    this.results = new Results(globalThis.localStorage, globalThis.document?.body?.dataset.student ? api : null); // of this and earlier visits
     this.last = null; // the lesson that was seen last
     this.wanted = ""; // what is searched for
     this.error = null;
@@ -43,7 +43,10 @@ export class Lessons {
 
   async load() {
     try {
-      if (!this.all) ({ items: this.all, subjects: this.subjects } = await api("/scenarios"));
+      if (!this.all) {
+        await this.results.load();
+        ({ items: this.all, subjects: this.subjects } = await api("/scenarios"));
+      }
       this.error = null;
     } catch (error) {
       this.error = error.message;
@@ -122,7 +125,12 @@ export class Lessons {
     const name = ended.facts.scenario?.scenario;
     if (!this.all?.some((one) => one.name === name)) return;
     this.last = name;
-    this.results.take(name, prediction(ended)?.grade);
+    this.#keep(this.results.take(name, prediction(ended)?.grade));
+  }
+
+  /** The results are shown as they are here; where the server has not kept them, that is said. */
+  #keep(kept) {
+    kept.catch((error) => this.app.notice(error.message)).then(() => this.app.set({}));
   }
 
   /** Narrow the list to what has these words. */
@@ -133,7 +141,7 @@ export class Lessons {
 
   /** Results of all visits. */
   forget() {
-    this.results.forget();
+    this.#keep(this.results.forget());
     this.last = null;
     this.app.set({});
   }

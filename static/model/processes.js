@@ -21,13 +21,14 @@ function forgetConnections(draft, broker) {
   }
 }
 
-/** What a link does to its messages; all of it 0 where it does nothing. */
+/** What a link does to its messages; all of it 0 where it does nothing, but the delay, which is the cluster's own where it is healthy. */
 const LINK = ["delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth"];
 
 function changeLink(draft, { source, dest, partitioned, ...what }) {
   const others = draft.root.links.filter((link) => link.from !== source || link.to !== dest);
   const now = { from: source, to: dest, partitioned: Boolean(partitioned), ...Object.fromEntries(LINK.map((name) => [name, what[name] ?? 0])) };
-  draft.root.links = now.partitioned || LINK.some((name) => now[name] > 0) ? [...others, now] : others;
+  const usual = { delay_us: draft.root.cluster.link_delay_us ?? 0 };
+  draft.root.links = now.partitioned || LINK.some((name) => now[name] !== (usual[name] ?? 0)) ? [...others, now] : others;
 }
 
 /** What was asked of a built-in client; it holds once the client's process starts. */

@@ -1,7 +1,7 @@
 /**
  * The stage as places to walk through with the keys. Pure: what stands there in, the next place out.
  *
- *     up, down       clients -> broker 1 -> its replicas -> broker 2 ... -> groups -> controllers or tree
+ *     up, down       clients -> broker 1 -> its replicas -> broker 2 ... -> links -> groups -> controllers or tree
  *     left           into the records of a replica, the newest first, then older ones
  *     right          newer ones, and out again behind the newest
  *     home, end      the first and the last place; of records, the oldest and the newest
@@ -9,14 +9,15 @@
 import { byNumber } from "./names.js";
 
 /** What stands on the stage, in reading order: {kind, name} or, of a replica, {kind: "replica", name: broker, number}. */
-export function placesOf({ left = [], right = [], brokers = [] }, topic, servers) {
+export function placesOf({ left = [], right = [], brokers = [], links = [] }, topic, servers) {
   const numbers = Object.keys(topic?.partitions ?? {}).sort(byNumber);
   const side = ({ kind, name }) => ({ kind, name });
   const card = ({ id }) => [
     { kind: "broker", name: id },
     ...numbers.filter((number) => topic.partitions[number].replicas.includes(Number(id))).map((number) => ({ kind: "replica", name: id, number })),
   ];
-  return [...left.map(side), ...brokers.flatMap(card), ...right.map(side), ...servers.map((name) => ({ kind: "server", name }))];
+  const ties = links.map(({ name }) => ({ kind: "link", name }));
+  return [...left.map(side), ...brokers.flatMap(card), ...ties, ...right.map(side), ...servers.map((name) => ({ kind: "server", name }))];
 }
 
 export const samePlace = (one, other) => one?.kind === other?.kind && one?.name === other?.name && one?.number === other?.number;

@@ -5,6 +5,7 @@
 import { running } from "../model/clients.js";
 import { isKRaft } from "../model/names.js";
 import { icon } from "./icons.js";
+import { linkItems, linkTitle } from "./links.js";
 import { h } from "./patch.js";
 
 const WIDE = 232; // pixels of an open menu
@@ -66,9 +67,9 @@ function writerItems(view, name) {
     ["open"]];
 }
 
-const ITEMS = { broker: brokerItems, server: serverItems, producer: writerItems, you: writerItems };
+const ITEMS = { broker: brokerItems, server: serverItems, producer: writerItems, you: writerItems, link: linkItems };
 
-/** Items of what is open: [verb, command, {acks, on}]. Pure. */
+/** Items of what is open: [verb, command, {acks, on} or {figure}]. Pure. */
 export const itemsOf = (view, { kind, name }) => ITEMS[kind](view, name);
 
 function act(view, menu, [verb, command, choice]) {
@@ -102,6 +103,7 @@ function keys(view, event) {
 
 function titleOf({ kind, name }, { words }) {
   if (kind === "broker") return `${words.t("noun.broker")} ${name}`;
+  if (kind === "link") return linkTitle(name, words);
   return kind === "you" ? words.t("stage.you") : words.name(name);
 }
 
@@ -120,13 +122,14 @@ export function stageMenu(view) {
     h("p", { class: "menu-name", role: "presentation" }, name),
     itemsOf(view, menu).map((item) => {
       const [verb, , choice] = item;
-      const role = choice ? { role: "menuitemradio", "aria-checked": String(choice.on) } : { role: "menuitem" };
+      const isChoice = choice?.on !== undefined;
+      const role = isChoice ? { role: "menuitemradio", "aria-checked": String(choice.on) } : { role: "menuitem" };
       return h("button", {
         key: verb, type: "button", ...role, tabindex: "-1", class: choice?.on ? "on" : verb, "data-menu-do": verb,
         onclick: () => act(view, menu, item)
       },
-        ICONS.has(verb) ? icon(verb, 12) : h("span", { class: "menu-sign", "aria-hidden": "true" }, choice?.on ? "●" : choice ? "○" : "›"),
-        h("span", {}, itemText(verb, menu, words)));
+        ICONS.has(verb) ? icon(verb, 12) : h("span", { class: "menu-sign", "aria-hidden": "true" }, choice?.on ? "●" : isChoice ? "○" : "›"),
+        h("span", {}, itemText(verb, menu, words)), choice?.figure && h("span", { class: "menu-figure" }, choice.figure));
     }))];
 }
 

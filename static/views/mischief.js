@@ -2,10 +2,10 @@
 import { inPlace, PROTECTIONS } from "../model/fork.js";
 import { h } from "./patch.js";
 
-const SHARE = 0.3; // of the messages of a link
-const NARROW = 20_000; // bytes/s
+export const SHARE = 0.3; // of the messages of a link
+export const NARROW = 20_000; // bytes/s
 const HOUR_MS = 3_600_000;
-const LINKS = {
+export const LINKS = {
   drop_link: { probability: SHARE }, duplicate_link: { probability: SHARE }, reorder_link: { probability: SHARE },
   bandwidth_link: { bytes_per_s: NARROW }
 };

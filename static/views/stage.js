@@ -11,9 +11,11 @@ import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
+import { linkPlaces } from "../draw/links.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
 import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
+import { linkHandles } from "./links.js";
 import { serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
@@ -200,6 +202,9 @@ function serverChip(view, name, x, y, wide) {
 
 const CHIP = 54; // of a server in the strip
 
+/** About how wide a text is, in pixels: of Latin letters, and of Korean ones. */
+const widthOf = (text, latin, wide) => [...text].reduce((sum, sign) => sum + (sign < "\u1100" ? latin : wide), 0);
+
 function tree(view, { tree: box }) {
   const { state, words } = view;
   const ids = Object.keys(state.brokers).filter((id) => state.brokers[id].registered).sort(byNumber);
@@ -210,16 +215,17 @@ function tree(view, { tree: box }) {
   const servers = serversOf(state);
   const end = box.x + box.w - servers.length * (CHIP + 4);
   const places = [];
-  let x = box.x + (quorum ? 160 : 104);
+  const name = words.t(quorum ? "stage.quorum" : "stage.zookeeper");
+  let x = box.x + 30 + widthOf(name, 8, 13);
   for (const fact of facts) {
-    const wide = [...fact].reduce((sum, sign) => sum + (sign < "\u1100" ? 6.9 : 11), 14);
+    const wide = widthOf(fact, 6.9, 11) + 14;
     if (x + wide > end) break;
     places.push([fact, x]);
     x += wide;
   }
   return h("g", { key: "tree", class: `tree${down ? " stopped" : ""}`, onclick: () => view.showTab(quorum ? "metadata" : "tree") },
     h("rect", { x: box.x + 0.5, y: box.y + 0.5, width: box.w, height: box.h, rx: 8 }),
-    h("text", { class: "tree-name", x: box.x + 14, y: box.y + 18.5 }, words.t(quorum ? "stage.quorum" : "stage.zookeeper")),
+    h("text", { class: "tree-name", x: box.x + 14, y: box.y + 18.5 }, name),
     places.map(([fact, at], index) => h("text", { key: index, class: "tree-fact", x: at, y: box.y + 18.5 }, fact)),
     servers.map((name, index) => serverChip(view, name, end + index * (CHIP + 4), box.y + 2, CHIP)));
 }
@@ -230,6 +236,8 @@ const teachesRequests = ({ desk }) => desk?.lessons?.one?.document?.subject === 
 /** The whole stage as descriptions; `view.scene` keeps the layout for the dots. */
 export function stage(view, width, height) {
   const scene = layout(view.state, width, height);
+  const leaders = Object.values(view.topic?.partitions ?? {}).map(({ leader }) => leader).filter((id) => id >= 0);
+  scene.links = view.topic ? linkPlaces(scene, view.state, new Set(leaders)) : [];
   view.scene = scene;
   return [
     h("defs", { key: "defs" },
@@ -239,6 +247,7 @@ export function stage(view, width, height) {
         h("line", { class: "astray-line", x1: 0, y1: 0, x2: 0, y2: 5 })),
       h("pattern", { id: "dots", width: 10, height: 10, patternUnits: "userSpaceOnUse" }, h("circle", { class: "hatch-dot", cx: 3, cy: 3, r: 1.3 }))),
     h("g", { key: "ways" }, ways(view, scene)),
+    h("g", { key: "links" }, linkHandles(view, scene)),
     h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
     h("g", { key: "brokers", class: teachesRequests(view) ? "pipes" : null }, scene.brokers.map((box) => brokerCard(view, box))),
     tree(view, scene),

@@ -3,6 +3,7 @@ import { fatesOf } from "../model/fates.js";
 import { placesOf, samePlace, walk } from "../model/walk.js";
 import { boxOf } from "../draw/layout.js";
 import { cellKind } from "./log.js";
+import { linkText } from "./links.js";
 import { serversOf } from "./menu.js";
 import { sidesText } from "./sides.js";
 import { h } from "./patch.js";
@@ -44,6 +45,7 @@ export function spotText(view) {
   if (spot.kind === "broker") return state.brokers[spot.name] ? brokerText(view, spot) : "";
   if (spot.kind === "replica") return view.topic?.partitions[spot.number] ? replicaText(view, spot) : "";
   if (spot.kind === "server") return `${words.name(spot.name)}: ${words.t(`state.${state.servers?.[spot.name]?.state ?? "running"}`)}`;
+  if (spot.kind === "link") return linkText(state, spot.name, words);
   return sidesText(view).find(([name]) => name === spot.name)?.[1] ?? spot.name;
 }
 
@@ -53,6 +55,7 @@ export const spotLine = (view) => [h("b", { key: "spot" }, spotText(view)), h("s
 /** Whether one walks in the lower half of the stage: then the line stands in the upper one, and covers nothing that it tells of. */
 export function walksBelow({ spot, scene, state }) {
   if (!spot || !scene) return false;
+  if (spot.kind === "link") return scene.links.find(({ name }) => name === spot.name)?.y > scene.height / 2;
   const box = spot.kind === "broker" || spot.kind === "replica" ? scene.brokers.find(({ id }) => id === spot.name) : boxOf(scene, spot.name, state);
   return Boolean(box) && box.y + box.h / 2 > scene.height / 2;
 }
@@ -64,6 +67,8 @@ function enter(app, spot) {
     if (log.leo > log.start) app.openRecord(`${topicName}-${spot.number}`, spot.offset ?? log.leo - 1, Number(spot.name));
     return;
   }
+  const link = spot.kind === "link" && scene.links.find(({ name }) => name === spot.name);
+  if (link) return app.openMenu("link", link.name, link.x, link.y + 12);
   const box = spot.kind === "broker" ? scene.brokers.find(({ id }) => id === spot.name) : boxOf(scene, spot.name, app.state);
   if (spot.kind === "folded") app.openFolded(spot.name);
   else if (["broker", "server", "producer", "you"].includes(spot.kind)) app.openMenu(spot.kind, spot.name, box.x + box.w / 2, box.y + 26);

@@ -38,7 +38,7 @@ export function troubled(scene, state) {
   return [...found.values()];
 }
 
-const curve = ([a, c, b]) => `M${a.x} ${a.y}Q${c.x} ${c.y} ${b.x} ${b.y}`;
+export const curve = ([a, c, b]) => `M${a.x} ${a.y}Q${c.x} ${c.y} ${b.x} ${b.y}`;
 
 function trouble(scene, { key, from, to, sign }) {
   const line = way(scene, from, to, false);
@@ -49,7 +49,7 @@ function trouble(scene, { key, from, to, sign }) {
     h("path", { key, class: `way ${cut ? "cut" : "slow"}`, d: curve(line) }),
     h("text", {
       key: `${key}x`, class: `${cut ? "cut" : "slow"}-mark${aside ? " aside" : ""}`, x: at.x - (aside ? ABOVE : 0),
-      y: at.y + (cut || aside ? 5 : -ABOVE)
+      y: at.y + (cut ? 7 : aside ? 5 : -ABOVE)
     }, sign),
   ];
 }

@@ -117,6 +117,12 @@ def views(view: Gallery) -> None:
     for key in ("ArrowDown", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
     view.look("walk")
+    page.evaluate("document.activeElement.blur()")
+    page.mouse.move(5, 5)  # what it would rest on tells of itself
+    view.seen.wait("document.querySelector('[data-menu^=\"link:\"]') !== null")
+    page.click('[data-menu="link:broker-1~broker-2"]')
+    view.look("menu-link")
+    page.keyboard.press("Escape")
     view.turn("inspect")
 
 

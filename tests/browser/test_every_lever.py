@@ -108,6 +108,21 @@ def test_a_link_loses_doubles_reorders_or_narrows_what_it_carries(seen: LabPage,
     clicked(seen, '[data-fault="stop_all"]', "lab.app.state.links.length === 0")
 
 
+def test_a_link_has_its_levers_where_it_is_drawn(seen: LabPage) -> None:
+    of = '[data-menu="link:broker-1~broker-2"]'
+    seen.page.click(of)
+    seen.see('#stage-menu [data-menu-of="link:broker-1~broker-2"]')
+    seen.picture("menu-link")
+    both = "lab.app.state.links.length === 2"
+    assert clicked(seen, "[data-menu-do=drop_link]", both) == {"do": "drop_link", "between": ["broker-1", "broker-2"], "probability": 0.3}
+    seen.wait(f"document.querySelector('{of}').getAttribute('aria-label').includes('✕ 30 %')")
+    seen.page.focus(of)
+    seen.page.keyboard.press("Enter")
+    seen.wait("document.activeElement?.dataset.menuDo === 'heal_link'")
+    seen.page.keyboard.press("Enter")
+    seen.wait("lab.app.state.links.length === 0")
+
+
 def test_the_cluster_falls_into_halves_and_is_one_again(seen: LabPage) -> None:
     assert clicked(seen, '[data-fault="random_halves"]', "lab.app.state.links.some((one) => one.partitioned)") == {"do": "random_halves"}
     clicked(seen, '[data-fault="stop_all"]', "lab.app.state.links.length === 0")

@@ -112,8 +112,16 @@ def test_nothing_below_what_is_under_way_moves_when_the_cluster_stands_still(see
 def test_the_list_of_requests_holds_still_under_the_pointer(seen: LabPage) -> None:
     tab(seen, "request")
     shown = "[...document.querySelectorAll('#tab-panel [data-request]')].map((one) => one.dataset.request).join()"
-    seen.wait(f"{shown} !== ''")
-    seen.page.hover("#tab-panel [data-request] >> nth=3")
+    seen.wait("document.querySelectorAll('#tab-panel [data-request]').length > 3")
+    # To a place, not to a row: rows come and go while the pointer is on its way, and no row stands still for it before.
+    at = seen.page.evaluate("""() => {
+        const row = document.querySelectorAll('#tab-panel [data-request]')[3].closest('li');
+        row.scrollIntoView({ block: 'center' });
+        const { left, top, height } = row.getBoundingClientRect();
+        return { x: left + 20, y: top + height / 2 };
+    }""")
+    seen.page.mouse.move(**at)
+    seen.wait("document.querySelector('#tab-panel .recent:hover') !== null")
     before, events = seen.value(shown), seen.value("lab.history.end")
     seen.wait(f"lab.history.end > {events} + 50")
     assert seen.value(shown) == before

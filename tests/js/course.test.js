@@ -44,6 +44,25 @@ test("results outlive the page, the best one stays", () => {
   assert.deepEqual(new Results(browser).all, {});
 });
 
+test("a student's results are the server's, and this browser keeps none of them", async () => {
+  const browser = storage('{"a": "right"}');
+  const asked = [];
+  const kept = { b: "near" };
+  const server = async (path, body, method = body ? "POST" : "GET") => {
+    asked.push(`${method} ${path}`);
+    if (method === "POST") kept[body.name] = body.grade;
+    return method === "DELETE" ? null : { results: { ...kept } };
+  };
+  const results = new Results(browser, server);
+  await results.load();
+  assert.deepEqual(results.all, { b: "near" });
+  await results.take("b", "wrong");
+  await results.take("c", "right");
+  assert.deepEqual(results.all, { b: "near", c: "right" });
+  await results.forget();
+  assert.deepEqual([results.all, asked, browser.kept], [{}, ["GET /me/lessons", "POST /me/lessons", "DELETE /me/lessons"], '{"a": "right"}']);
+});
+
 test("what is no result in the browser's memory is left out", () => {
   assert.deepEqual(new Results(storage('{"a": "great", "b": "near"}')).all, { b: "near" });
   const broken = storage("{");

@@ -5,6 +5,7 @@ import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
 import { shownPartitions } from "../../static/views/stage.js";
+import { APART, linkPlaces } from "../../static/draw/links.js";
 import { linkSign, troubled } from "../../static/views/ways.js";
 import { passing } from "../../static/model/flights.js";
 import { EMPTY } from "../../static/model/reduce.js";
@@ -228,4 +229,18 @@ test("a link says in signs what it does, and both of its directions are one line
   const link = (from, to, more) => ({ from, to, delay_us: 0, drop: 0, partitioned: false, ...more });
   const links = [link("broker-1", "broker-2", { delay_us: 50_000 }), link("broker-2", "broker-1", { delay_us: 50_000 }), link("producer-a", "broker-1", { partitioned: true }), link("broker-1", "nowhere", { delay_us: 1 })];
   assert.deepEqual(troubled(scene, { ...state, links }).map(({ key, sign }) => [key, sign]), [["broker-1~broker-2", "50 ms"], ["broker-1~producer-a", "✕"]]);
+});
+
+test("each link between brokers and from a client to a leader has one handle, and no two are in each other's way", () => {
+  const own = { ...state, brokers: brokers(3), links: [] };
+  const scene = layout(own, 1100, 600);
+  const places = linkPlaces(scene, own, new Set([1, 2]));
+  assert.deepEqual(places.map(({ name }) => name).slice(0, 3), ["broker-1~broker-2", "broker-1~broker-3", "broker-2~broker-3"]);
+  assert.ok(places.some(({ name }) => name === "broker-2~producer-a") && !places.some(({ name }) => /operator|broker-3~producer/.test(name)));
+  for (const one of places) for (const other of places) assert.ok(one === other || Math.hypot(one.x - other.x, one.y - other.y) >= APART);
+});
+
+test("among many brokers only links with a fault have a handle, where their sign stands", () => {
+  const own = { ...state, brokers: brokers(6), links: [{ from: "broker-5", to: "broker-2", partitioned: true }, { from: "broker-2", to: "broker-5", partitioned: true }] };
+  assert.deepEqual(linkPlaces(layout(own, 1100, 600), own, new Set()).map(({ between }) => between), [["broker-2", "broker-5"]]);
 });

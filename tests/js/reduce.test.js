@@ -202,6 +202,14 @@ test("a client may have any name, and what becomes of it says nothing of the coo
   assert.deepEqual(made.servers ?? {}, {});
 });
 
+test("a link whose delay is the cluster's own is healthy, with any other it is not", () => {
+  const link = (more) => event("link_changed", "broker-1", { source: "broker-1", dest: "broker-2", delay_us: 2000, jitter_us: 0, drop: 0, duplicate: 0, reorder: 0, bandwidth: 0, partitioned: false, ...more });
+  const far = { ...EMPTY, cluster: { ...EMPTY.cluster, link_delay_us: 2000 } };
+  const cut = reduce(far, [link({ partitioned: true })]);
+  assert.deepEqual([cut.links.length, reduce(cut, [link()]).links.length], [1, 0]);
+  assert.deepEqual([reduce(far, [link({ delay_us: 0 })]).links.length, reduce(EMPTY, [link()]).links.length], [1, 1]);
+});
+
 test("the quorum's state follows its events: parts, epochs, ends, what is committed, who lags and who has gone", () => {
   const state = { ...EMPTY, cluster: { ...EMPTY.cluster, controller_mode: "kraft" }, quorum: { leader: 101, epoch: 1, voters: [101, 102], high_watermark: 10, replicas: { 101: { state: "leader", epoch: 1, leo: 10 }, 1: { state: "follower", epoch: 1, leo: 10 } } } };
   const after = reduce(state, [

@@ -183,6 +183,24 @@ def test_grades_are_taken_away_as_csv_and_everything_as_json(rest: Rest, code: s
     assert [tried[heron, number] for number in (1, 2, 3)] == [{**BAD, "steps": []}, {**GOOD, "steps": []}, {**BAD, "steps": []}]
 
 
+def test_what_a_student_has_made_of_lessons_is_there_in_his_other_browser(rest: Rest, code: str) -> None:
+    first = come(rest, code, "owl")
+    assert first.get("/api/me/lessons").json == {"results": {}}
+    for grade, kept in (("wrong", "wrong"), ("near", "near"), ("seen", "near")):
+        assert first.post("/api/me/lessons", {"name": "acks-1", "grade": grade}).json["results"] == {"acks-1": kept}
+    assert first.post("/api/me/lessons", {"name": "../secret", "grade": "seen"}).status == 404
+    assert first.post("/api/me/lessons", {"name": "acks-1", "grade": "great"}).status == 422
+    (row,) = (one for one in rest.get(f"classes/{code}/export").json["students"] if one["name"] == "owl")
+    assert row["lessons"] == {"acks-1": "near"}
+    other = Visitor(rest.url.rstrip("/"))
+    (seat,) = (one for one in rest.get(f"classes/{code}").json["students"] if one["name"] == "owl")
+    other.get(seat["back"])
+    assert other.get("/api/me/lessons").json["results"] == {"acks-1": "near"}
+    assert come(rest, code, "lark").get("/api/me/lessons").json["results"] == {}
+    assert other.ask("DELETE", "/api/me/lessons").status == 204
+    assert first.get("/api/me/lessons").json["results"] == {} and rest.get("me/lessons").status == 403
+
+
 def test_each_student_has_a_lab_that_only_he_and_the_teacher_reach(rest: Rest, code: str, tmp_path: Path) -> None:
     first = free_ports(APART + 4)
     server.hold(1, tmp_path / "labs", "127.0.0.1", first - APART)

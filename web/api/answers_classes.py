@@ -12,6 +12,7 @@ from web.api.schemas import Document, Seed
 
 State = Literal["queued", "running", "passed", "missed", "refused", "forged", "failed"]
 CellState = Literal["none", "opened", "queued", "running", "passed", "missed", "refused", "forged", "failed"]
+LessonGrade = Literal["right", "near", "wrong", "seen"]
 Code = Annotated[str, Field(max_length=8)]
 Since = Annotated[int, Field(ge=0, le=1 << 62)]
 ExerciseName = Annotated[str, Field(max_length=100)]
@@ -46,6 +47,14 @@ class TakeHint(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     exercise: ExerciseName
+
+
+class LessonSeen(BaseModel):
+    """A lesson that was seen to its end, and what came of the prediction."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "acks-1", "grade": "right"}]})
+    name: Annotated[str, Field(max_length=100)]
+    grade: LessonGrade
 
 
 class OwnLab(BaseModel):
@@ -122,13 +131,15 @@ class TaskView(Closed):
 
 
 class Exported(Closed):
-    """A student with a cell for each exercise, as an export has him."""
+    """A student with a cell for each exercise, as an export has him. `lessons`: the best result of each that he has
+    seen."""
 
     number: int
     name: str
     joined: str
     points: int
     cells: dict[str, CellView]
+    lessons: dict[str, LessonGrade]
 
 
 class StudentView(Exported):
@@ -204,6 +215,12 @@ class Me(Closed):
     points: int
     tasks: list[OwnTask]
     lab: str | None
+
+
+class Learned(Closed):
+    """Lesson -> the best result."""
+
+    results: dict[str, LessonGrade]
 
 
 class HintsTold(Closed):

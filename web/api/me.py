@@ -18,6 +18,7 @@ from pydantic import Field
 from broker_core.kernel.problems import problem
 from lab.clusters.checks import SpecError
 from lab.exercises.grading import price_of
+from lab.scenarios import grammar
 from web.access import ACT
 from web.api import answers_classes as answers
 from web.api import keeping, schemas
@@ -26,7 +27,7 @@ from web.api.classes import lab_of, whole
 from web.api.packs import BODY
 from web.api.problems import Problem
 from web.people import classes as rooms
-from web.people import handing, seats
+from web.people import handing, learning, seats
 from web.people.changes import changes
 from web.people.judging import judge, pack_of, progress_of
 from web.people.models import WAITING, HandIn, Seat
@@ -169,6 +170,30 @@ async def hint(request: HttpRequest, given: answers.TakeHint) -> HttpResponse:
     changes.told(seat.classroom_id)
     told = [one.text for one in exercise.hints[: work.hints]]
     return answer({"hints": told, "price": price_of(exercise, work.hints)})
+
+
+# -- lessons --------------------------------------------------------------------------------
+@router.get("/me/lessons", response={200: answers.Learned, **REFUSALS}, summary="What one has made of the lessons")
+async def learned(request: HttpRequest) -> HttpResponse:
+    """The best result of each that was seen to its end."""
+    return answer({"results": await sync_to_async(learning.results_of)(await seat_of(request))})
+
+
+@router.post("/me/lessons", response={200: answers.Learned, **REFUSALS}, summary="A lesson was seen to its end")
+async def learn(request: HttpRequest, given: answers.LessonSeen) -> HttpResponse:
+    """`grade` is what came of the prediction, `seen` where there was none to make; a worse one than before changes
+    nothing. Nothing depends on it: nobody judges predictions but the page."""
+    seat = await seat_of(request)
+    if given.name not in grammar.names():
+        raise Problem(404, problem("no_scenario", name=given.name), "name")
+    return answer({"results": await sync_to_async(learning.take)(seat, given.name, given.grade)})
+
+
+@router.delete("/me/lessons", response={204: None, **REFUSALS}, summary="Begin the lessons again")
+async def unlearn(request: HttpRequest) -> HttpResponse:
+    """All results of lessons are forgotten."""
+    await sync_to_async(learning.forget)(await seat_of(request))
+    return HttpResponse(status=204)
 
 
 # -- a lab of one's own ---------------------------------------------------------------------

@@ -93,6 +93,7 @@ async def _screen(request: HttpRequest, language: str) -> HttpResponse:
     state = json.loads(text)["state"]
     context = {
         "may": ACT if scope_of(request).get("may", ACT) == ACT else LOOK,
+        "student": scope_of(request).get("student", ""),
         "slept": _slept_s(chosen().lab),
         "language": language if language in LANGUAGES else "en",
         "words": catalogue(language)["page"],

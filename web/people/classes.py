@@ -21,7 +21,7 @@ from django.db import transaction
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
 from web.people import seats
-from web.people.models import FAILED, PASSED, Classroom, HandIn, Seat, Task, Work
+from web.people.models import FAILED, PASSED, Classroom, HandIn, LessonResult, Seat, Task, Work
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 CODE_LENGTH = 8
@@ -105,12 +105,15 @@ def grid(room: Classroom) -> Plain:
     handed: dict[tuple[int, int], list[HandIn]] = defaultdict(list)
     for one in HandIn.objects.filter(seat__classroom=room).order_by("number"):
         handed[one.seat_id, one.task_id].append(one)
+    learned: dict[int, dict[str, str]] = defaultdict(dict)
+    for lesson in LessonResult.objects.filter(seat__classroom=room):
+        learned[lesson.seat_id][lesson.name] = lesson.grade
     students = []
     for seat in rows:
         cells = {task.name: cell(task, works.get((seat.pk, task.pk)), handed[seat.pk, task.pk]) for task in tasks}
         students.append({
             "number": seat.number, "name": seat.name, "joined": seat.joined.isoformat(),
-            "points": sum(one["points"] for one in cells.values()), "cells": cells,
+            "points": sum(one["points"] for one in cells.values()), "cells": cells, "lessons": learned[seat.pk],
         })  # fmt: skip
     return {"class": room.code, "title": room.title, "open": room.is_open, "created": room.created.isoformat(),
             "tasks": [task_view(task) for task in tasks], "students": students}  # fmt: skip

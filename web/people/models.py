@@ -96,6 +96,22 @@ class Work(models.Model):
         return f"work of {self.seat_id} on {self.task_id}"
 
 
+class LessonResult(models.Model):
+    """What a student has made of a lesson: the best of all times that he has seen it to its end."""
+
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="lessons")
+    name = models.CharField(max_length=100)
+    grade = models.CharField(max_length=8)
+
+    class Meta:
+        app_label = "people"
+        ordering = ("seat", "name")
+        constraints = [models.UniqueConstraint(fields=("seat", "name"), name="one_result_a_lesson")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} in {self.name} of {self.seat_id}"
+
+
 class HandIn(models.Model):
     """One try at a task. `attempt`: levers and steps, of a packed run those that were found in it; `grade`: what
     judging said (`lab.exercises.grading.Grade`)."""

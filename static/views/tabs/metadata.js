@@ -1,5 +1,5 @@
 /** The metadata log, record by record: who has how much of it, what each record says, and what it has changed. */
-import { asOf, bytes, cell, choices, facts, head, hint, number, table, title } from "./common.js";
+import { asOf, badge, bytes, cell, choices, facts, head, hint, number, table, title } from "./common.js";
 import { count, seconds } from "../../i18n/format.js";
 import { h } from "../patch.js";
 
@@ -95,9 +95,9 @@ function quorum(view, found) {
     : one.leaving ? `◷ ${words.t("meta.leaving")}` : one.fenced === false ? `✓ ${words.t("meta.unfenced")}` : "–");
   const row = (one) => h("tr", { key: one.id, "data-replica": one.id, class: one.lag > 0 || one.fenced ? "low" : "" },
     head(h("button", {
-      type: "button", class: "plain", "aria-pressed": String(one.node === found.node),
+      type: "button", class: "plain", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
-    }, words.name(one.node))),
+    }, one.node.startsWith("broker-") ? badge(one.id, "in") : String(one.id))),
     cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}`), cell(words.t(one.voter ? "meta.voter" : "meta.observer")),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));

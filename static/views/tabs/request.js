@@ -142,10 +142,13 @@ function recent(view) {
   const held = view.heldRecent?.every((at) => history.at(at)) ? view.heldRecent : null;
   const found = held ?? lastRequests(history, clock.viewed);
   const hold = () => { view.heldRecent = found; };
-  const letGo = () => { view.heldRecent = null; };
+  const letGo = ({ currentTarget, relatedTarget }) => {
+    const list = currentTarget.closest("ul"); // the pointer may leave while the keyboard's focus stays, and the other way round
+    if (!list.matches(":hover") && !list.querySelector(":focus-visible") && !list.contains(relatedTarget)) view.heldRecent = null;
+  };
   return [
     title("recent", words.t("request.recent")),
-    h("ul", { key: "recent-list", class: "znodes", onpointerenter: hold, onpointerleave: letGo }, found.map((at) => {
+    h("ul", { key: "recent-list", class: "znodes recent", onpointerenter: hold, onpointerleave: letGo }, found.map((at) => {
       const event = history.at(at);
       return h("li", { key: at },
         h("button", {
