@@ -95,12 +95,15 @@ class Delta:
 
 
 class MetadataImage:
-    """See the module.
+    """See the module. `changes` grows with every record that says something: whoever has looked at all of it need not look
+    again before.
 
     Invariants
         - `topic_ids` and `topics` name the same topics
         - partitions of a topic are numbered from 0 without a gap
     """
+
+    changes = 0
 
     def __init__(self) -> None:
         self.topics: dict[uuid.UUID, TopicImage] = {}
@@ -146,7 +149,10 @@ class MetadataImage:
             self._apply(record)
 
     def _apply(self, record: Any) -> None:
-        _REPLAY.get(type(record).__name__, MetadataImage._keep)(self, record)
+        kind = type(record).__name__
+        if kind not in _SILENT:
+            self.changes += 1
+            _REPLAY.get(kind, MetadataImage._keep)(self, record)
 
     # -- brokers and controllers ------------------------------------------------------------------
     def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
@@ -248,9 +254,6 @@ class MetadataImage:
     def _producer_ids(self, record: Any) -> None:
         self.next_producer_id = record.next_producer_id
 
-    def _nothing(self, record: Any) -> None:
-        """It only moves the end of the log."""
-
     def _keep(self, record: Any) -> None:
         """Of a subject that has no effect here yet: the newest record of each is held for snapshots."""
         name = type(record).__name__
@@ -315,6 +318,6 @@ _REPLAY: dict[str, Any] = {
     "ConfigRecord": MetadataImage._config,
     "FeatureLevelRecord": MetadataImage._feature,
     "ProducerIdsRecord": MetadataImage._producer_ids,
-    "NoOpRecord": MetadataImage._nothing,
-    "ZkMigrationStateRecord": MetadataImage._nothing,
 }
+_SILENT = ("NoOpRecord", "ZkMigrationStateRecord")
+"""They only move the end of the log."""

@@ -115,13 +115,13 @@ class MetadataConvergence(Invariant):
         super().__init__(view)
         self._calm_from_us = 0
         self._queue: list[tuple[int, Place]] = []
-        self._whole = False
+        self._compared: Any = None
 
     def row(self, row: Row) -> None:
         wait = CALM_US + (self._timeout_us() if row[3] in self.faults else 0)
         self._calm_from_us = max(self._calm_from_us, row[1] + wait)
         self._queue.clear()
-        self._whole = False
+        self._compared = None
 
     def _timeout_us(self) -> int:
         for _, machine in self.view.machines():
@@ -131,9 +131,13 @@ class MetadataConvergence(Invariant):
         return 30_000_000
 
     def check(self, world: World) -> list[Violation]:
-        if world.now_us < self._calm_from_us or not self._healthy(world):
+        if world.now_us < self._calm_from_us:
+            return []
+        versions = None if self._queue else self._versions()
+        if (versions is not None and versions == self._compared) or not self._healthy(world):
             return []
         if not self._queue:
+            self._compared = versions
             self._queue = [(broker, place) for broker, machine in self.view.machines() for place in _cached(machine)]
         found, registered = [], set(self.view.cluster.registered())
         for _ in range(min(METADATA_CHECKS, len(self._queue)) if self.view.bounded else len(self._queue)):
@@ -141,6 +145,14 @@ class MetadataConvergence(Invariant):
             if broker in registered:
                 found += self._compare(world, broker, place)
         return found
+
+    def _versions(self) -> Any:
+        """Of what is compared: once all of it has been, the same would come out. None: nobody keeps count."""
+        truth = self.view.version()
+        if truth is None:
+            return None
+        caches = [(broker, getattr(machine, "cache", None)) for broker, machine in self.view.running]
+        return truth, [(broker, cache, None if cache is None else cache.version) for broker, cache in caches]
 
     def _healthy(self, world: World) -> bool:
         """Every broker that is registered works, one of them is controller, and every link carries."""

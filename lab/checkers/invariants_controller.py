@@ -37,6 +37,7 @@ class IsrAndElrDisjoint(Invariant):
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self._queue: list[Place] = []
+        self._judged: Any = None
 
     def check(self, world: World) -> list[Violation]:
         cluster = self.view.cluster
@@ -44,6 +45,10 @@ class IsrAndElrDisjoint(Invariant):
             return []
         image = cluster.image
         if not self._queue:
+            version = cluster.version()
+            if version == self._judged:
+                return []
+            self._judged = version
             self._queue = [(topic.name, number) for topic in image.topics.values() for number in topic.partitions]
         found = []
         for _ in range(min(PARTITIONS, len(self._queue)) if self.view.bounded else len(self._queue)):

@@ -26,7 +26,7 @@ from broker_core.raft.quorum_file import CorruptQuorumState
 from broker_core.raft.voters import ReplicaKey
 from lab.checkers.invariants_base import Invariant, Violation
 from lab.checkers.invariants_log import KEPT, CommittedLog, Copy, walk
-from lab.truth.kraft import QuorumReplica, process_of
+from lab.truth.kraft import QuorumReplica
 
 EPOCHS = 4096
 """Epochs, and votes, that are remembered."""
@@ -34,12 +34,6 @@ BATCHES = 2000
 """Batch headers that a look reads, of each replica."""
 UNKNOWN = -1
 Wrong = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-
-def quorum_replicas(world: World) -> list[QuorumReplica]:
-    """Processes that have the metadata log, paused ones too."""
-    found = [process_of(node.machine) for node in world.nodes.values() if node.machine is not None]
-    return [one for one in found if one is not None and one.is_open]
 
 
 def newest_leader(replicas: list[QuorumReplica]) -> QuorumReplica | None:
@@ -63,7 +57,7 @@ class _OfTheQuorum(Invariant):
             self._found.append(self.found(seq, t, what, key, **params))
 
     def check(self, world: World) -> list[Violation]:
-        for replica in quorum_replicas(world):
+        for replica in self.view.quorum:
             for wrong in self.look(replica):
                 self.note(world.seq, world.now_us, wrong)
         found, self._found = self._found, []
@@ -238,7 +232,7 @@ class CommittedMetadataKept(_OfTheQuorum):
             self._copies[row[2]].cut(row[5]["after"])
 
     def check(self, world: World) -> list[Violation]:
-        replicas = quorum_replicas(world)
+        replicas = self.view.quorum
         if not replicas:
             return []
         for one in replicas:
@@ -299,7 +293,7 @@ class QuorumHighWatermarkMonotonic(_OfTheQuorum):
         self._highest = -1
 
     def check(self, world: World) -> list[Violation]:
-        replicas = quorum_replicas(world)
+        replicas = self.view.quorum
         leader = newest_leader(replicas)
         if leader is not None and leader.raft.high_watermark is not None:
             self.note(world.seq, world.now_us, self._went_back(leader, self._highest, leader.raft.high_watermark))

@@ -27,6 +27,7 @@ from broker_core.replication.partition import OFFLINE, Partition
 from lab.checkers.invariants_log import CommittedLog, Copy
 from lab.clusters import observe
 from lab.truth import truth_of
+from lab.truth.kraft import QuorumReplica, process_of
 
 LOOKS, BATCHES, PATROL, AUDIT = 100, 2000, 128, 16
 WITHOUT_BOUND = 1 << 40
@@ -100,7 +101,7 @@ class PartitionLook:
 
 
 class View:
-    """Shared by all invariants of one world."""
+    """Shared by all invariants of one world. As of the look: `running` brokers and the replicas of the `quorum`."""
 
     def __init__(self, world: World, truth: Truth | None = None) -> None:
         self.world = world
@@ -110,6 +111,7 @@ class View:
         self.touched: dict[Place, Moment] = {}
         self.looks: list[PartitionLook] = []
         self.running: list[tuple[int, Any]] = []
+        self.quorum: list[QuorumReplica] = []
         self.bounded = True
         self._last_seq = 0
         self._left = 0
@@ -123,6 +125,10 @@ class View:
             return self._given(self.world, topic, index)
         return self.cluster.leader_and_isr(topic, index)
 
+    def version(self) -> Any:
+        """Of the truth (`Truth.version`)."""
+        return None if self._given is not None else self.cluster.version()
+
     def history(self, topic: str, index: int) -> History:
         """Of a partition, from the first time that somebody asks."""
         found = self.histories.get((topic, index))
@@ -133,6 +139,11 @@ class View:
     def machines(self) -> list[tuple[int, Any]]:
         """(id, machine) of brokers whose processes are there, paused ones too."""
         return [(broker, node.machine) for broker, node in observe.brokers(self.world) if node.machine is not None]
+
+    def _quorum(self) -> list[QuorumReplica]:
+        """Processes that have the metadata log, paused ones too."""
+        found = [process_of(node.machine) for node in self.world.nodes.values() if node.machine is not None]
+        return [one for one in found if one is not None and one.is_open]
 
     def replicas(self, place: Place) -> dict[int, Partition]:
         """Broker -> its replica, where it has one that works; as of the look."""
@@ -198,6 +209,7 @@ class View:
         """Gather `looks`; without bounds everything there is."""
         self.bounded = bounded
         self.running = self.machines()
+        self.quorum = self._quorum()
         self._left = BATCHES if bounded else WITHOUT_BOUND
         now = (self.world.seq, self.world.now_us)
         if bounded:
@@ -234,16 +246,22 @@ class View:
         """Partitions that have changed without a row that says so."""
         if not self._patrol:
             self._patrol = list(self._places())
+        hosted = [(broker, machine.replicas.partitions_by_name) for broker, machine in self.running]
         for _ in range(min(PATROL, len(self._patrol))):
             place = self._patrol.pop()
-            if place not in self.touched and self._has_changed(place):
+            if place not in self.touched and self._has_changed(place, hosted):
                 self.touch(place, now)
 
-    def _has_changed(self, place: Place) -> bool:
+    def _has_changed(self, place: Place, hosted: list[tuple[int, dict[Place, Partition]]]) -> bool:
+        """Whether one of its `replicas` is not what it was: asked of every partition ten times a second, so in one piece."""
         history = self.histories.get(place)
-        for broker, partition in self.replicas(place).items():
-            copy = history.copies.get(broker) if history is not None else None
-            log = partition.log
+        copies: dict[int, Copy] = {} if history is None else history.copies
+        for broker, partitions in hosted:
+            partition = partitions.get(place)
+            log = None if partition is None else partition.log
+            if partition is None or log is None or partition.role == OFFLINE:
+                continue
+            copy = copies.get(broker)
             if copy is None or copy.log is not log or copy.end != log.log_end_offset or copy.mark != log.high_watermark:
                 return True
         return False

@@ -88,6 +88,10 @@ class KRaftTruth:
     def image(self) -> MetadataImage:
         return self.loader.image
 
+    def version(self) -> Any:
+        image = self.image
+        return image, image.changes
+
     def _leading(self) -> MetadataProcess | None:
         leading = [one for one in self._processes() if one.raft.quorum.leader is not None]
         return max(leading, key=lambda one: one.raft.quorum.epoch, default=None)

@@ -69,6 +69,10 @@ class Truth(Protocol):
         """While it lasts nothing happens: what is asked many times may be found once."""
         ...
 
+    def version(self) -> Any:
+        """Another one whenever an answer about brokers or topics may be; None where nobody keeps count."""
+        ...
+
     # -- topics -------------------------------------------------------------------------------
     def topics(self) -> dict[str, dict[int, State]]:
         """Topic -> partition -> state, sorted by name and number."""

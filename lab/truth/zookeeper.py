@@ -68,6 +68,9 @@ class ZooKeeperTruth:
         """The tree is at hand, asked once or many times."""
         return nullcontext()
 
+    def version(self) -> Any:
+        return None
+
     def heard(self, row: Row) -> None:
         """With one server the tree stands while it is gone. Of an ensemble the last leader's tree is kept."""
         node = self.world.nodes.get(row[2])
