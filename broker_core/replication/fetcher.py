@@ -49,6 +49,8 @@ SESSION_ERRORS = (
     ErrorCode.NONE, ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )  # fmt: skip
+LATE_CUT_US = 5_000
+"""Without `truncate_before_high_watermark`: how long the other partitions of an answer keep a follower from cutting."""
 
 
 class Fetcher:
@@ -224,7 +226,7 @@ class Fetcher:
         if not self.host.protections.truncate_before_high_watermark:
             state.partition.move_high_watermark(data.high_watermark)
             self.session.drop(state)
-            self.host.node.soon(self._cut, state, data.diverging_epoch)
+            self.host.node.after(LATE_CUT_US, self._cut, state, data.diverging_epoch)
             return
         self._cut(state, data.diverging_epoch)
 
