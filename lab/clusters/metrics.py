@@ -27,6 +27,7 @@ from broker_core.wire import api_name
 from lab.clusters.metrics_registry import REGISTRY, Metric
 from lab.clusters.observe import brokers
 from lab.truth import truth_of
+from lab.truth.kraft import process_of
 
 __all__ = ["REGISTRY", "Metric", "described", "difference", "metrics"]
 
@@ -87,6 +88,7 @@ def of_broker(world: World, machine: Any) -> Found:
     yield from _cleaner(machine.cleaning.cleaner)
     yield from _meters(machine.replicas.meters)
     yield from _controller(world, machine)
+    yield from _metadata_log(machine)
     yield from _requests(machine)
     yield from _logs(partitions)
     yield from _lag(partitions, machine.replicas)
@@ -146,9 +148,25 @@ def _controller(world: World, machine: Any) -> Found:
     yield kind + "PreferredReplicaImbalanceCount", figures.preferred_imbalance
     yield kind + "GlobalTopicCount", figures.topics
     yield kind + "GlobalPartitionCount", figures.partitions
+    if figures.active_brokers is not None and figures.fenced_brokers is not None:
+        yield kind + "ActiveBrokerCount", figures.active_brokers
+        yield kind + "FencedBrokerCount", figures.fenced_brokers
     kind = "kafka.controller:type=ControllerStats,name="
-    yield kind + "LeaderElectionRateAndTimeMs", figures.leader_elections
+    if figures.leader_elections is not None:
+        yield kind + "LeaderElectionRateAndTimeMs", figures.leader_elections
     yield kind + "UncleanLeaderElectionsPerSec", figures.unclean_leader_elections
+
+
+def _metadata_log(machine: Any) -> Found:
+    """What a process of a KRaft cluster says of its copy of the metadata log (KIP-500, KIP-595)."""
+    process = process_of(machine)
+    if process is not None and process.is_open:
+        raft = process.raft
+        yield "kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset", process.loader.offset
+        yield "kafka.server:type=raft-metrics,name=current-epoch", raft.quorum.epoch
+        yield "kafka.server:type=raft-metrics,name=log-end-offset", raft.log.end_offset
+        mark = raft.high_watermark
+        yield "kafka.server:type=raft-metrics,name=high-watermark", -1 if mark is None else mark
 
 
 def _requests(machine: Any) -> Found:

@@ -1,7 +1,8 @@
 """What each of Kafka's metrics says: name, kind, unit, meaning in both languages.
 
 `normal`: the value that an operator wants to see, None where there is none. Names without topic, partition,
-request, operation and group; `clusters.metrics` says which of them come per what.
+request, operation and group; `clusters.metrics` says which of them come per what. `only`: the generation whose
+brokers have it, "" where both have.
 """
 
 from __future__ import annotations
@@ -21,20 +22,23 @@ class Metric:
     en: str
     ko: str
     normal: float | None = None
+    only: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """Plain data for pages."""
         return {
             "name": self.name, "kind": self.kind, "unit": self.unit, "en": self.en, "ko": self.ko,
-            "normal": self.normal,
+            "normal": self.normal, "only": self.only,
         }  # fmt: skip
 
 
 REGISTRY: dict[str, Metric] = {}
 
 
-def _metric(name: str, kind: str, unit: str, en: str, ko: str, normal: float | None = None) -> None:
-    REGISTRY[name] = Metric(name, kind, unit, en, ko, normal)
+def _metric(
+    name: str, kind: str, unit: str, en: str, ko: str, normal: float | None = None, only: str = ""
+) -> None:
+    REGISTRY[name] = Metric(name, kind, unit, en, ko, normal, only)
 
 
 _REPLICAS, _TOPICS = "kafka.server:type=ReplicaManager,name=", "kafka.server:type=BrokerTopicMetrics,name="
@@ -121,7 +125,25 @@ _metric(_CONTROLLER + "GlobalPartitionCount", GAUGE, "partitions",
         "컨트롤러가 아는 파티션 수.")  # fmt: skip
 _metric(_STATS + "LeaderElectionRateAndTimeMs", METER, "events",
         "Changes of the set of live brokers that the controller has dealt with (its name is older than its meaning).",
-        "컨트롤러가 처리한 브로커 변경 횟수(이름이 뜻보다 오래되었습니다).")  # fmt: skip
+        "컨트롤러가 처리한 브로커 변경 횟수(이름이 뜻보다 오래되었습니다).", only="zookeeper")  # fmt: skip
+_metric(_CONTROLLER + "ActiveBrokerCount", GAUGE, "brokers",
+        "Brokers that are registered and not fenced.",
+        "등록되어 있고 격리되지 않은 브로커 수.", only="kraft")  # fmt: skip
+_metric(_CONTROLLER + "FencedBrokerCount", GAUGE, "brokers",
+        "Brokers that are registered and fenced: silent, on their way out, or behind in the metadata log.",
+        "등록되어 있지만 격리된 브로커 수. 소식이 없거나, 나가는 중이거나, 메타데이터 로그에서 뒤처져 있습니다.", 0, "kraft")  # fmt: skip
+_metric("kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset", GAUGE, "offset",
+        "How far in the metadata log this broker has gone.",
+        "이 브로커가 메타데이터 로그를 어디까지 반영했는지 나타내는 오프셋.", only="kraft")  # fmt: skip
+_metric("kafka.server:type=raft-metrics,name=current-epoch", GAUGE, "epoch",
+        "The newest epoch of the metadata quorum that this process knows.",
+        "이 프로세스가 아는 메타데이터 쿼럼의 가장 새 에포크.", only="kraft")  # fmt: skip
+_metric("kafka.server:type=raft-metrics,name=log-end-offset", GAUGE, "offset",
+        "Where the copy of the metadata log ends here.",
+        "이곳에 있는 메타데이터 로그 사본의 끝 오프셋.", only="kraft")  # fmt: skip
+_metric("kafka.server:type=raft-metrics,name=high-watermark", GAUGE, "offset",
+        "How far the metadata log is committed, as this process knows it; -1: it does not know.",
+        "이 프로세스가 아는 메타데이터 로그의 커밋된 오프셋. -1이면 알지 못합니다.", only="kraft")  # fmt: skip
 _metric(_STATS + "UncleanLeaderElectionsPerSec", METER, "elections",
         "Elections of a leader that was not in the ISR: committed records may be lost.",
         "ISR 밖의 복제본을 리더로 뽑은 선출 횟수. 커밋된 레코드를 잃을 수 있습니다.", 0)  # fmt: skip

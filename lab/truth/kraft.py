@@ -174,10 +174,16 @@ class KRaftTruth:
 
     def controller_figures(self, machine: Any) -> ControllerFigures:
         controller = _controller(machine)
+        process = process_of(machine)
+        unclean = 0 if process is None else process.unclean_elections
         if controller is None or not controller.is_active:
-            return ControllerFigures()
+            return ControllerFigures(unclean_leader_elections=unclean, active_brokers=0, fenced_brokers=0)
         image = controller.image
-        found = ControllerFigures(True, topics=len(image.topics))
+        fenced = sum(broker.fenced for broker in image.brokers.values())
+        found = ControllerFigures(
+            True, topics=len(image.topics), unclean_leader_elections=unclean,
+            active_brokers=len(image.brokers) - fenced, fenced_brokers=fenced,
+        )  # fmt: skip
         for topic in image.topics.values():
             for partition in topic.partitions.values():
                 found.partitions += 1

@@ -30,15 +30,18 @@ State = dict[str, Any]  # leader (-1: none), leader_epoch, isr, replicas
 
 @dataclass(slots=True)
 class ControllerFigures:
-    """What the controller in a process counts; all but its elections are 0 while it is not active."""
+    """What the controller in a process counts; all but its elections are 0 while it is not active. None: a controller of
+    this generation counts no such thing."""
 
     active: bool = False
     offline_partitions: int = 0
     preferred_imbalance: int = 0
     topics: int = 0
     partitions: int = 0
-    leader_elections: int = 0
+    leader_elections: int | None = None
     unclean_leader_elections: int = 0
+    active_brokers: int | None = None
+    fenced_brokers: int | None = None
 
 
 class Truth(Protocol):

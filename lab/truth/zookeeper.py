@@ -189,7 +189,7 @@ class ZooKeeperTruth:
     def controller_figures(self, machine: Any) -> ControllerFigures:
         controller = _controller(machine)
         if controller is None:
-            return ControllerFigures()
+            return ControllerFigures(leader_elections=0)
         found = ControllerFigures(
             controller.is_active, leader_elections=controller.broker_changes,
             unclean_leader_elections=controller.core.partitions.unclean_elections,

@@ -39,8 +39,20 @@ def total(values: dict[str, dict[str, float]], name: str) -> float:
 
 @pytest.fixture(scope="module")
 def loaded() -> bytes:
-    """A cluster under load, to be unpickled by each test."""
-    world = build_world(run_from_dict(SPEC))
+    """A cluster with ZooKeeper under load, to be unpickled by each test."""
+    return under_load("zookeeper")
+
+
+@pytest.fixture(scope="module")
+def with_kraft() -> bytes:
+    return under_load("kraft")
+
+
+def under_load(controller: str) -> bytes:
+    settings = dict(SPEC["cluster"]["settings"])
+    if controller == "kraft":
+        settings.pop("log.segment.bytes")  # as small as a test wants it only with 3.9
+    world = build_world(run_from_dict({**SPEC, "cluster": {**SPEC["cluster"], "settings": settings, "controller": controller}}))
     run(world, 5)
     do(world, do="create_topic", topic="orders", partitions=2, replication_factor=3)
     run(world, 1)
@@ -50,13 +62,35 @@ def loaded() -> bytes:
     return pickle.dumps(world)
 
 
-def test_every_metric_is_documented_and_every_registered_one_is_there(loaded):
-    found = {described(name).name for name in metrics(pickle.loads(loaded)) if described(name) is not None}
-    assert found == set(REGISTRY)
-    assert all(described(name) is not None for name in metrics(pickle.loads(loaded)))
+def test_every_metric_is_documented_and_every_registered_one_is_there_in_the_generation_that_has_it(loaded, with_kraft):
+    for generation, world in (("zookeeper", loaded), ("kraft", with_kraft)):
+        names = [described(name) for name in metrics(pickle.loads(world))]
+        assert all(name is not None for name in names)
+        assert {one.name for one in names} == {name for name, one in REGISTRY.items() if one.only in ("", generation)}
     for metric in REGISTRY.values():
         assert metric.en.endswith(".") and metric.ko.endswith(".") and metric.unit
         assert any("가" <= letter <= "힣" for letter in metric.ko)
+
+
+def test_with_kraft_they_tell_who_is_fenced_how_far_the_log_is_and_what_was_elected_uncleanly(with_kraft):
+    world = pickle.loads(with_kraft)
+    leading = truth_of(world).controller_id()
+    first, second = [broker for broker in (1, 2, 3) if broker != leading]
+    before = metrics(world)
+    do(world, do="reassign", topic="orders", partition=0, replicas=[first, second])
+    run(world, 3)
+    do(world, do="kill", broker=second)
+    run(world, 6)
+    do(world, do="kill", broker=first)
+    run(world, 1)
+    do(world, do="restart", broker=second)
+    run(world, 8)
+    found = {name.partition("name=")[2]: values for name, values in metrics(world).items()}
+    of = str(truth_of(world).controller_id())
+    assert (found["ActiveBrokerCount"][of], found["FencedBrokerCount"][of]) == (2, 1)
+    assert found["UncleanLeaderElectionsPerSec"][of] >= 1
+    assert found["high-watermark"][of] > before["kafka.server:type=raft-metrics,name=high-watermark"][of]
+    assert found["log-end-offset"][of] >= found["high-watermark"][of] >= found["last-applied-record-offset"][of] > 0
 
 
 def test_each_metric_moves_in_a_run_with_faults(loaded):

@@ -147,7 +147,7 @@ class TrialView(Closed):
 
 
 class MetricMeaning(Closed):
-    """What a metric says; `normal`: the value that it should have."""
+    """What a metric says; `normal`: the value that it should have; `only`: the generation that has it, "" where both do."""
 
     name: str
     kind: str
@@ -155,6 +155,7 @@ class MetricMeaning(Closed):
     en: str
     ko: str
     normal: float | None
+    only: Literal["", "zookeeper", "kraft"]
 
 
 class MetricsView(Closed):

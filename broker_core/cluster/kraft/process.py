@@ -73,6 +73,11 @@ class MetadataProcess:
         self.loader = MetadataLoader()
 
     @property
+    def unclean_elections(self) -> int:
+        """Of leaders of partitions, that it has seen while it led the quorum."""
+        return sum(one.unclean_elections for one in self.loader.publishers if isinstance(one, MetadataTelling))
+
+    @property
     def metadata_dir(self) -> str:
         found: str | None = self.config["metadata.log.dir"]
         return self.log_dirs[0] if found is None else found.strip("/")

@@ -28,10 +28,15 @@ from broker_core.metadata.replaying import MIGRATING, UNASSIGNED
 from broker_core.raft.client import RaftClient
 
 BROKER_GONE, CONTROLLED_SHUTDOWN, DIRECTORY_OFFLINE = "broker gone", "controlled shutdown", "log directory offline"
+UNCLEAN = "unclean"
 
 
 class MetadataTelling:
-    """A publisher. It remembers settings, since a delta does not say what they were."""
+    """A publisher. It remembers settings, since a delta does not say what they were.
+
+    `unclean_elections`: how many it has told of (Kafka's metric UncleanLeaderElectionsPerSec)."""
+
+    unclean_elections = 0
 
     def __init__(self, node: Node, raft: RaftClient) -> None:
         self.node = node
@@ -108,10 +113,11 @@ class MetadataTelling:
             emit(events.LEADER_EPOCH_RENEWED, **place, leader=now.leader, leader_epoch=now.leader_epoch,
                  isr=list(now.isr))  # fmt: skip
         else:
+            reason = _reason(image, delta, before, now)
+            self.unclean_elections += reason == UNCLEAN
             emit(
                 events.LEADER_ELECTED, **place, leader=now.leader, previous=-1 if before is None else before.leader,
-                leader_epoch=now.leader_epoch, isr=list(now.isr), replicas=list(now.replicas),
-                reason=_reason(image, delta, before, now),
+                leader_epoch=now.leader_epoch, isr=list(now.isr), replicas=list(now.replicas), reason=reason,
             )  # fmt: skip
 
     def _tell_assignment(self, topic: TopicImage, number: int, before: PartitionRegistration) -> None:
@@ -168,7 +174,7 @@ def _reason(
         return "new"
     eligible = before.leader_recovery_state == RECOVERING and now.leader in (*before.isr, *before.elr)
     if now.leader_recovery_state == RECOVERING and not eligible:  # one that recovers may be followed uncleanly, too
-        return "unclean"
+        return UNCLEAN
     old = image.brokers.get(before.leader)
     if old is None or old.fenced:
         return CONTROLLED_SHUTDOWN if old is not None and old.in_controlled_shutdown else BROKER_GONE
