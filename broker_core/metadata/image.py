@@ -95,8 +95,8 @@ class Delta:
 
 
 class MetadataImage:
-    """See the module. `changes` grows with every record that says something: whoever has looked at all of it need not look
-    again before.
+    """See the module. `changes` grows with every record that says something: whoever has looked at all of it need not
+    look again before.
 
     Invariants
         - `topic_ids` and `topics` name the same topics

@@ -253,7 +253,7 @@ class View:
                 self.touch(place, now)
 
     def _has_changed(self, place: Place, hosted: list[tuple[int, dict[Place, Partition]]]) -> bool:
-        """Whether one of its `replicas` is not what it was: asked of every partition ten times a second, so in one piece."""
+        """Whether one of its `replicas` is not what it was: of all partitions ten times a second, in one piece."""
         history = self.histories.get(place)
         copies: dict[int, Copy] = {} if history is None else history.copies
         for broker, partitions in hosted:

@@ -131,7 +131,8 @@ _metric(_CONTROLLER + "ActiveBrokerCount", GAUGE, "brokers",
         "등록되어 있고 격리되지 않은 브로커 수.", only="kraft")  # fmt: skip
 _metric(_CONTROLLER + "FencedBrokerCount", GAUGE, "brokers",
         "Brokers that are registered and fenced: silent, on their way out, or behind in the metadata log.",
-        "등록되어 있지만 격리된 브로커 수. 소식이 없거나, 나가는 중이거나, 메타데이터 로그에서 뒤처져 있습니다.", 0, "kraft")  # fmt: skip
+        "등록되어 있지만 격리된 브로커 수. 소식이 없거나 나가는 중이거나 메타데이터 로그에서 뒤처져 있습니다.",
+        0, "kraft")  # fmt: skip
 _metric("kafka.server:type=broker-metadata-metrics,name=last-applied-record-offset", GAUGE, "offset",
         "How far in the metadata log this broker has gone.",
         "이 브로커가 메타데이터 로그를 어디까지 반영했는지 나타내는 오프셋.", only="kraft")  # fmt: skip

@@ -30,8 +30,8 @@ State = dict[str, Any]  # leader (-1: none), leader_epoch, isr, replicas
 
 @dataclass(slots=True)
 class ControllerFigures:
-    """What the controller in a process counts; all but its elections are 0 while it is not active. None: a controller of
-    this generation counts no such thing."""
+    """What the controller in a process counts; all but its elections are 0 while it is not active. None: with this
+    generation controllers count no such thing."""
 
     active: bool = False
     offline_partitions: int = 0

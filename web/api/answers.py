@@ -147,7 +147,7 @@ class TrialView(Closed):
 
 
 class MetricMeaning(Closed):
-    """What a metric says; `normal`: the value that it should have; `only`: the generation that has it, "" where both do."""
+    """What a metric says; `normal`: the value that it should have; `only`: whose it is, "" of both generations."""
 
     name: str
     kind: str
