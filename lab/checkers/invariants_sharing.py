@@ -58,8 +58,8 @@ class _Noting(Invariant):
 
 
 class ShareRecordHeldByOne(_Noting):
-    """A leader gives a record to nobody else while a member has it and its lock has not run out, and takes no lock
-    away before its time."""
+    """A leader gives a record to nobody while a member has it and its lock has not run out, not to that member again
+    either, and takes no lock away before its time."""
 
     only = "kraft"
     meaning = {
@@ -85,7 +85,8 @@ class ShareRecordHeldByOne(_Noting):
         elif code in (events.SHARE_ACQUIRED.name, events.SHARE_RENEWED.name):
             for offset in _offsets(row):
                 other, until_us = held.get(offset, ("", 0))
-                if other not in ("", params["member"]) and now < until_us:
+                renewed = code == events.SHARE_RENEWED.name and other == params["member"]
+                if other and not renewed and now < until_us:
                     self.note(row, "held_twice", offset, member=params["member"], other=other)
                 held[offset] = params["member"], now + params["lock_ms"] * 1000
         else:

@@ -35,7 +35,7 @@ from typing import Any
 from broker_core.kernel.problems import Problem, told
 from lab.checkers.invariants import described
 from lab.experiments.driven import RunError
-from lab.faults.swarm import ZOOKEEPER, run_swarm
+from lab.faults.swarm import ZOOKEEPER, Enough, run_swarm
 
 LOGGERS = ("brokerlab.world", "brokerlab.broker")
 RECEIPT, REST, FAULT = "receipt", "rest", "fault"
@@ -120,8 +120,9 @@ class _Faults(logging.Handler):
         self.count += record.exc_info is not None
 
 
-def noticed(seed: int, generation: str = ZOOKEEPER) -> dict[str, str]:
-    """Who notices something in a swarm run: name -> what it says."""
+def noticed(seed: int, generation: str = ZOOKEEPER, until: str = "") -> dict[str, str]:
+    """Who notices something in a swarm run: name -> what it says. The run ends when `until`, an invariant, does not
+    hold."""
     faults = _Faults()
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [(one.propagate, list(one.handlers)) for one in loggers]
@@ -129,7 +130,9 @@ def noticed(seed: int, generation: str = ZOOKEEPER) -> dict[str, str]:
         one.handlers, one.propagate = [faults], False
     try:
         with tempfile.TemporaryDirectory(prefix="brokerlab-mutant-") as home:
-            unmet = run_swarm(seed, Path(home) / "run", generation=generation).unmet
+            unmet = run_swarm(seed, Path(home) / "run", generation=generation, until=until).unmet
+    except Enough:
+        return {until: "does not hold"}
     except RunError as error:
         return {REST: str(error)}
     except Exception as error:  # whatever a broken program breaks
@@ -152,7 +155,7 @@ def hunt(mutant: Mutant, first: int = 1, seen: Callable[[int, dict[str, str]], N
     assert mutant.by in (*described(), RECEIPT, REST, FAULT), mutant
     with applied(mutant):
         for number in range(mutant.seeds):
-            found = noticed(first + number, mutant.generation)
+            found = noticed(first + number, mutant.generation, mutant.by if mutant.by in described() else "")
             if seen is not None:
                 seen(first + number, found)
             if mutant.by in found:

@@ -173,12 +173,21 @@ def story_of(seed: int) -> str:
     return "" if seed % 5 else STORIES[seed // 5 % len(STORIES)]
 
 
+class Enough(Exception):
+    """The light that somebody waits for is red."""
+
+
 def run_swarm(
-    seed: int, out: Path, losing: bool = False, storage_factory: StorageFactory = memory, generation: str = ZOOKEEPER
-) -> RunResult:
-    """Run a seed. `losing`: several brokers may lose their data at once, so acked records may go, too."""
+    seed: int, out: Path, losing: bool = False, storage_factory: StorageFactory = memory, generation: str = ZOOKEEPER,
+    until: str = "",
+) -> RunResult:  # fmt: skip
+    """Run a seed. `losing`: several brokers may lose their data at once, so acked records may go, too. `until`: an
+    invariant; raises Enough as soon as it does not hold."""
     scenario = grammar.from_dict(draw(seed, generation))
-    return SwarmRun(scenario, RunDirectory(out), losing, storage_factory).run()
+    run = SwarmRun(scenario, RunDirectory(out), losing, storage_factory)
+    if until:
+        run.end_when_red(until)
+    return run.run()
 
 
 class SwarmRun(Execution):
@@ -195,6 +204,15 @@ class SwarmRun(Execution):
         self.monitor = InvariantMonitor(self.world)
         self._leaving: dict[str, int] = {}
         """Brokers that were asked to stop, and the incarnation that was."""
+
+    def end_when_red(self, name: str) -> None:
+        """What follows is of no interest, and a program that is broken may go on for very long."""
+
+        def look(until_us: int) -> None:
+            if self.monitor.counts[name]:
+                raise Enough(name)
+
+        self.world.observers.append(look)
 
     def _load(self) -> None:
         nemesis, end_us = self.nemesis, self.began_us + self.scenario.duration_us

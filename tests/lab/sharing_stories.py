@@ -42,6 +42,22 @@ def given_away_twice(lab: SharedLab, patch: Any) -> None:
     lab.two_work(10)
 
 
+def given_to_the_same_member_again(lab: SharedLab, patch: Any) -> None:
+    """What was given back and is with somebody again counts as free all the same; there is only one worker."""
+    take = SharePartition._take
+
+    def take_and_leave_free(self: SharePartition, offset: int, member: str, deadline_us: int) -> Any:
+        was_free = offset in self.free
+        one = take(self, offset, member, deadline_us)
+        if was_free:
+            self.free.add(offset)
+        return one
+
+    patch.setattr(SharePartition, "_take", take_and_leave_free)
+    lab.work("worker-1", settings=EXPLICIT, fail_share=0.5, process_ms=20)
+    lab.run(12)
+
+
 def locks_are_cut_short(lab: SharedLab, patch: Any) -> None:
     """A lock runs out a second after it began."""
     expire = SharePartition.expire
@@ -97,6 +113,7 @@ def what_is_released_is_nobodys(lab: SharedLab, patch: Any) -> None:
 
 SHARING_BROKEN: list[tuple[Callable[[SharedLab, Any], None], list[str]]] = [
     (given_away_twice, ["ShareDeliveriesWithinLimit", "ShareRecordHeldByOne"]),
+    (given_to_the_same_member_again, ["ShareDeliveriesWithinLimit", "ShareRecordHeldByOne"]),
     (locks_are_cut_short, ["ShareRecordHeldByOne"]),
     (nothing_is_written_down, ["ShareRecordEndsOnce"]),
     (the_limit_is_overlooked, ["ShareDeliveriesWithinLimit"]),
