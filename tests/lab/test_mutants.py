@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def test_there_are_mutants_in_each_room_that_a_swarm_enters() -> None:
     rooms = Counter(one.room for one in MUTANTS)
     there = {path.name for path in (CHECKOUT / "broker_core").iterdir() if (path / "__init__.py").exists()}
     assert len(BY_NAME) == len(MUTANTS) >= 40 and set(rooms) == there - NOT_ENTERED
+
+
+def test_the_page_says_of_each_mutant_who_notices_it_within_how_many_seeds() -> None:
+    rows = [line for line in (CHECKOUT / "docs" / "invariants.md").read_text().split("\n") if line.startswith("| `")]
+    said = {room: dict(re.findall(r"([\w-]+) (\d+ \(\w+\))", row)) for row in rows if (room := row.split("`")[1]) in {one.room for one in MUTANTS}}
+    assert said == {room: {one.name: f"{one.seeds} ({one.by})" for one in MUTANTS if one.room == room} for room in said}
+    assert sum(map(len, said.values())) == len(MUTANTS)
 
 
 def test_a_mutant_lives_in_its_block_only_and_a_stale_one_is_told() -> None:
