@@ -7,6 +7,7 @@ import { eventOf } from "./model/reduce.js";
 import { Story, TOLD_ONLY } from "./model/story.js";
 import { connect } from "./inspect/open.js";
 import { base } from "./net/api.js";
+import { begin as beginFollowing } from "./people/follow.js";
 import { Feed } from "./net/feed.js";
 import { Socket } from "./net/socket.js";
 import { Clock } from "./time/clock.js";
@@ -41,6 +42,7 @@ const slept = Number(document.body.dataset.slept);
 if (slept) app.notice(app.words.t("lab.slept", { s: slept }), "news");
 connect(app, socket, screen);
 app.desk.open(socket, feed);
+beginFollowing(app, location.search);
 
 function frame(wall) {
   const messages = socket.drain();

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from lab.experiments.directory import read_facts
 from lab.experiments.run import RunResult, run_scenario
+from lab.quizzes.deciding import asked_of
 from lab.scenarios import grammar
 
 LEFT = ("journal.jsonl", "operations.jsonl", "inputs.bin")
@@ -48,6 +49,7 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
         generation = None
     own = scenario.spec.seed
     seed = own if seed is None else seed
+    asked_as = variant
     setting, _, rest = (variant or "").partition("/")
     if set(scenario.document.get("variants", {}).get(setting, ())) == {"title"}:
         variant = rest or None
@@ -61,6 +63,8 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
             return found
         shutil.rmtree(place / "run", ignore_errors=True)  # of somebody whose run broke off
         chosen = grammar.load(name, variant, {"controller": generation} if generation else None)
+        if seed == own and generation is None:
+            chosen.asked = asked_of(name, asked_as)
         result = run_scenario(chosen, seed, out=place / "run")
         if seed != own:
             shutil.rmtree(result.directory)

@@ -14,7 +14,7 @@ what is the teacher's (`TEACHERS`), or when it is about a lab that belongs to so
 | address | act | learn | look | none |
 |---|---|---|---|---|
 | below `/join/`: the door of a class | yes | yes | yes | yes |
-| below `/classes/`, `/api/classes`: classes as a teacher has them | yes | no | no | no |
+| below `/classes/`, `/api/classes`, `/keys/`: classes as a teacher has them, answers | yes | no | no | no |
 | below `/class/`, `/api/me`: oneself | yes | yes | GET | no |
 | about a lab that belongs to a student | yes | his own | no | no |
 | anything else, GET | yes | yes | yes | no |
@@ -40,9 +40,10 @@ from web.live.labs import labs
 from web.people import seats
 
 DOOR = "/join/"
-TEACHERS = ("/classes/", "/api/classes")
+TEACHERS = ("/classes/", "/api/classes", "/keys/")
 STUDENTS = ("/class/", "/api/me")
-CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read")
+CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read",
+                  "/api/quizzes/answers")
 SAFE = ("GET", "HEAD", "OPTIONS")
 OF_A_LAB = ("/api/labs/", "/api/runs", "/api/scenarios/")  # what changes a lab; all else is the server's
 OF_HINTS = re.compile(r"^/api/exercises/[^/]+/?$")

@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import classes, exercises, glossary, joining
+from web.pages import classes, exercises, glossary, joining, paper, polls, quizzes
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -16,19 +16,28 @@ handler404 = pages.nowhere
 
 urlpatterns = [
     path("", pages.lab, name="lab"),
+    path("projector/", pages.projector, name="projector"),
     path("messages/<str:language>.json", pages.messages, name="messages"),
     path("exercises/", exercises.exercises, name="exercises"),
     path("exercises/own/", exercises.own, name="own-exercise"),
     path("exercises/<slug:name>/", exercises.exercise, name="exercise"),
+    path("quizzes/", quizzes.quizzes, name="quizzes"),
+    path("quizzes/<slug:name>/", quizzes.quiz, name="quiz"),
+    path("paper/lessons/<slug:name>/", paper.lesson, name="lesson-handout"),
+    path("paper/exercises/<slug:name>/", paper.exercise, name="exercise-handout"),
+    path("keys/lessons/<slug:name>/", paper.lesson_key, name="lesson-key"),
+    path("keys/exercises/<slug:name>/", paper.exercise_key, name="exercise-key"),
     path("classes/", classes.all_of_them, name="classes"),
     path("classes/<str:code>/", classes.one, name="class"),
     path("classes/<str:code>/door/", classes.door, name="class-door"),
     path("classes/<str:code>/door.svg", classes.door_picture, name="class-door-picture"),
     path("classes/<str:code>/hand-ins/<str:number>/", classes.hand_in, name="hand-in"),
+    path("classes/<str:code>/poll/", polls.poll, name="poll"),
     path("join/", joining.join, name="join"),
     path("join/<str:code>/", joining.join, name="join-class"),
     path("join/<str:code>/back/<str:text>/", joining.back, name="back"),
     path("class/", joining.seat, name="seat"),
+    path("class/poll/", polls.own, name="own-poll"),
     path("class/leave/", joining.leave, name="leave"),
     path("eras/", eras_page, name="eras"),
     path("not-modelled/", not_modelled, name="not-modelled"),

@@ -159,7 +159,7 @@ def plain(value: Any) -> Value:
 
 def keys(scenario: Scenario) -> list[str]:
     """All figures that a scenario asks for."""
-    wanted = list(scenario.expect)
+    wanted = [*scenario.expect, *scenario.asked]
     if scenario.lesson.predict is not None:
         wanted += _answered(scenario.lesson.predict)
     return wanted

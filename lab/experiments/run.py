@@ -75,6 +75,8 @@ class RunResult:
     moment: dict[str, int] | None = None
     stops: list[dict[str, Any]] = field(default_factory=list)
     violations: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    """Those of `Scenario.asked`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The line that `run --json` prints."""
@@ -170,7 +172,7 @@ class Execution(Driven):
         return RunResult(
             self.scenario.name, self.spec.seed, not unmet, receipt, files.path, unmet, self.notes,
             world.now_us / 1e6, time.monotonic() - self._wall_start, self.scenario.variant, prediction,
-            answer, moment, stops, self.monitor.red(),
+            answer, moment, stops, self.monitor.red(), {key: found.value(key) for key in self.scenario.asked},
         )  # fmt: skip
 
     def _moment(self) -> dict[str, int] | None:

@@ -86,6 +86,8 @@ class Scenario:
     variant: str = ""
     variants: dict[str, dict[str, str]] = field(default_factory=dict)
     generations: dict[str, dict[str, str]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    """Keys of figures that somebody wants beside those of the file: questions about its run."""
 
     @property
     def generation(self) -> str:
@@ -195,6 +197,7 @@ def drawn(scenario: Scenario) -> tuple[Scenario, dict[str, Any]]:
         return scenario, values
     found = _read(document, scenario.name)
     found.document, found.variants, found.spec.seed = scenario.document, scenario.variants, scenario.spec.seed
+    found.asked = scenario.asked
     return found, values
 
 

@@ -6,14 +6,19 @@
  * | #lesson=acks-1 | the lesson |
  * | #setting=retention.ms | the settings, with this one looked for |
  * | #metric=LeaderCount | the metrics |
+ * | #proof=acks-1//5618000 | a run of the lesson (of a course: acks-1/fork/...) at this moment |
  * | #scenario=... | a scenario that somebody has packed into a link (`lessons.visit`) |
  */
-const SHAPE = /^#(lesson|setting|metric)=([\w.-]+)$/;
+const SHAPE = /^#(lesson|setting|metric)=([\w.-]+)$|^#(proof)=([\w.-]+\/[\w.+-]*\/\d+)$/;
 
 const OPENERS = {
   lesson(app, name) {
     if (app.desk.panel !== "scenarios") app.desk.show("scenarios");
     return app.desk.lessons.pick(name);
+  },
+  proof(app, place) {
+    const [lesson, course, micros] = place.split("/");
+    return app.desk.lessons.prove(lesson, course.replace("+", "/"), Number(micros));
   },
   setting(app, name) {
     app.showTab("config");
@@ -27,7 +32,7 @@ const OPENERS = {
 
 /** Open what an address names; false when it names none of these. */
 export function openAddress(app, hash) {
-  const [, what, name] = SHAPE.exec(hash) ?? [];
+  const [what, name] = SHAPE.exec(hash)?.slice(1).filter(Boolean) ?? [];
   if (!what) return false;
   OPENERS[what](app, name);
   return true;

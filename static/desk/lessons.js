@@ -206,6 +206,22 @@ export class Lessons {
     }
   }
 
+  /** The moment of a run of a lesson, or of one of its courses, that proves an answer. */
+  async prove(name, course, micros) {
+    if (this.desk.panel !== "scenarios") this.desk.show("scenarios");
+    await this.pick(name);
+    if (!this.one) return;
+    const found = await this.#work(`/scenarios/${name}/run`, course ? { variant: course } : {});
+    const ended = found && { ...found, run: null };
+    if (ended && (await this.#open(ended))) {
+      this.#chooseTopic(found.facts.scenario);
+      await this.desk.past.toTime(micros);
+      this.app.clock.goTime(micros);
+      this.desk.close();
+    }
+    this.app.set({});
+  }
+
   // -- branches -------------------------------------------------------------------------------
   /** The branch that a finished run is open as; opened (again) when it is not. True when it is looked at. */
   async #open(ended) {

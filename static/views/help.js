@@ -9,7 +9,7 @@ const KEYS = [
 ];
 
 const PAGES = [
-  ["/exercises/", "exercises"], ["/classes/", "classes"], ["/glossary/", "glossary"],
+  ["/projector/", "projector"], ["/exercises/", "exercises"], ["/quizzes/", "quizzes"], ["/classes/", "classes"], ["/glossary/", "glossary"],
   ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
 ];
 

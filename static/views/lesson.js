@@ -3,6 +3,7 @@ import { seconds, told as toldProblem } from "../i18n/format.js";
 import { sentence } from "../i18n/problems.js";
 import { told } from "../i18n/texts.js";
 import { prediction } from "../model/watching.js";
+import { base } from "../net/api.js";
 import { effort, nextLesson } from "./course.js";
 import { h } from "./patch.js";
 import { guessText, predictionOf } from "./predict.js";
@@ -191,6 +192,13 @@ function otherCourse(view, busy) {
       h("button", { type: "button", "data-lesson": "parting", disabled: busy, onclick: lessons.showParting }, words.t("fork.show"))));
 }
 
+/** What else is asked about it, on a page of its own. */
+function questions(found, words) {
+  const address = `${base}/quizzes/${found.name}/`;
+  return h("p", { key: "questions", class: "hint" },
+    h("a", { href: address, target: "_blank", rel: "noopener", "data-lesson": "quiz" }, words.t("lesson.quiz")));
+}
+
 export function lessonPanel(view) {
   const { words, desk } = view;
   const { one: found, error, ready, running, result, chosen, run, back } = desk.lessons;
@@ -202,7 +210,7 @@ export function lessonPanel(view) {
     !found.own && h("p", { key: "effort", class: "hint" }, effort(found, words)),
     found.own && h("p", { key: "own", class: "verdict", "data-own": found.name }, words.t("link.checked", { name: found.name, n: found.steps }),
       found.variant && ` ${words.t("variant.of", { variant: told(found.variants[found.variant], words) || found.variant })}`),
-    judged && [outcome(view), nextLesson(view)],
+    judged && [outcome(view), !found.own && questions(found, words), nextLesson(view)],
     h("p", { key: "text", class: "lesson" }, marked(words, told(found.text, words))),
     generations(view), eras(view),
     variants(view),

@@ -18,7 +18,7 @@ from web.api.api import api
 __all__ = ["rest"]
 
 TABLE = (CHECKOUT / "docs" / "rest.md").read_text().split("## What there is", 1)[1].split("\n\n", 2)[1]
-HOLES = {"labs/lab": "labs/{lab}", "runs/RUN": "runs/{run}", "topics/TOPIC": "topics/{topic}", "scenarios/NAME": "scenarios/{name}", "exercises/NAME": "exercises/{name}",
+HOLES = {"labs/lab": "labs/{lab}", "runs/RUN": "runs/{run}", "topics/TOPIC": "topics/{topic}", "scenarios/NAME": "scenarios/{name}", "exercises/NAME": "exercises/{name}", "quizzes/NAME": "quizzes/{name}",
          "jobs/ID": "jobs/{job}", "replays/ID": "replays/{replay}", "sweeps/ID": "sweeps/{sweep}",
          "classes/CODE": "classes/{code}", "tasks/NAME": "tasks/{exercise}", "hand-ins/ID": "hand-ins/{number}", "students/N": "students/{number}",
          "packs/EXERCISE": "packs/{exercise}"}  # fmt: skip

@@ -1,6 +1,6 @@
 """One word for one thing in all Korean texts: the one that Korean users of Kafka know, and no other beside it.
 
-Looked through are the catalogues of the page and of REST, the settings, the lessons, and every Korean string in Python.
+Looked through are the catalogues of the page and of REST, the settings, the lessons, the questions, and every Korean string in Python.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 import yaml
 from tests.conftest import CHECKOUT
 
+from lab.quizzes.reading import HOME as QUESTIONS
 from lab.scenarios import grammar
 
 KOREAN = re.compile("[가-힣]")
@@ -63,7 +64,7 @@ def strings_of(path: Path) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    found = [CHECKOUT / "broker_core" / "kernel" / "problems" / "ko.json", *(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml")]
+    found = [CHECKOUT / "broker_core" / "kernel" / "problems" / "ko.json", *(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml"), *QUESTIONS.glob("*.yaml")]
     found += [path for part in ("web", "lab") for path in (CHECKOUT / part).rglob("*.py") if KOREAN.search(path.read_text("utf-8"))]
     return sorted(found)
 

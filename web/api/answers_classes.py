@@ -186,6 +186,23 @@ class ExportedHandIn(WholeHandIn):
     student: int
 
 
+class ExportedVote(Closed):
+    """What a student has answered to a poll."""
+
+    student: int
+    answer: Any
+    grade: str
+
+
+class ExportedPoll(Closed):
+    """A question that the class was asked."""
+
+    question: str
+    state: str
+    opened: str
+    answers: list[ExportedVote]
+
+
 class Everything(Closed):
     """All that is known of a class. `exercises`: the document of each that was handed out, by its name."""
 
@@ -197,6 +214,7 @@ class Everything(Closed):
     students: list[Exported]
     hand_ins: list[ExportedHandIn]
     exercises: dict[str, dict[str, Any]]
+    polls: list[ExportedPoll]
 
 
 class OwnTask(TaskView, CellView):

@@ -19,8 +19,8 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    classes, exercises, invalid, jobs, keeping, labs, looking, me, meanings, packs, problems, reference, replays,
-    rolling, runs, scenarios, spark_answers, spark_setup, sweeps, waits,
+    classes, exercises, invalid, jobs, keeping, labs, looking, me, meanings, packs, polls, problems, quizzes,
+    reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps, waits,
 )  # fmt: skip
 from web.api.docs import operations
 from web.api.problems import Problem
@@ -113,8 +113,8 @@ api = LabApi(
 )
 problems.install(api)
 ROOMS = (
-    keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, classes,
-    me, jobs, reference,
+    keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, quizzes,
+    classes, me, polls, jobs, reference,
 )  # fmt: skip
 for room in ROOMS:
     api.add_router("", room.router)

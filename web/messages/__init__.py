@@ -4,7 +4,8 @@ Seven JSON files a language: `page` (labels, buttons, hints), `desk` (the same f
 receipts), `lesson` (what is watched and predicted), `inspect` (for the inspector and the levers), `spark`
 (for replays, sweeps and rolling figures) and `learn` (for the glossary and the path through the lessons),
 which join `page`, and `story` (what each journal event says and why it happens). The server alone uses
-`access`, `exercises`, `problems` (titles of what REST refuses with; what is wrong itself is told by
+`access`, `exercises`, `people`, `quizzes`,
+`problems` (titles of what REST refuses with; what is wrong itself is told by
 `broker_core.kernel.problems`) and `api`. JSON needs no compiler on the learner's machine, the same file
 serves the server's first rendering, the browser and node's tests, and a test compares the two languages key
 by key.

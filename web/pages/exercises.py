@@ -88,7 +88,7 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
     """One, with a form for an attempt: as it comes with the lab, to a student as it was handed out, to a teacher who
     comes from a class (`?class=CODE`) as it was handed out there."""
     given = handing.given_to(scope_of(request).get("student", ""), name)
-    found = given.exercise if given is not None and given.exercise is not None else _of_class(request, name)
+    found = given.exercise if given is not None and given.exercise is not None else of_class(request, name)
     language = language_of(request)
     words = words_of(PART, language)
     facts = described(found)
@@ -103,12 +103,13 @@ def exercise(request: HttpRequest, name: str) -> HttpResponse:
             "name": name, "points": found.points, "hints": [one.price for one in found.hints], "samples": samples,
             "language": language, "words": words, "student": _student(given),
         }),
+        "is_teacher": scope_of(request).get("level", ACT) == ACT, "code": request.GET.get("class", ""),
         "given": given, "is_student": given is not None and scope_of(request).get("level") == LEARN,
     }  # fmt: skip
     return _page(request, "exercise.html", context)
 
 
-def _of_class(request: HttpRequest, name: str) -> Exercise:
+def of_class(request: HttpRequest, name: str) -> Exercise:
     """404 when it neither comes with the lab nor was handed out in the class that a teacher names."""
     code = request.GET.get("class", "") if scope_of(request).get("level", ACT) == ACT else ""
     task = Task.objects.filter(classroom_id=code, name=name).first() if code else None

@@ -15,8 +15,9 @@ from django.views.decorators.http import require_GET
 
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.meanings import meaning
-from lab.glossary.catalogue import Term, metric, sections, terms
+from lab.glossary.catalogue import HOME, Term, metric, sections, terms
 from lab.glossary.pictures import PICTURES
+from lab.quizzes import reading
 from lab.scenarios import grammar
 from web.language import language_of
 from web.messages import catalogue
@@ -47,8 +48,10 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
 @cache
 def _told(language: str) -> list[dict[str, Any]]:
     names = {term.id: term.wording[language].name for term in terms()}
+    quizzes = [file.stem for file in sorted(HOME.glob("*.yaml"))]
     return [
         {"title": section.title[language], "id": f"section-{index}",
+         "quiz": quizzes[index] if reading.of_heading(quizzes[index]).questions else "",
          "terms": [_term(term, language, names) for term in section.terms]}
         for index, section in enumerate(sections())
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from web.language import language_of
 from web.messages import words_of
 from web.pages.classes import PART, news, page, shown_cell, shown_task
 from web.people import classes as rooms
-from web.people import doors, seats
+from web.people import doors, leading, seats
 from web.people.changes import changes
 from web.people.judging import judge
 from web.people.models import Classroom
@@ -84,5 +84,6 @@ async def seat(request: HttpRequest) -> HttpResponse:
     tasks = [{**shown_cell(one, language, words), **shown_task(one, language)} for one in me["tasks"]]
     address = reverse("back", args=[found.classroom_id, seats.way_back(found)])
     context = {"me": me, "tasks": tasks, "version": version, "back": f"{doors.origin(request)}{address}",
-               "most": sum(one["most"] for one in tasks)}  # fmt: skip
+               "most": sum(one["most"] for one in tasks),
+               "leads": leading.look_of(found.classroom_id) is not None}  # fmt: skip
     return page(request, "seat.html", context)

@@ -73,12 +73,23 @@ async def earlier(seq: int) -> str:
 @ensure_csrf_cookie
 async def lab(request: HttpRequest) -> HttpResponse:
     """The screen; a page that tries again by itself while the lab cannot be reached."""
+    return await _or_away(request)
+
+
+async def _or_away(request: HttpRequest, view: str = "") -> HttpResponse:
     language = (get_language() or "en")[:2]
     try:
-        return await _screen(request, language)
+        return await _screen(request, language, view)
     except (LabError, BranchError, NoLab):
         context = {"language": language, "words": words_of("access", language)}
         return render(request, "away.html", context, status=503)
+
+
+@require_GET
+@ensure_csrf_cookie
+async def projector(request: HttpRequest) -> HttpResponse:
+    """The screen as a room sees it: the picture, the story and the time, large; of any lab."""
+    return await _or_away(request, "projector")
 
 
 def nowhere(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -88,10 +99,11 @@ def nowhere(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, "nowhere.html", context, status=404)
 
 
-async def _screen(request: HttpRequest, language: str) -> HttpResponse:
+async def _screen(request: HttpRequest, language: str, view: str) -> HttpResponse:
     seq, text = await asyncio.wrap_future(chosen().lab.snapshot())
     state = json.loads(text)["state"]
     context = {
+        "view": view,
         "may": ACT if scope_of(request).get("may", ACT) == ACT else LOOK,
         "student": scope_of(request).get("student", ""),
         "slept": _slept_s(chosen().lab),

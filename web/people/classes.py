@@ -20,7 +20,7 @@ from django.db import transaction
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
-from web.people import seats
+from web.people import polls, seats
 from web.people.models import FAILED, PASSED, Classroom, HandIn, LessonResult, Seat, Task, Work
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -173,6 +173,7 @@ def everything(room: Classroom) -> Plain:
         for one in every
     ]  # fmt: skip
     found["exercises"] = {task.name: task.document for task in room.tasks.all()}
+    found["polls"] = polls.exported(room)
     return found
 
 

@@ -17,6 +17,7 @@ QUEUED, RUNNING, PASSED, MISSED, REFUSED, FORGED, FAILED = (
     "queued", "running", "passed", "missed", "refused", "forged", "failed",
 )  # fmt: skip
 WAITING = (QUEUED, RUNNING)
+OPEN, CLOSED, TOLD, ENDED = "open", "closed", "told", "ended"
 
 
 class Classroom(models.Model):
@@ -138,3 +139,35 @@ class HandIn(models.Model):
 
     def __str__(self) -> str:
         return f"hand-in {self.number} of {self.seat_id}: {self.state}"
+
+
+class Poll(models.Model):
+    """A question for a whole class; its states stand in `web.people.polls`."""
+
+    classroom = models.ForeignKey(Classroom, on_delete=models.CASCADE, related_name="polls")
+    question = models.CharField(max_length=100)
+    state = models.CharField(max_length=16, default=OPEN)
+    opened = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "people"
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"poll {self.question} of {self.classroom_id}"
+
+
+class Vote(models.Model):
+    """What a student has answered to a poll, and its grade."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="votes")
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="votes")
+    answer = models.JSONField()
+    grade = models.CharField(max_length=16)
+
+    class Meta:
+        app_label = "people"
+        constraints = [models.UniqueConstraint(fields=("poll", "seat"), name="one_vote_a_poll")]
+
+    def __str__(self) -> str:
+        return f"vote of {self.seat_id} in {self.poll_id}"

@@ -163,7 +163,6 @@ found_in("lab.experiments")(
     other_format="path given expected",
     not_copied="path",
     start_gone="path",
-    unmet="key wanted found",
     unmet_check="wanted found",
     at_step="step what",
     command_refused="command what",
@@ -306,7 +305,7 @@ found_in("web.api")(
     nobody_follows="run",
     not_ended="run",
     run_goes_on="run",
-    no_scenario="name", no_exercise="name",
+    no_scenario="name", no_exercise="name", no_quiz="name",
     exactly_one="known",
     spark_waits="n",
     no_work="kind name",
@@ -363,8 +362,11 @@ found_in("lab.checkers", "lab.clusters")(
 found_in("lab.checkers", "web.api")(
     no_replica="broker partition",
 )
-found_in("lab.clusters", "lab.experiments")(
+found_in("lab.clusters", "lab.experiments", "lab.quizzes")(
     found_nothing="",
+)
+found_in("lab.experiments", "lab.quizzes")(
+    unmet="key wanted found",
 )
 found_in("lab.clusters", "lab.faults")(
     no_node="node known",

@@ -1,0 +1,79 @@
+"""Quizzes as pages: all of them, and one with its questions. An answer is graded by REST (`web.api.quizzes`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET
+
+from lab.quizzes import reading
+from lab.quizzes.questions import Question
+from lab.scenarios import grammar, subjects
+from web.access import ACT
+from web.api.classes import lab_of
+from web.api.problems import Problem
+from web.api.quizzes import asked, listed, quiz_of
+from web.language import language_of
+from web.messages import words_of
+from web.rights import scope_of
+
+PART = "quizzes"
+
+
+def shown(question: Question, language: str) -> dict[str, Any]:
+    """A question in one language, as the forms have it: its numbers with their texts."""
+    view = asked(question)
+    texts = list(enumerate(text[language] for text in view["texts"]))
+    return {**view, "ask": view["ask"][language], "texts": texts, "id": question.name.replace(".", "-")}
+
+
+def base_of(request: HttpRequest) -> str | None:
+    """The lab in which whoever asks can look at a run: "" is the server's own; None: there is none."""
+    scope = scope_of(request)
+    if scope.get("level", ACT) == ACT:
+        return ""
+    own = lab_of(scope["student"]) if scope.get("student") else None
+    return f"/labs/{own}" if own else None
+
+
+@require_GET
+def quizzes(request: HttpRequest) -> HttpResponse:
+    """All of them: the lessons by their tracks, and the parts of the glossary."""
+    language = language_of(request)
+    rows = {one["name"]: {**one, "title": one["title"][language]} for one in listed()}
+    lessons = [row for row in rows.values() if not row["heading"]]
+    grouped = subjects.grouped((one["name"], _subject(one["name"])) for one in lessons)
+    groups = [{"title": one["title"][language], "quizzes": [rows[name] for name in one["scenarios"]],
+               "whole": rows.get(one["subject"])} for one in grouped]  # fmt: skip
+    parts = [row for row in rows.values() if row["heading"] and row["name"] not in subjects.SUBJECTS]
+    return _page(request, "quizzes.html", {"groups": groups, "parts": parts})
+
+
+def _subject(lesson: str) -> str:
+    return grammar.load(lesson).subject
+
+
+@require_GET
+@ensure_csrf_cookie
+def quiz(request: HttpRequest, name: str) -> HttpResponse:
+    """The questions of a lesson, or of a heading."""
+    language = language_of(request)
+    try:
+        found = quiz_of(name)
+    except Problem:
+        raise Http404 from None
+    facts = {"language": language, "words": words_of(PART, language), "base": base_of(request)}
+    return _page(request, "quiz.html", {
+        "name": name, "title": found.title[language], "is_lesson": name not in reading.headings(),
+        "is_teacher": scope_of(request).get("level", ACT) == ACT,
+        "questions": [shown(one, language) for one in found.questions], "facts": json.dumps(facts),
+    })  # fmt: skip
+
+
+def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    language = language_of(request)
+    return render(request, template, {**context, "language": language, "words": words_of(PART, language)})
