@@ -1,6 +1,7 @@
 /** The durability receipt of the run that is looked at, as far as it is known by now. */
 import { firstLost, lossOf } from "../model/causes.js";
 import { brokerOf } from "../model/names.js";
+import { anyUnplaced, cutsOf, placed } from "../model/unplaced.js";
 import { api } from "../net/api.js";
 
 const FRESH_MS = 12_000;
@@ -52,7 +53,16 @@ export class Receipts {
     }
     Object.assign(this, { loading: false, at: performance.now() });
     this.app.set({});
+    if (this.found && anyUnplaced(this.found)) await this.#place(this.found);
     if (this.loss().place) this.desk.past.reach(() => this.loss().links.length > 0);
+  }
+
+  /** Where lost records stood of which their producer was told nothing: what was cut off tells. */
+  async #place(found) {
+    const { history } = this.app;
+    await this.desk.past.reach(() => cutsOf(history).length > 0);
+    if (this.found === found) this.found = placed(found, cutsOf(history));
+    this.app.set({});
   }
 
   /** Let somebody read everything: what was acknowledged and is not there is then lost for certain. */

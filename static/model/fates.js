@@ -62,6 +62,10 @@ export function rangesOf(offsets) {
   return found;
 }
 
+/** Whether a record without a known place is the next of its producer. */
+const isNext = (last, place) => last.offset === null && place.offset === null && last.producer && place.number === (last.lastNumber ?? last.number) + 1
+  && ["kind", "topic", "partition", "producer"].every((name) => last[name] === place[name]);
+
 /** Places of a receipt that stand in one row: [{...first place, last, n}], neighbours of one kind and partition as one. */
 export function stretchesOf(places) {
   const found = [];
@@ -73,6 +77,7 @@ export function stretchesOf(places) {
       Object.assign(last, {
         offset: Math.min(last.offset, place.offset), last: Math.max(last.last, place.offset), end: place.offset, n: last.n + 1
       });
+    else if (last && isNext(last, place)) Object.assign(last, { lastNumber: place.number, n: last.n + 1 });
     else found.push({ ...place, last: place.last ?? place.offset, end: place.offset, n: place.outside ? (place.last ?? place.offset) - place.offset + 1 : 1 });
   }
   return found;

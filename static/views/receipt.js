@@ -151,7 +151,9 @@ function place(view, one, index, named = true) {
       ? words.t("receipt.value.outside", { n: one.last - one.offset + 1 })
       : one.copies !== undefined
         ? words.t("receipt.on_disks", { n: one.copies })
-        : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
+        : one.lastNumber !== undefined
+          ? words.t("receipt.values", { producer: one.producer, first: one.number, last: one.lastNumber })
+          : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
       named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "],
@@ -161,7 +163,7 @@ function place(view, one, index, named = true) {
 
 /** Neighbours as one range: a click shows its records on the stage, where they were lost or written. */
 function stretch(view, one, index, named = true) {
-  if (one.n < 2 || one.outside) return place(view, one, index, named);
+  if (one.n < 2 || one.outside || one.offset === null) return place(view, one, index, named);
   const { words, desk } = view;
   const name = `${one.topic}-${one.partition}`;
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },

@@ -80,6 +80,18 @@ function steps(view, copies) {
     }, words.t("record.bytes")));
 }
 
+/** A bit of this very record is turned on the disk of the replica that it was opened on. */
+function harm(view, kind) {
+  const { words, record } = view;
+  const { topic, partition } = partitionOf(record.name);
+  const place = { broker: record.broker, topic, partition: Number(partition), offset: record.offset };
+  const broker = `${words.t("noun.broker")} ${record.broker}`;
+  return h("button", {
+    type: "button", class: "lever", "data-record-harm": "", title: words.t("record.harm.tip"), disabled: kind === "hole" || kind === "gone",
+    onclick: () => view.command({ do: "bit_flip", ...place })
+  }, `${words.t("do.bit_flip")} · ${broker}`);
+}
+
 export function recordBody(view) {
   const { words, record, desk } = view;
   const found = tracer.of(view.history, view.clock.viewed, record);
@@ -100,6 +112,7 @@ export function recordBody(view) {
           copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` },
             badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
             ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`)))),
-      h("div", { key: "readers" }, h("dt", {}, words.t("record.readers")), h("dd", { "data-record-part": "readers" }, readers(view)))),
+      h("div", { key: "readers" }, h("dt", {}, words.t("record.readers")), h("dd", { "data-record-part": "readers" }, readers(view))),
+      !view.lookOnly && h("div", { key: "harm" }, h("dt", {}, words.t("record.harm")), h("dd", {}, harm(view, mine)))),
   ];
 }

@@ -41,4 +41,7 @@ def test_a_cell_opens_its_record_and_shows_its_value(visit: Open, language: str,
     seen.page.focus(row)
     seen.page.keyboard.press("Enter")
     seen.wait("document.querySelector('[data-record-part=value]')?.innerText === 'blue'")
+    seen.page.click("[data-record-harm]")
+    asked = "first.params.command.do === 'bit_flip' && first.params.command.offset === 1"
+    seen.wait(f"lab.app.story.items.some(({{ code, first }}) => code === 'command' && {asked})")
     seen.leave()

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { axisOf, placeOn } from "../../static/model/axis.js";
 import { truthOf } from "../../static/model/figures.js";
 import { doubledIn, fatesOf, rangesOf, stretchesOf } from "../../static/model/fates.js";
+import { cutsOf, placed } from "../../static/model/unplaced.js";
 import { badges, membersOf, numbersText, readersOf } from "../../static/model/readers.js";
 import { Tracer, originOf, readBy } from "../../static/model/record.js";
 import { EMPTY, reduce } from "../../static/model/reduce.js";
@@ -183,4 +184,20 @@ test("what stands on no disk any more is lost, and what one disk still has is on
   assert.equal(vanished(of(gone), gone.logs[1]), 0); // the third broker's disk ends later: what it lacks of that is missing
   assert.equal(vanished(of(logs(15, 15)), { leo: 15 }), 15);
   assert.equal(vanished(of(gone, 5), gone.logs[3]), 0); // somebody is there: what it does not have is told by who leads
+});
+
+test("records that nobody was told the place of are those that were cut off, in order, and what never arrived has none", () => {
+  const at = { topic: "t", partition: 0 };
+  const events = [
+    { code: "log_appended", node: "broker-1", params: { ...at, base_offset: 3, last_offset: 7, role: "leader" } }, { code: "log_appended", node: "broker-2", params: { ...at, base_offset: 3, last_offset: 4, role: "follower" } },
+    { code: "truncated", node: "broker-2", params: { ...at, before: 5, after: 4 } }, { code: "truncated", node: "broker-1", params: { ...at, before: 8, after: 5 } },
+  ];
+  const cuts = cutsOf({ begin: 0, end: events.length, at: (index) => events[index] });
+  assert.deepEqual(cuts, [{ ...at, from: 5, last: 7 }]);
+  const lost = (number, producer = "p") => ({ ...at, producer, number, offset: null });
+  const found = { unknown: 0, places: { lost: [lost(13), lost(10), lost(11), lost(12), lost(14)] } };
+  assert.deepEqual(stretchesOf(placed(found, cuts).places.lost.sort((a, b) => a.number - b.number)).map(({ offset, last, number, lastNumber, n }) => [offset, offset === null ? [number, lastNumber] : last, n]), [[5, 7, 3], [null, [13, 14], 2]]);
+  for (const other of [{ ...found, unknown: 1 }, { ...found, places: { lost: [...found.places.lost, lost(1, "q")] } }, { ...found, places: { lost: [lost(10)] } }])
+    assert.ok(placed(other, cuts).places.lost.every(({ offset }) => offset === null));
+  assert.ok(placed(found, [...cuts, ...cuts]).places.lost.every(({ offset }) => offset === null));
 });

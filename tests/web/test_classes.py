@@ -216,6 +216,8 @@ def test_each_student_has_a_lab_that_only_he_and_the_teacher_reach(rest: Rest, c
         assert owner.post("/api/labs/lab/commands", {"do": "kill", "broker": 1}).status == 403
         assert other.get(f"/api/labs/{name}/snapshot").status == other.get(f"/labs/{name}/").status == 403
         assert 'data-may="act"' in owner.get(f"/labs/{name}/").text and 'data-may="look"' in owner.get("/").text
+        assert owner.post(f"/labs/{name}/api/me/lessons", {"name": "acks-1", "grade": "seen"}).status == 200  # as his page asks
+        assert f'data-student="{code}/' in owner.get(f"/labs/{name}/").text
         assert "mine" in rest.get(f"labs/{name}/snapshot").json["state"]["topics"]
         number = owner.get("/api/me").json["number"]
         assert rest.delete(f"classes/{code}/students/{number}").status == 204
