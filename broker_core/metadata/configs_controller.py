@@ -89,6 +89,8 @@ CONTROLLER: tuple[S, ...] = (
       "Time a request to the quorum may take.", kraft_check=Range(0)),
     S("controller.quorum.retry.backoff.ms", INT, "20", None, READ_ONLY,
       "Pause before a request to the quorum is sent again.", kraft_check=Range(0)),
+    S("controller.quorum.auto.join.enable", BOOLEAN, "false", None, READ_ONLY,
+      "Whether a controller that is no voter makes itself one (KIP-853, kraft.version 1).", era=KRAFT),
     S("controller.performance.sample.period.ms", LONG, "60000", Range(100), READ_ONLY,
       "How often the controller reports on the time of its events.", era=KRAFT, internal=True),
     S("controller.performance.always.log.threshold.ms", LONG, "2000", Range(0), READ_ONLY,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VERSIONS = {
     ApiKey.FETCH: 18, ApiKey.VOTE: 2, ApiKey.BEGIN_QUORUM_EPOCH: 1, ApiKey.END_QUORUM_EPOCH: 1,
-    ApiKey.FETCH_SNAPSHOT: 1, ApiKey.UPDATE_RAFT_VOTER: 0,
+    ApiKey.FETCH_SNAPSHOT: 1, ApiKey.UPDATE_RAFT_VOTER: 0, ApiKey.ADD_RAFT_VOTER: 1, ApiKey.REMOVE_RAFT_VOTER: 0,
 }  # fmt: skip
 MOST_STEPS = 16
 
@@ -191,13 +191,31 @@ class Polling:
     def _observer(self, state: Follower) -> int:
         """Fetch from the leader; from any voter when it is silent, paused or gone."""
         client = self.client
+        join_us = self._join(state, client.node.now_us())
         leader_node = client.addresses.node_of(state.leader_id if state.leader_id is not None else -1)
         silent = self._is_over(state.deadline_us)
         if silent or client.requests.ready_at_us(leader_node) is not None:
             at_us = self._ask_any_voter()
         else:
             at_us = self._fetch(state.leader_id, state)
-        return at_us if silent else min(at_us, state.deadline_us)
+        return min(at_us, join_us) if silent else min(at_us, join_us, state.deadline_us)
+
+    def _join(self, state: Follower, now_us: int) -> int:
+        """Ask for a vote, if it is time and no other request is under way: else after that one.
+
+        A controller that has lost its disk is no voter, while its id is still one with the old directory: that one
+        goes first (KIP-853, `controller.quorum.auto.join.enable`)."""
+        client = self.client
+        request = client.reconfiguration.join_request()
+        if request is None:
+            return NEVER_US
+        if state.join_us > now_us:
+            return state.join_us
+        api, body = request
+        if client.ask(state.leader_id or 0, api, VERSIONS[api], body):
+            state.join_us = now_us + client.settings.fetch_timeout_ms * 1000
+            return state.join_us
+        return NEVER_US
 
     def _fetch(self, leader_id: int | None, state: Follower) -> int:
         assert leader_id is not None

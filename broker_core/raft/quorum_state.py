@@ -149,8 +149,11 @@ class QuorumState:
 
     def _follower(self, epoch: int, leader_id: int, voted: ReplicaKey | None, high_watermark: int | None) -> Follower:
         now_us = self.node.now_us()
-        period_us = self.settings.fetch_timeout_ms * 3000
-        return Follower(epoch, leader_id, voted, high_watermark, self._fetch_deadline_us(), now_us + period_us)
+        period_us = self.settings.fetch_timeout_ms * 1000
+        return Follower(
+            epoch, leader_id, voted, high_watermark, self._fetch_deadline_us(), now_us + 3 * period_us,
+            now_us + period_us,
+        )  # fmt: skip
 
     def to_prospective(self, reason: str) -> None:
         """Ask whether a majority would vote, in the present epoch."""

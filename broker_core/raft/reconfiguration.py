@@ -208,6 +208,27 @@ class Reconfiguration:
             ),
         )  # fmt: skip
 
+    def join_request(self) -> tuple[ApiKey, Any] | None:
+        """What a controller asks that wants a vote and has none; None: it does not, or voters stand in no log."""
+        client = self.client
+        own, history = client.own, client.history
+        wants = client.settings.auto_join and own.listeners and client.stopping is None
+        if not wants or history.last_version < 1:
+            return None
+        former = history.last_voters.nodes.get(own.key.id)
+        if former is not None:
+            remove = m.RemoveRaftVoterRequest
+            return ApiKey.REMOVE_RAFT_VOTER, remove(
+                cluster_id=client.cluster_id, voter_id=own.key.id, voter_directory_id=former.key.directory
+            )
+        kind = m.AddRaftVoterRequest
+        return ApiKey.ADD_RAFT_VOTER, kind(
+            cluster_id=client.cluster_id, timeout=client.settings.request_timeout_ms, voter_id=own.key.id,
+            voter_directory_id=own.key.directory,
+            listeners=[kind.Listener(name=one.name, host=one.host, port=one.port) for one in own.listeners],
+            ack_when_committed=False,
+        )  # fmt: skip
+
     @property
     def update_is_due(self) -> bool:
         """Whether the voters' record describes this replica otherwise than it is; without one: whether the leader has

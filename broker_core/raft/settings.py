@@ -8,6 +8,7 @@
 | `controller.quorum.append.linger.ms` | 25 | records wait for others before they are written |
 | `controller.quorum.request.timeout.ms` | 2,000 | a request without an answer |
 | `controller.quorum.retry.backoff.ms` | 20 | after a request that failed |
+| `controller.quorum.auto.join.enable` | false | a controller without a vote asks for one each fetch timeout |
 | `metadata.log.segment.bytes` | 1 GiB | |
 | `metadata.log.max.record.bytes.between.snapshots` | 20 MiB | the controller's and each broker's next snapshot |
 | `metadata.log.max.snapshot.interval.ms` | 3,600,000 | the same |
@@ -37,6 +38,7 @@ class QuorumSettings:
     append_linger_ms: int = 25
     request_timeout_ms: int = 2_000
     retry_backoff_ms: int = 20
+    auto_join: bool = False
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3_600_000
     max_retention_bytes: int = 100 * 1024 * 1024

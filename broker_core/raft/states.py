@@ -152,20 +152,21 @@ class Candidate(EpochState):
 class Follower(EpochState):
     """`fetched`: the leader has answered a Fetch. `fetching`: the snapshot that is being copied.
     `update_voter_us`: when it next looks whether the voters' record describes it rightly; `described`: the leader has
-    been told who it is, where no record says so."""
+    been told who it is, where no record says so. `join_us`: when an observer next asks to become a voter."""
 
     name = FOLLOWER
-    __slots__ = ("described", "fetched", "fetching", "update_voter_us")
+    __slots__ = ("described", "fetched", "fetching", "join_us", "update_voter_us")
 
     def __init__(
         self, epoch: int, leader_id: int, voted: ReplicaKey | None, high_watermark: int | None, deadline_us: int,
-        update_voter_us: int,
+        update_voter_us: int, join_us: int,
     ) -> None:  # fmt: skip
         super().__init__(epoch, leader_id, voted, high_watermark, deadline_us)
         self.described = False
         self.fetched = False
         self.fetching: RawSnapshot | None = None
         self.update_voter_us = update_voter_us
+        self.join_us = join_us
 
     def can_grant(self, candidate: ReplicaKey, new_enough: bool, pre_vote: bool) -> bool:
         return pre_vote and new_enough and not self.fetched

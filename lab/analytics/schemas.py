@@ -168,7 +168,7 @@ REQUESTS = Table("requests", "one request, from sending to the answer, with the 
     error  string  first error of the answer
     seq  bigint  row of request_received
 """))
-CONTROL_REQUESTS = Table("control_requests", "one request of a controller to a broker, as it was sent each time",
+CONTROL_REQUESTS = Table("control_requests", "a request of a controller to a broker, each time it was sent (ZooKeeper)",
                          columns(MOMENT + """
     broker  string  broker that it was meant for
     api  string  LeaderAndIsr, StopReplica, UpdateMetadata

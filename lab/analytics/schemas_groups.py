@@ -26,7 +26,7 @@ GROUP_MEMBERS = Table("group_members", "one member in one generation of a group,
     left_us  bigint  when it left the group in this generation, null when it did not
     left_reason  string  left, session timeout, rebalance timeout, removed
 """))
-GROUP_EPOCHS = Table("group_epochs", "one step of a member of a KIP-848 group towards what it should have",
+GROUP_EPOCHS = Table("group_epochs", "one step of a member of a KIP-848 group towards what it should have (KRaft)",
                      columns(MOMENT + """
     group  string  group id
     member  string  member id

@@ -13,7 +13,7 @@ TRANSACTIONS = Table("transactions", "one transaction in the log of one partitio
     outcome  string  commit, abort; null while it is open
     ended_us  bigint  when the marker was appended, null while it is open
 """))
-SHARE_DELIVERIES = Table("share_deliveries", "one delivery of one record to a member of a share group",
+SHARE_DELIVERIES = Table("share_deliveries", "one delivery of one record to a member of a share group (KRaft)",
                          columns(MOMENT + """
     group  string  group id
 """ + TP + """

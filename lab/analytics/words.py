@@ -129,10 +129,10 @@ COLUMNS: dict[str, Text] = {
     "generation": ("Generation", "Kafka 세대"),
     "without_controller": ("Longest without a controller", "컨트롤러가 없던 가장 긴 시간"),
     "without_leader": ("Longest without a leader", "리더가 없던 가장 긴 시간"),
-    "control_requests": ("Requests of the controller", "컨트롤러의 요청"),
-    "tree_writes": ("Writes of znodes", "znode 쓰기"),
-    "metadata_records": ("Metadata records", "메타데이터 레코드"),
-    "votes": ("Votes", "투표"),
+    "control_requests": ("Requests of the controller (ZooKeeper)", "컨트롤러의 요청(ZooKeeper)"),
+    "tree_writes": ("Writes of znodes (ZooKeeper)", "znode 쓰기(ZooKeeper)"),
+    "metadata_records": ("Metadata records (KRaft)", "메타데이터 레코드(KRaft)"),
+    "votes": ("Votes (KRaft)", "투표(KRaft)"),
     "way_there_p50": ("Way there, median", "가는 길 중앙값"),
 }  # fmt: skip
 """Column -> its heading."""

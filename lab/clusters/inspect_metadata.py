@@ -2,6 +2,7 @@
 
     metadata                                             the end of the log of the process that leads the quorum
     metadata         broker-2                            the end of broker 2's copy
+    metadata         broker-2:last                       the same, before the no-op records that have come since
     metadata         controller-101:40                   a page that begins with offset 40
     metadata         controller-101:FILE.checkpoint      a snapshot from its beginning; ...:40 from record 40
     metadata_record  controller-101:41                   one record, with its subject before and after it
@@ -42,6 +43,7 @@ from lab.truth import truth_of
 from lab.truth.kraft import KRaftTruth, QuorumReplica, process_of
 
 PAGE = 100
+LAST = -1
 REPLAYED = 20_000
 """Records at most, so that a click is answered at once: behind more it is not told what a record has changed."""
 _TOPIC_RECORD = bytes((r.FRAME_VERSION, r.API_KEYS["TopicRecord"]))
@@ -61,6 +63,9 @@ def metadata(world: World, name: str) -> dict[str, Any]:
     log = process.raft.log
     if start is None:
         start = 0 if file else max(log.start_offset, log.end_offset - PAGE)
+    elif start == LAST:
+        said = process.loader.said_offset
+        start = max(log.start_offset, (log.end_offset if said < 0 else said + 1) - PAGE)
     entries = list(islice(_entries(process, file, start), PAGE + 1))
     page = entries[:PAGE]
     names = _names(process, file, page)
@@ -75,7 +80,7 @@ def metadata(world: World, name: str) -> dict[str, Any]:
 def metadata_record(world: World, name: str) -> dict[str, Any]:
     """One record; `changes` is null where that would take too long, or what was before it is gone."""
     process, file, start = _place(world, name)
-    entry = None if start is None else next(_entries(process, file, start), None)
+    entry = None if start is None or start == LAST else next(_entries(process, file, start), None)
     if entry is None or entry.record.offset != start:
         raise CommandError(problem("no_metadata_record", given=name), "name")
     names = _names(process, file, [entry])
@@ -87,7 +92,7 @@ def metadata_record(world: World, name: str) -> dict[str, Any]:
 
 # -- where -----------------------------------------------------------------------------------
 def _place(world: World, name: str) -> tuple[QuorumReplica, str | None, int | None]:
-    """Process, name of a snapshot, first record."""
+    """Process, name of a snapshot, first record (`LAST`: see `metadata`)."""
     truth = truth_of(world)
     if not isinstance(truth, KRaftTruth):
         raise CommandError(problem("no_metadata_log"), "of")
@@ -96,6 +101,8 @@ def _place(world: World, name: str) -> tuple[QuorumReplica, str | None, int | No
     process = None if node is None or node.state == STOPPED else process_of(node.machine)
     if process is None or not process.is_open:
         raise CommandError(problem("no_metadata_copy", node=node_name), "name")
+    if rest == ["last"]:
+        return process, None, LAST
     file = rest.pop(0) if rest and not rest[0].isdecimal() else None
     if (file is not None and file not in _files(process)) or len(rest) > 1 or not all(map(str.isdecimal, rest)):
         raise CommandError(problem("expected_metadata_place", given=name), "name")

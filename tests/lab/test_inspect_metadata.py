@@ -76,6 +76,16 @@ def test_without_a_name_the_end_of_the_leader_s_log_is_shown_and_pages_lead_back
     assert page["committed"] <= page["end"] and page["applied"] < page["end"]
 
 
+def test_what_was_said_last_is_found_behind_any_number_of_no_op_records(world: World) -> None:
+    run(world, 60)
+    assert {one["kind"] for one in found(world, "metadata")["records"]} == {"NO_OP_RECORD"}
+    last = [one for one in records(world, "broker-2") if one["kind"] != "NO_OP_RECORD"][-1]
+    for place in (":last", "broker-2:last"):
+        page = found(world, "metadata", place)
+        assert last["offset"] in [one["offset"] for one in page["records"]] and len(page["records"]) == 100
+        assert found(world, "metadata", f"{page['node']}:{page['next']}")["records"][0]["kind"] == "NO_OP_RECORD"
+
+
 def test_what_a_record_has_changed_is_told_with_what_was_there_before(world: World) -> None:
     every = records(world, "controller-101")
     turn = next(one for one in every if one["kind"] == "PARTITION_CHANGE_RECORD" and one["about"]["name"] == "orders-0"

@@ -67,6 +67,22 @@ def dynamic() -> Lab:
     return lab
 
 
+def test_a_controller_with_an_empty_disk_takes_its_vote_back_by_itself_where_it_may() -> None:
+    for joins in (False, True):
+        settings = {"controller.quorum.auto.join.enable": str(joins).lower()}
+        lab = Lab({**DEDICATED, "cluster": {**DEDICATED["cluster"], "settings": settings}})
+        lab.run(7)
+        assert outcome(lab, 1, do="update_feature", feature="kraft.version", level=1) == ("ok", "")
+        gone = next(one for one in (101, 102, 103) if one != quorum(lab)["leader"])
+        lab.do(do="wipe", node=f"controller-{gone}")
+        lab.do(do="restart", node=f"controller-{gone}")
+        lab.run(8)
+        votes = {one["id"]: one["voter"] for one in truth_of(lab.world).progress()}
+        raft = lab.world.nodes[f"controller-{gone}"].machine.process.raft
+        assert raft.quorum.is_voter is joins and votes[gone]
+        assert quorum(lab)["voters"] == [101, 102, 103] and quorum(lab)["replicas"][str(gone)]["leo"] > 0
+
+
 def test_a_new_controller_catches_up_and_votes(dynamic: Lab) -> None:
     assert outcome(dynamic, do="add_controller") == ("ok", "")
     found = quorum(dynamic)

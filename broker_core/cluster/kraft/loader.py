@@ -31,7 +31,10 @@ class Publisher(Protocol):
 
 class MetadataLoader:
     """A listener of the quorum. `offset` and `epoch`: of the last record that the image holds, -1 before the first;
-    `time_ms`: when that was written; `features_offset`: of the last news with a feature level in it."""
+    `time_ms`: when that was written; `features_offset`: of the last news with a feature level in it; `said_offset`: of
+    the last batch that changed anything, behind which there are no-op records only."""
+
+    said_offset = NOTHING_READ
 
     def __init__(self) -> None:
         self.image = MetadataImage()
@@ -48,15 +51,18 @@ class MetadataLoader:
             self.image.replay(r.decode(value))
         self.image.take_delta()
         self.offset, self.epoch = snapshot.id.end_offset - 1, snapshot.id.epoch
-        self.features_offset = self.offset
+        self.features_offset = self.said_offset = self.offset
         self.time_ms = snapshot.last_timestamp_ms
         self._publish(difference(before, self.image))
 
     def handle_commit(self, batches: list[CommittedBatch]) -> None:
         """Apply what is committed, and tell once of all of it."""
         for batch in batches:
+            before = self.image.changes
             for value in batch.values:
                 self.image.replay(r.decode(value))
+            if self.image.changes != before:
+                self.said_offset = batch.last_offset
             if not self.image.in_transaction:
                 self.offset, self.epoch, self.time_ms = batch.last_offset, batch.epoch, batch.append_time_ms
         delta = self.image.take_delta()

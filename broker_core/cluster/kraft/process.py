@@ -211,6 +211,7 @@ def quorum_settings(config: BrokerConfig) -> QuorumSettings:
         append_linger_ms=config["controller.quorum.append.linger.ms"],
         request_timeout_ms=config["controller.quorum.request.timeout.ms"],
         retry_backoff_ms=config["controller.quorum.retry.backoff.ms"],
+        auto_join=config["controller.quorum.auto.join.enable"],
         segment_bytes=config["metadata.log.segment.bytes"],
         segment_ms=config["metadata.log.segment.ms"],
         max_retention_bytes=config["metadata.max.retention.bytes"],

@@ -126,8 +126,9 @@ function files(view, found) {
 
 export function metadataTab(view) {
   const { words, metadataOf, metadataFile, metadataAt } = view;
-  const place = [metadataOf ?? "", ...(metadataFile ? [metadataFile] : []), ...(metadataAt === null ? [] : [metadataAt])].join(":");
-  const entry = view.inquiry.get("metadata", metadataOf === null && metadataAt === null ? "" : place);
+  const at = metadataAt ?? (metadataFile || view.metadataAll ? null : "last"); // no-op records would soon fill the page
+  const place = [metadataOf ?? "", ...(metadataFile ? [metadataFile] : []), ...(at === null ? [] : [at])].join(":");
+  const entry = view.inquiry.get("metadata", place);
   const { found } = entry;
   if (!found) return asOf(view, entry);
   const node = metadataOf ?? found.node;
