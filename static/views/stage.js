@@ -145,9 +145,10 @@ function quorumFacts({ cluster: { controller, controller_epoch: epoch }, quorum 
   const observers = observersOf(quorum);
   const late = lagging(quorum);
   return [
-    words.t("stage.quorum.leader", { id: String(controller ?? nobody) }), words.t("stage.quorum.epoch", { n: String(epoch) }),
+    words.t("stage.quorum.leader", { id: String(controller ?? nobody) }),
+    ...(late.length ? [`▽ ${words.t("stage.quorum.lagging", { ids: late.join(" ") })}`] : []), // what is wrong has room on a narrow stage, too
+    words.t("stage.quorum.epoch", { n: String(epoch) }),
     ...(quorum?.high_watermark >= 0 ? [words.t("stage.quorum.committed", { n: quorum.high_watermark })] : []),
-    ...(late.length ? [`▽ ${words.t("stage.quorum.lagging", { ids: late.join(" ") })}`] : []),
     words.t("stage.quorum.voters", { ids: voters.join(" ") || nobody }),
     ...(observers.length ? [words.t("stage.quorum.observers", { ids: observers.join(" ") })] : []),
     words.t("stage.quorum.brokers", { ids: ids.join(" ") || nobody }),
