@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from broker_core.kernel.problems import problem
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
@@ -16,6 +17,7 @@ from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from cli.errors import CommandError
 from cli.words import Words
+from lab.clusters import eras
 from lab.clusters.meanings import meaning
 
 PAGE = {
@@ -62,6 +64,8 @@ def settings(arguments: argparse.Namespace) -> int:
     else:
         for kind, setting in found:
             print(f"{_head(kind, setting, arguments.words)}\n    {meaning(setting, arguments.words.language)}")
+            if (then := eras.beside(kind, setting.name)) is not None:
+                print(f"    {_then(then, arguments.words)}")
     return 0
 
 
@@ -71,11 +75,19 @@ def _head(kind: str, setting: Setting, words: Words) -> str:
     return words.say("settings.head", name=setting.name, of=of, type=setting.type.name.lower(), default=default)
 
 
+def _then(then: dict[str, Any], words: Words) -> str:
+    """What it was and is: `2.x: 10000, 3.9: 30000, 4.3: 30000, since 2.5 (KIP-537): ...`"""
+    values = ", ".join(f"{era}: {value or '-'}" for era, value in then["values"].items())
+    why = then["why"][words.language]
+    return words.say("settings.then", values=values, release=then["since"], kip=then["kip"], why=why)
+
+
 def _facts(kind: str, setting: Setting) -> dict[str, object]:
     facts: dict[str, object] = {
         "name": setting.name, "of": kind, "type": setting.type.name, "default": setting.default,
         "default_kraft": setting.default_in(KRAFT), "accepts": _accepts(setting), "changes": str(setting.mode),
         "only_in": setting.era, "doc": setting.doc, "ko": meaning(setting, "ko"),
+        "eras": eras.beside(kind, setting.name),
     }
     if kind == "topic":
         facts["broker_settings"] = [name for name, _ in SYNONYMS.get(setting.name, ())]

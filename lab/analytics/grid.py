@@ -8,6 +8,7 @@
 | `retention.ms`, ... (only topics have it) | configs of every topic |
 | `rate`, `size`, `keys` | every producer |
 | `cluster.controller` | the scenario as it is in that generation of Kafka |
+| `cluster.era` | the scenario with the defaults of that time (2.x, 3.9, 4.3), in its generation: `lab.clusters.eras` |
 | `cluster.link_delay_ms`, `duration`, `topics.0.partitions` | that place of the file |
 
 Underscores stand for dots in the names of settings: `min_insync_replicas`.
@@ -33,6 +34,7 @@ from lab.scenarios.grammar import ScenarioError
 
 MOST_CELLS = 100
 GENERATION = "cluster.controller"
+ERA = "cluster.era"
 GRID, SEEDS = "--grid", "--seeds"  # options of the shell, where others have keys of a body
 _CLIENT_FIELDS = ("rate", "size", "keys")
 MOST_SEEDS = 100_000
@@ -117,12 +119,12 @@ def cells_of(document: dict[str, Any], grid: dict[str, list[str]]) -> list[Cell]
 
 
 def _in_generation(document: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
-    """A copy with all values in it; the generation comes first, since it brings settings of its own."""
-    changes = {"controller": values[GENERATION]} if GENERATION in values else None
+    """A copy with all values in it; generation and era come first, since they bring settings of their own."""
+    changes = {key.partition(".")[2]: values[key] for key in (GENERATION, ERA) if key in values}
     changed: dict[str, Any] = generations.alone(copy.deepcopy(grammar.with_cluster(document, changes)))
     changed.pop("expect", None)
     for key, value in values.items():
-        if key != GENERATION:
+        if key not in (GENERATION, ERA):
             put(changed, key, value)
     return changed
 

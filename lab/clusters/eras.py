@@ -91,6 +91,26 @@ def differences() -> list[Difference]:
     return [Difference(**{**one, "values": tuple(one["values"])}) for one in _texts()["differences"]]
 
 
+@cache
+def _by_setting() -> dict[tuple[str, str], Difference]:
+    return {(one.of, one.name): one for one in differences()}
+
+
+def beside(of: str, name: str) -> dict[str, Any] | None:
+    """What a setting was in each era, since which release and KIP, and why: to stand beside it. None for one that all
+    eras have alike. `of`: "broker", "producer", "consumer"; "topic" for a topic's, which is that of the broker behind
+    it."""
+    if of == "topic":
+        from broker_core.metadata.configs_topic import SYNONYMS
+
+        stand_ins = [other for other, _ in SYNONYMS.get(name, ())]
+        return next((found for other in stand_ins if (found := beside(BROKER, other)) is not None), None)
+    one = _by_setting().get((of, name))
+    if one is None:
+        return None
+    return {"values": dict(zip(NAMES, one.values, strict=True)), "since": one.since, "kip": one.kip, "why": one.why}
+
+
 def markdown(language: str = LANGUAGES[0]) -> str:
     """All differences as a page."""
     words = _texts()["words"][language]

@@ -13,6 +13,7 @@ from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
 from broker_core.metadata.configs_topics import describe_topic
+from lab.clusters import eras
 from lab.clusters.charge import charge_of, clients_of
 from lab.clusters.observe import brokers
 from lab.clusters.client_spec import SETTINGS_OF, ClientSpec
@@ -26,13 +27,13 @@ def config(world: World, name: str) -> dict[str, Any]:
     if kind == "broker":
         found = running(world, None if which == "any" else which)
         entries = [found.describe(one) for one in found.names()]
-        return {"name": name, "entries": [entry(one) for one in entries]}
+        return {"name": name, "entries": [entry(one, kind) for one in entries]}
     if kind == "client":
         return {"name": name, "entries": _of_client(client_of(world, which))}
     if kind != "topic":
         raise CommandError(problem("no_object", kind=kind, name=which), "name")
     found = running(world, None)
-    return {"name": name, "entries": [entry(one) for one in describe_topic(overrides(world, which), found)]}
+    return {"name": name, "entries": [entry(one, kind) for one in describe_topic(overrides(world, which), found)]}
 
 
 def overrides(world: World, topic: str) -> dict[str, str]:
@@ -64,10 +65,12 @@ def client_as_of(world: World, name: str, seq: int) -> ClientSpec:
 def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
     """Kafka's settings of a client, and what the lab's own producer does: how often, how large, with how many keys."""
     found: dict[str, tuple[str, Any, Any]] = {}
+    then: dict[str, dict[str, Any] | None] = {}
     for half, given in client.halves().items():
         used, plain = parse(SETTINGS_OF[half], given), SETTINGS_OF[half]()
         for name, field in names(SETTINGS_OF[half]).items():
             found[name] = (name, getattr(used, field), getattr(plain, field))
+            then[name] = eras.beside(half, name)
     rows, meanings = list(found.values()), of_clients()
     if client.kind == "producer":
         rows += [(name, getattr(client, name), None) for name in ("rate", "size", "keys")]
@@ -75,7 +78,7 @@ def _of_client(client: ClientSpec) -> list[dict[str, Any]]:
         {
             "name": name, "value": _text(value), "default": _text(default), "read_only": False, "type": _type(value),
             "source": "CLIENT" if name in client.settings else "DEFAULT", "changed": name in client.settings,
-            "doc": meanings[name]["en"], "ko": meanings[name]["ko"],
+            "doc": meanings[name]["en"], "ko": meanings[name]["ko"], "eras": then.get(name),
         }
         for name, value, default in sorted(rows)
     ]  # fmt: skip
@@ -103,12 +106,12 @@ def running(world: World, which: str | None) -> BrokerConfig:
     raise CommandError(problem("none_runs") if which is None else problem("broker_down", broker=which), "name")
 
 
-def entry(one: ConfigEntry) -> dict[str, Any]:
-    """One setting as plain data."""
+def entry(one: ConfigEntry, of: str = eras.BROKER) -> dict[str, Any]:
+    """One setting as plain data; `eras`: what it was and is, where eras differ."""
     default = next((place.value for place in one.synonyms if place.source == ConfigSource.DEFAULT), None)
     changed = one.source not in (ConfigSource.DEFAULT,)
     return {
         "name": one.name, "value": one.value, "default": default, "source": one.source.name, "changed": changed,
         "read_only": one.read_only, "type": one.type.name, "doc": one.doc,
-        "ko": korean().get(one.name, one.doc),
+        "ko": korean().get(one.name, one.doc), "eras": eras.beside(of, one.name),
     }  # fmt: skip

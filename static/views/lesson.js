@@ -62,7 +62,8 @@ const ERAS = { zookeeper: ["2.x", "3.9"], kraft: ["4.3"] };
 /** Whose defaults count where the lesson sets nothing itself: those of textbooks, of the last Kafka with ZooKeeper, of today's. */
 function eras({ words, desk }) {
   const { one, era, running, chooseEra } = desk.lessons;
-  return h("p", { key: "eras", class: "hint" },
+  const now = ERAS[one.generation]?.at(-1);
+  return h("p", { key: "eras", class: "hint" }, now && h("span", { "data-text-of": now }, `${words.t("era.text", { era: now })} `),
     h("label", {}, `${words.t("era.choose")} `,
       h("select", { "data-era": era, disabled: running, onchange: (event) => chooseEra(event.target.value) },
         ["", ...(ERAS[one.generation] ?? [])].map((name) => h("option", { key: name, value: name, selected: era === name }, words.t(`era.${name || "own"}`))))),

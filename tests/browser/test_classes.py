@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,9 +13,11 @@ from tests.exercises.test_grading import SMALL
 from tests.web.rest import Caller
 from tests.web.school import ELSEWHERE
 
+from lab.quizzes.recorded import answers
 from web.messages import words_of
 
 Open = Callable[..., Any]
+EXERCISE = "lose-what-was-promised"
 WORDS = {language: words_of("people", language) for language in ("en", "ko")}
 
 
@@ -55,6 +58,14 @@ def looked_at(page: Any, name: str) -> None:
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     take_picture(page, f"class-{name}")
+
+
+def until(page: Any, holds: str) -> None:
+    """Asked again and again: the page's policy lets nobody evaluate texts in it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not page.evaluate(holds):
+        assert time.monotonic() < deadline, holds
+        page.wait_for_timeout(50)
 
 
 def come_in(page: Any, address: str, name: str) -> None:
@@ -124,3 +135,66 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     teacher.wait_for_url("**/classes/")
     first.goto(f"{lab.page}class/")
     assert first.locator("[name=token]").count() == 1  # nobody any more: the page that asks for the token
+
+
+def test_a_class_is_asked_before_the_run_is_played_and_follows_its_teacher(visit: Open, lab: Any) -> None:
+    rest = Caller(lab.page)
+    code = rest.post("classes", {"title": "Polls"}).json["code"]
+    teacher, first, second = visit("en"), visit("ko", dark=True, width=390, elsewhere=True), visit("en", elsewhere=True)
+    for page, name in ((first, "수달"), (second, "heron")):
+        come_in(page, f"{lab.page}join/{code}/", name)
+    teacher.goto(f"{lab.page}classes/{code}/poll/")
+    teacher.select_option("[name=question]", "acks-all.prediction")
+    teacher.click("#ask button.main")
+    for page, guess in ((first, "50"), (second, "0")):
+        page.fill("#poll [name=answer]", guess)
+        page.click("#poll button.main")
+    teacher.wait_for_selector(".bars li:nth-child(2)")
+    looked_at(teacher, "poll")
+    looked_at(first, "poll-ko")
+    teacher.click("#poll-tell")
+    teacher.wait_for_selector(".bars li.right")
+    second.wait_for_selector("#poll .graded.right")
+    first.wait_for_selector("#poll .graded.wrong")
+    looked_at(teacher, "poll-told")
+    looked_at(first, "poll-told-ko")
+
+    teacher.click("#to-lead")
+    teacher.wait_for_selector("[data-follow=lead]")
+    second.wait_for_selector("#to-follow:not([hidden])")
+    second.click("#to-follow a")
+    second.wait_for_selector("[data-follow=follow]")
+    teacher.evaluate("lab.app.clock.go(lab.history.begin + 3)")
+    stands = teacher.evaluate("Math.round(lab.app.clock.t)")
+    until(second, f"!lab.app.clock.live && Math.abs(lab.app.clock.t - {stands}) < 1000")
+    teacher.evaluate("lab.app.clock.goLive()")
+    until(second, "lab.app.clock.live")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_questions_are_answered_and_printed(visit: Open, lab: Any, language: str) -> None:
+    words = words_of("quizzes", language)
+    page = visit(language, dark=language == "ko", width=390 if language == "ko" else 1280)
+    page.goto(f"{lab.page}quizzes/")
+    looked_at(page, f"quizzes-{language}")
+    page.goto(f"{lab.page}quizzes/acks-1/")
+    page.fill("#q-setting-against-a-loss [name=answer]", "acks: 'all'")
+    page.click("#q-setting-against-a-loss button.main")
+    page.wait_for_selector("#q-setting-against-a-loss .graded.right")
+    assert words["proof"] in page.inner_text("#q-setting-against-a-loss .proof")
+    page.click("#q-order-of-a-loss [data-move='1'] >> nth=0")
+    page.click("#q-order-of-a-loss button.main")
+    page.wait_for_selector("#q-order-of-a-loss .graded ol")
+    looked_at(page, f"quiz-{language}")
+    if language == "en":
+        shown = answers()["order-of-a-loss"].t_us
+        page.click("#q-order-of-a-loss .proof")
+        until(page, f"globalThis.lab.app && lab.app.desk.run !== lab.app.desk.live && Math.abs(lab.app.clock.t - {shown}) < 100000")
+        take_picture(page, "proof")
+    for address in ("paper/lessons/acks-1/", "keys/lessons/replication-factor/", f"keys/exercises/{EXERCISE}/"):
+        page.goto(f"{lab.page}{address}")
+        looked_at(page, f"{address.replace('/', '-')}{language}")
+    page.goto(f"{lab.page}projector/")
+    page.wait_for_selector("#scene-svg .broker")
+    assert page.is_hidden("#desk") and page.is_visible("#story")
+    take_picture(page, f"projector-{language}")

@@ -12,6 +12,7 @@ from broker_core.metadata.configs import BrokerConfig, era_of
 from cli.errors import CommandError
 from cli.parser import build_parser
 from cli.up import make_spec
+from lab.analytics.grid import cells
 from lab.clusters import eras
 from lab.clusters.checks import SpecError
 from lab.clusters.spec import RunSpec, run_from_dict
@@ -115,3 +116,19 @@ def test_up_and_the_fixture_take_an_era() -> None:
         kafka.start_client("producer-1", kind="producer", topic="orders")
         client = kafka.world.operator.clients["producer-1"]
         assert client.settings["acks"] == "1"
+
+
+def test_beside_a_setting_stands_what_it_was_and_since_when() -> None:
+    then = eras.beside("broker", "replica.lag.time.max.ms")
+    assert then is not None
+    assert (then["values"]["2.x"], then["values"]["4.3"], then["since"], then["kip"]) == ("10000", "30000", "2.5", 537)
+    assert eras.beside("topic", "message.timestamp.after.max.ms") == eras.beside("broker", "log.message.timestamp.after.max.ms") is not None
+    assert eras.beside("broker", "log.dirs") is None and eras.beside("topic", "retention.ms") is None
+    for one in eras.differences():
+        assert one.of == eras.CONTROLLER or eras.beside(one.of, one.name) is not None
+
+
+def test_a_sweep_takes_eras_with_their_controllers() -> None:
+    found = cells("acks-all", {"cluster.era": ["2.x", "4.3"]})
+    clusters = [cell.document["cluster"] for cell in found]
+    assert [(one["era"], one.get("controller", "zookeeper")) for one in clusters] == [("2.x", "zookeeper"), ("4.3", "kraft")]

@@ -5,8 +5,17 @@ from __future__ import annotations
 from web.api.answers_bytes import Closed
 
 
+class ThenAndNow(Closed):
+    """What a setting was and is: a value for each era, the release and the KIP that changed it, and what that means."""
+
+    values: dict[str, str]
+    since: str
+    kip: int
+    why: dict[str, str]
+
+
 class SettingView(Closed):
-    """One setting: its value, where it comes from, and what it means in both languages."""
+    """One setting: its value, where it comes from, and what it means in both languages. `eras`: where they differ."""
 
     name: str
     value: str | None
@@ -17,6 +26,7 @@ class SettingView(Closed):
     type: str
     doc: str
     ko: str
+    eras: ThenAndNow | None
 
 
 class HostedReplica(Closed):

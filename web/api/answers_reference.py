@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from web.api.answers_broker import ThenAndNow
 from web.api.answers_bytes import Closed
 
 
 class SettingMeant(Closed):
     """A setting of brokers or topics: `default` of 3.9, `default_4` of 4.x; `changes` of a broker's, `broker_settings`
-    (those that it stands in for) of a topic's."""
+    (those that it stands in for) of a topic's; `eras`: what it was and is, where they differ."""
 
     name: str
     of: Literal["broker", "topic"]
@@ -20,6 +21,7 @@ class SettingMeant(Closed):
     only_in: str | None
     doc: str
     ko: str
+    eras: ThenAndNow | None
     changes: str | None = None
     broker_settings: list[str] | None = None
 

@@ -13,6 +13,7 @@ from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
+from lab.clusters import eras
 from lab.clusters.meanings import korean
 from lab.clusters.vocabulary import KINDS
 from web.api import answers_reference, schemas
@@ -47,7 +48,7 @@ def _setting(of: str, setting: Setting) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": setting.name, "of": of, "type": setting.type.name, "default": setting.default_in(ZOOKEEPER),
         "default_4": setting.default_in(KRAFT), "accepts": list(dict.fromkeys(checks)), "only_in": setting.era,
-        "doc": setting.doc, "ko": korean()[setting.name],
+        "doc": setting.doc, "ko": korean()[setting.name], "eras": eras.beside(of, setting.name),
     }  # fmt: skip
     if of == "broker":
         return {**found, "changes": str(setting.mode)}

@@ -44,13 +44,19 @@ def base_of(request: HttpRequest) -> str | None:
 def quizzes(request: HttpRequest) -> HttpResponse:
     """All of them: the lessons by their tracks, and the parts of the glossary."""
     language = language_of(request)
-    rows = {one["name"]: {**one, "title": one["title"][language]} for one in listed()}
+    words = words_of(PART, language)
+    rows = {one["name"]: {**one, "title": one["title"][language], "count": _count(one["questions"], words)}
+            for one in listed()}  # fmt: skip
     lessons = [row for row in rows.values() if not row["heading"]]
     grouped = subjects.grouped((one["name"], _subject(one["name"])) for one in lessons)
     groups = [{"title": one["title"][language], "quizzes": [rows[name] for name in one["scenarios"]],
                "whole": rows.get(one["subject"])} for one in grouped]  # fmt: skip
     parts = [row for row in rows.values() if row["heading"] and row["name"] not in subjects.SUBJECTS]
     return _page(request, "quizzes.html", {"groups": groups, "parts": parts})
+
+
+def _count(number: int, words: dict[str, str]) -> str:
+    return words["questions.1"] if number == 1 else words["questions.n"].format(n=number)
 
 
 def _subject(lesson: str) -> str:

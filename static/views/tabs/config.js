@@ -2,11 +2,13 @@
 import { FILTERS } from "../../i18n/format.js";
 import { asOf, choices, hint } from "./common.js";
 import { byNumber } from "../../model/names.js";
+import { base } from "../../net/api.js";
 import { h } from "../patch.js";
 import { prose } from "../prose.js";
 import { marked } from "../terms.js";
 
 const ROWS = 80;
+const UNBOUNDED = "9223372036854775807";
 
 function subjects(view) {
   const { state, words } = view;
@@ -45,6 +47,15 @@ function editor(view, subject, one) {
     h("button", { type: "button", onclick: () => view.set({ configEdit: null }) }, words.t("cancel")));
 }
 
+/** What it was in each era, since which release and KIP, and what that means; the page of all differences is behind it. */
+function thenAndNow({ eras }, words) {
+  if (!eras) return null;
+  const shown = Object.entries(eras.values).map(([era, value]) => `${era}: ${value === UNBOUNDED ? "∞" : value || "–"}`);
+  return h("div", { class: "setting-note", "data-eras": "" }, `${shown.join(" · ")} · `,
+    h("a", { href: `${base}/eras/`, target: "_blank", rel: "noopener" }, words.t("config.since", { release: eras.since, kip: eras.kip })),
+    `: ${eras.why[words.language] ?? eras.why.en}`);
+}
+
 function row(view, subject, one) {
   const { words } = view;
   const open = view.configEdit === one.name;
@@ -62,6 +73,7 @@ function row(view, subject, one) {
       one.changed ? `● ${words.t(`config.source.${one.source}`)}` : words.t("config.source.DEFAULT"),
       one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`,
       one.read_only && ` · ${words.t("config.read_only")}`),
+    thenAndNow(one, words),
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }
 
