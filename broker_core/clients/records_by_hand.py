@@ -15,6 +15,8 @@ from broker_core.clients.settings import ProducerSettings, parse
 from broker_core.kernel.node import Node, Timer
 from broker_core.wire.rpc import Response
 
+KNOWN_ACKS = ("all", "-1", "0", "1")
+"""A producer refuses any other in its settings. By hand it is sent all the same, for the broker to say no."""
 NULL_TEXT = "null"  # how the history names a value that is none
 
 
@@ -35,7 +37,8 @@ class RecordsByHand:
         acks = str(record.get("acks", "all"))
         producer = self.producers.get(acks)
         if producer is None:
-            settings = parse(ProducerSettings, {"acks": acks})
+            settings = parse(ProducerSettings, {"acks": acks if acks in KNOWN_ACKS else "1"})
+            settings.acks = settings.acks if acks in KNOWN_ACKS else int(acks)
             producer = self.producers[acks] = Producer(self.node, settings, self.bootstrap, self)
             producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{acks}"
             producer.connections.connection = producer.connections.rpc.connection

@@ -18,7 +18,7 @@
 | alter_config | topic, broker or group, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | set_stage_costs | set {network_us, io_us} | what a request costs a thread of each stage, on all brokers |
-| produce | topic, value, key, headers, partition, acks | one record by hand; value: null is a tombstone |
+| produce | topic, value, key, headers, partition, acks | a record by hand; value: null: a tombstone; acks: any number |
 | partition_link, heal_link | between [A, B], one_way | nothing passes; passes again |
 | delay_link | between [A, B], delay_ms, one_way | each message is late by so much |
 | drop_link | between [A, B], probability, one_way | messages are lost, and the connection with them |
@@ -191,7 +191,11 @@ def _border(value: Any, place: Place) -> str:
 
 
 def _acks(value: Any, place: Place) -> str:
-    return checks.choice(str(value), place, ("all", "-1", "0", "1"))
+    """Any number that the request has room for: what is none of 0, 1 and all is for the broker to refuse."""
+    if str(value) == "all":
+        return "all"
+    given = int(value) if isinstance(value, str) and value.lstrip("-").isdigit() and len(value) < 7 else value
+    return str(checks.integer(given, place, -(1 << 15), (1 << 15) - 1))
 
 
 def _value(value: Any, place: Place) -> Any:

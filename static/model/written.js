@@ -2,6 +2,7 @@
  * A record that is written by hand: fields of the form -> what the command says of it. No DOM.
  *
  *     {key: "a", value: "1", headers: "source=web, empty"}  ->  {key: "a", value: "1", headers: {source: "web", empty: null}}
+ *     {value: "1", other_acks: "2"}                         ->  {value: "1", acks: "2"}    which no broker takes
  *     {key: "a", tombstone: "on"}                           ->  {key: "a", value: null}
  */
 
@@ -17,7 +18,8 @@ export function headersOf(text) {
 }
 
 /** `usual`: the value where none was typed. */
-export function written({ key = "", value = "", tombstone, headers = "" }, usual) {
+export function written({ key = "", value = "", tombstone, headers = "", other_acks: acks = "" }, usual) {
   const given = headersOf(headers);
-  return { value: tombstone ? null : value || usual, ...(key ? { key } : {}), ...(Object.keys(given).length ? { headers: given } : {}) };
+  const more = Object.keys(given).length ? { headers: given } : {};
+  return { value: tombstone ? null : value || usual, ...(key ? { key } : {}), ...more, ...(acks ? { acks } : {}) };
 }

@@ -69,6 +69,11 @@ def test_a_record_without_a_value_has_headers_and_stands_in_the_dump(seen: LabPa
     seen.page.click("#produce-send")
     seen.wait("document.getElementById('produce-result').innerText.startsWith('✓')")
     assert last_command(seen, "produce")["headers"] == {"source": "screen", "empty": None}
+    seen.page.fill("#produce [name=other_acks]", "2")
+    seen.page.click("#produce-send")
+    seen.told("INVALID_REQUIRED_ACKS")
+    assert last_command(seen, "produce")["acks"] == "2"
+    seen.page.fill("#produce [name=other_acks]", "")
     holding = "Object.keys(lab.app.topic.partitions).find((one) => lab.app.topic.partitions[one].logs[1]?.leo === 1)"
     seen.wait(holding)  # a follower has it later than the leader who acknowledges it
     partition = seen.value(holding)

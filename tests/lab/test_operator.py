@@ -16,8 +16,10 @@ from broker_core.kernel.world import World
 from broker_core.records.batch import decode_records
 from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
+from lab.clusters.checks import SpecError
 from lab.clusters.observe import observe, observe_marks
 from lab.clusters.spec import RunSpec, run_from_dict
+from lab.clusters.vocabulary import check_command
 
 S = 1_000_000
 SPEC: dict[str, Any] = {
@@ -151,6 +153,15 @@ def test_records_by_hand_reach_the_log(lab: Lab) -> None:
     lab.run(1)
     rows = [row for row in lab.world.operations.rows if row["process"] == "operator" and row["op"] == "send"]
     assert sorted(row["texts"][0] for row in rows if row["kind"] == "ok") == ["hello 0", "hello 1", "hello all"]
+
+
+def test_acks_that_no_broker_takes_are_refused_and_nothing_is_written(lab: Lab) -> None:
+    lab.do(do="produce", topic="orders", partition=1, value="two", acks=2)
+    lab.run(1)
+    (row,) = [row for row in lab.world.operations.rows if row["process"] == "operator" and row["op"] == "send" and row["kind"] != "invoke"]
+    assert (row["kind"], row["error"]) == ("fail", "INVALID_REQUIRED_ACKS")
+    with pytest.raises(SpecError):
+        check_command({"do": "produce", "topic": "orders", "value": "x", "acks": 1 << 15}, ())
 
 
 def test_a_record_by_hand_may_be_a_tombstone_and_have_headers(lab: Lab) -> None:

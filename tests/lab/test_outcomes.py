@@ -56,6 +56,13 @@ def test_a_record_by_hand_says_where_it_stands(lab: LiveLab) -> None:
     assert silent["ok"] and "offset" not in silent and "pending" not in silent
 
 
+@pytest.mark.parametrize("acks", ["2", -7])
+def test_a_wrong_number_of_acks_is_sent_and_the_broker_refuses_it(lab: LiveLab, acks: str | int) -> None:
+    do(lab, do="create_topic", topic=f"wrong{acks}", partitions=1)
+    wrong = do(lab, do="produce", topic=f"wrong{acks}", value="x", acks=acks)
+    assert (wrong["ok"], wrong["code"], wrong["place"]) == (False, "INVALID_REQUIRED_ACKS", "acks")
+
+
 def test_while_time_stands_and_when_nobody_answers_it_is_pending(lab: LiveLab) -> None:
     do(lab, do="create_topic", topic="strict", partitions=1, configs={"min.insync.replicas": "3"})
     do(lab, do="time", speed="pause")
