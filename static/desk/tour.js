@@ -1,6 +1,6 @@
 /** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
 import { running } from "../model/clients.js";
-import { livingInSync, weakestAcks } from "../model/coach.js";
+import { livingInSync, lostMajority, weakestAcks } from "../model/coach.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -50,7 +50,8 @@ export class Tour {
     const elsewhere = this.desk.live !== null && this.desk.run !== this.desk.live;
     const step = this.over || elsewhere ? null : steps.step(app.state);
     if (!step) return null;
-    return { step, number: STEPS.indexOf(step) + 1, of: STEPS.length, ...this[`_${step}`](app) };
+    const stuck = ["kill", "election"].includes(step) && lostMajority(app.state) !== null; // nobody would be elected: what to do comes first
+    return { step, number: STEPS.indexOf(step) + 1, of: STEPS.length, ...(stuck ? null : this[`_${step}`](app)) };
   }
 
   _topic() {

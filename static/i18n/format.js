@@ -98,7 +98,8 @@ export function commandText(command, words) {
   const name = words[`do.${verb}`] ?? verb;
   const about = Object.entries(rest).map(([key, value]) => {
     if (key === "broker") return `${words["noun.broker"]} ${value}`;
-    if (key === "topic" || key === "name" || key === "node") return String(value);
+    if (key === "node") return endOf(value, words);
+    if (key === "topic" || key === "name") return String(value);
     if (key === "between" && Array.isArray(value)) return value.map((end) => endOf(end, words)).join(" – ");
     if (words[`who.${key}`]) return who(key, value, words);
     if (key === "headers") return `headers ${Object.entries(value).map(([name, one]) => `${name}=${one}`).join(", ")}`;

@@ -7,7 +7,7 @@
  * |---|---|---|
  * | no topic | a cluster without a topic has nothing to lose | create_topic |
  * | a broker is paused | alive, but silent | resume |
- * | a majority of the controllers is dead (KRaft) | nobody can decide anything | restart |
+ * | a majority of the controllers is dead, or of ZooKeeper's servers | nobody can decide anything | restart |
  * | no leader | offline, bring one back that is in sync | restart |
  * | the leader is dead | nobody knows yet | |
  * | fewer in sync than acks=all needs | writes are refused | restart, or heal |
@@ -49,9 +49,22 @@ function waitsForAll(state) {
   return running(state, "producer").some((name) => !["0", "1"].includes(String(state.clients[name].settings?.acks ?? "all")));
 }
 
-/** Whoever has ended has no copy of the metadata log any more; a voter that is a broker comes back with it. */
-function lostMajority({ quorum }) {
+/** ZooKeeper without a majority of its servers: no session ends, nobody is elected. */
+function lostTree(servers) {
+  const names = Object.keys(servers ?? {}).filter((name) => name.startsWith("zookeeper-")).sort();
+  const dead = names.filter((name) => servers[name].state === "stopped");
+  if (!dead.length || 2 * (names.length - dead.length) > names.length) return null;
+  const params = { n: dead.length, of: names.length, node: dead[0] };
+  return { key: "coach.no_tree", params, act: "coach.no_majority.do", command: { do: "restart", node: dead[0] } };
+}
+
+/**
+ * Why nobody can decide anything; null while somebody can. Whoever has ended has no copy of the metadata log any more; a voter
+ * that is a broker comes back with it.
+ */
+export function lostMajority({ quorum, servers }) {
   const voters = quorum?.voters ?? [];
+  if (!voters.length) return lostTree(servers);
   const dead = voters.filter((id) => !quorum.replicas?.[id]);
   if (!dead.length || 2 * (voters.length - dead.length) > voters.length || !Object.keys(quorum.replicas ?? {}).length) return null;
   const node = voters.some((id) => id > FIRST_CONTROLLER) ? `controller-${dead[0]}` : `broker-${dead[0]}`;

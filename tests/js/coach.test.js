@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { advice, standstill } from "../../static/model/coach.js";
+import { Tour } from "../../static/desk/tour.js";
 import { Catalogue } from "../../static/i18n/catalogue.js";
 
 /** A cluster of three brokers with a topic orders; `brokers`: states that differ from running, `partition`: what differs. */
@@ -45,6 +46,20 @@ test("without a majority of its controllers a cluster of KRaft is asked for the 
   for (const [state, brokers] of [[quorum([1, 2, 3], 1, 2), { 3: "stopped" }], [quorum([101, 102, 103], 1, 2, 3, 102, 103), {}], [quorum([101], 101, 1), { 2: "stopped" }]]) {
     assert.notEqual(found(state, "key", brokers), "coach.no_majority");
   }
+});
+
+test("while nobody could be elected the coach asks for a server of the tree, and the first visit for no death", () => {
+  const servers = (...states) => Object.fromEntries(states.map((state, index) => [`zookeeper-${index + 1}`, { state }]));
+  const found = (...states) => advice({ ...cluster({ clients: producer }), servers: servers(...states) }, "orders", "0");
+  assert.deepEqual([found("stopped").key, found("stopped").command], ["coach.no_tree", { do: "restart", node: "zookeeper-1" }]);
+  assert.deepEqual(found("running", "stopped", "stopped").params, { n: 2, of: 3, node: "zookeeper-2" });
+  assert.notEqual(found("running", "stopped", "running").key, "coach.no_tree");
+  const line = (state) => {
+    const tour = new Tour({ state: { ...cluster({ clients: { "producer-orders": { ...producer["producer-orders"], acked: 50 } } }), servers: servers(state) }, acks: "all" }, { live: null });
+    tour.over = false;
+    return tour.line();
+  };
+  assert.deepEqual([line("running").key, line("stopped").key, line("stopped").step], ["tour.kill", undefined, "kill"]);
 });
 
 test("writes that are refused are what to mend, by what keeps the others out", () => {
