@@ -88,3 +88,10 @@ def test_every_run_of_a_lesson_with_spreads_is_executed_again(tmp_path: Path) ->
     assert len(lost) == 3
     facts = orjson.loads((tmp_path / "3" / "run.json").read_bytes())
     assert set(facts["drawn"]) >= {"steps[0].at", "steps[0].delay_ms"} and verify(tmp_path / "3").same
+
+
+@pytest.mark.parametrize("name", grammar.names())
+def test_a_lesson_varies_with_its_seed_or_says_why_it_does_not(name: str) -> None:
+    text = (grammar.HOME / f"{name}.yaml").read_text()
+    reasons = [line for line in text.split("\n") if line.startswith("# No spread: ") and len(line) > 40]
+    assert bool(spread.drawn(grammar.load(name).document, 1)[1]) != bool(reasons)
