@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker_core.drivers.files import DiskCaches, DiskStorage
+from broker_core.drivers.files import TAIL_BUDGET, DiskCaches, DiskStorage
 from broker_core.drivers.tcp import TcpServer
 from broker_core.kernel.errors import what_of
 from broker_core.kernel.inputs import Command
@@ -51,6 +51,8 @@ from lab.telling import Telling, not_serving, why_it_ends
 STOP_LIMIT_US = 30_000_000
 START_S = 90.0  # after a crash the brokers' old sessions have to expire first
 GIVE_BACK_S = 5.0
+ONE_OF_MANY_TAILS = TAIL_BUDGET // 8
+"""Bytes of the ends of files that a lab keeps in memory when it is one of many."""
 _log = logging.getLogger("brokerlab.lab")
 
 
@@ -191,7 +193,7 @@ class LiveLab(Sleeping, LiveFront):
         self._shut_down()
 
     def _build(self) -> None:
-        self._caches = DiskCaches()
+        self._caches = DiskCaches(TAIL_BUDGET if self.sole else ONE_OF_MANY_TAILS)
         self._storages: dict[str, DiskStorage] = {}
         runs = self.data / "runs"
         sweep(runs)

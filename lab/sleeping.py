@@ -99,6 +99,14 @@ class Sleeping(OpenRuns):
             return True
         if self.needed():
             return False
+        self.asleep = self._kept()
+        self.server.rest(self._wake)
+        self._let_go()
+        _give_back()  # nothing of the world is left, also in no variable of this method
+        return True
+
+    def _kept(self) -> Asleep:
+        """All branches stand, and are in the file. Raises OSError; then they go on."""
         for branch in self.branches.values():
             branch.stand()
         try:
@@ -107,13 +115,8 @@ class Sleeping(OpenRuns):
             for branch in self.branches.values():
                 branch.go_on()
             raise
-        main, now = self.main, time.monotonic()
-        self.asleep = Asleep(main.run_id, main.epoch, main.clock(), tuple(self.branches), size, now)
-        del main
-        self.server.rest(self._wake)
-        self._let_go()
-        _give_back()
-        return True
+        main = self.main
+        return Asleep(main.run_id, main.epoch, main.clock(), tuple(self.branches), size, time.monotonic())
 
     def _let_go(self) -> None:
         for branch in self.branches.values():
@@ -121,7 +124,7 @@ class Sleeping(OpenRuns):
         for storage in self._storages.values():
             storage.close()
         self.branches, self._storages = {}, {}
-        del self.main
+        del self.main, self._caches
 
     def needed(self) -> bool:
         """Whether somebody watches, waits, is connected, or something is under way."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import PATIENCE_S
 
+from broker_core.drivers.files import DiskFile
 from broker_core.kernel.world import World
 from lab.clusters.spec import run_from_dict
 from lab.experiments.verify import verify
@@ -74,12 +75,14 @@ def test_forks_sleep_and_wake_with_their_lab(lab: LiveLab) -> None:
     assert lab.branch(name).submit({"do": "restart", "broker": 2}).result(PATIENCE_S)["ok"]
 
 
-def test_a_world_that_sleeps_is_no_longer_in_memory(lab: LiveLab) -> None:
+def test_a_world_that_sleeps_is_no_longer_in_memory_nor_are_the_ends_of_its_files(lab: LiveLab) -> None:
     name = lab.world.seed, id(lab.world)
+    assert [one for one in gc.get_objects() if type(one) is DiskFile and one.root.is_relative_to(lab.data)]
     assert lab.sleep().result(PATIENCE_S)
     lab.sleep().result(PATIENCE_S)  # the thread has left what it did
     gc.collect()
     assert not [one for one in gc.get_objects() if type(one) is World and (one.seed, id(one)) == name]
+    assert not [one for one in gc.get_objects() if type(one) is DiskFile and one.root.is_relative_to(lab.data)]
 
 
 def test_who_watches_keeps_a_lab_awake(lab: LiveLab) -> None:
