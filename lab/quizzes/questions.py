@@ -49,9 +49,9 @@ class Item:
 class Question:
     """A checked question. `way`: how it is answered.
 
-    Invariants
-        * choice: `options`; order: `items`, in an order that tells nothing; number, broker: `figure`; setting: `code`
-        * name is "LESSON.prediction" for what a lesson asks itself
+    * `options` are of a choice; `items`, in an order that tells nothing, of an order; `figure` is of number and broker,
+      `code` of a setting
+    * `name` is "LESSON.prediction" for what a lesson asks itself
     """
 
     name: str
