@@ -53,7 +53,8 @@ from lab.snapshots.keeper import Keeper
 from lab.stops import Stops
 from lab.waiting import Waits, Wanted
 
-FLUSH_S, SLOW_FLUSH_S = 0.05, 0.016
+FLUSH_S, SLOW_FLUSH_S, UNSEEN_FLUSH_S = 0.05, 0.016, 0.25
+"""With somebody who looks on; where the clock goes slowly, too; with nobody: each is one more time that the machine wakes up."""
 KEYFRAME_US = 5_000_000
 KEYFRAMES = 160
 HISTORY_ROWS = 20_000
@@ -119,7 +120,8 @@ class Branch:
         if self._first_after_pass is not None:
             self._first_after_pass()
         if self._flushing is None and not self.ended:
-            self._flushing = self.loop.call_later(SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S, self._flush)
+            seen = SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S
+            self._flushing = self.loop.call_later(seen if self.feed.watched else UNSEEN_FLUSH_S, self._flush)
 
     def _flush(self) -> None:
         self._flushing = None

@@ -97,8 +97,9 @@ def _place(world: World, name: str) -> tuple[QuorumReplica, str | None, int | No
     if not isinstance(truth, KRaftTruth):
         raise CommandError(problem("no_metadata_log"), "of")
     node_name, *rest = name.split(":")
-    node = world.nodes.get(node_name or truth.controller_node() or next(iter(truth.keepers()), ""))
-    process = None if node is None or node.state == STOPPED else process_of(node.machine)
+    keepers = [node_name] if node_name else [truth.controller_node() or "", *truth.keepers()]
+    running = [world.nodes[one] for one in keepers if one in world.nodes and world.nodes[one].state != STOPPED]
+    process = process_of(running[0].machine) if running else None
     if process is None or not process.is_open:
         raise CommandError(problem("no_metadata_copy", node=node_name), "name")
     if rest == ["last"]:

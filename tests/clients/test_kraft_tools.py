@@ -112,13 +112,19 @@ def test_topics_settings_and_records_are_administered(tools: Tools, tmp_path: Pa
     assert "Completed updating config" in altered and "low_watermark: 1" in deleted
     ends = [int(line.split()[3]) for line in reset.splitlines() if line.split()[1:2] == ["tools"]]
     assert sum(ends) == 300
-    elected, dirs, topics, settings, groups = tools.all(
+    elected, dirs, topics, settings, groups, moved, offsets, versions = tools.all(
         ("LeaderElectionCommand", "BROKERS", "--election-type", "PREFERRED", "--topic", "tools", "--partition", "0"),
         ("LogDirsCommand", "BROKERS", "--describe", "--topic-list", "tools"),
         ("TopicCommand", "BROKERS", "--describe", "--topic", "tools"),
         ("kafka.admin.ConfigCommand", "BROKERS", "--describe", "--entity-type", "topics", "--entity-name", "tools"),
         ("consumer.group.ConsumerGroupCommand", "BROKERS", "--describe", "--group", "g"),
+        ("reassign.ReassignPartitionsCommand", "BROKERS", "--reassignment-json-file", plan, "--verify"),
+        ("GetOffsetShell", "BROKERS", "--topic", "tools", "--time", "-2"),
+        ("BrokerApiVersionsCommand", "BROKERS"),
     )
+    assert "Reassignment of partition tools-0 is completed." in moved
+    assert offsets.splitlines()[-1] == "tools:0:1"
+    assert len(re.findall(r"(?m)^127.0.0.1:\d+ \(id: [123] ", versions)) == 3 and "ConsumerGroupHeartbeat(68): 0 to 1" in versions
     assert "Successfully completed" in elected or "Valid replica already elected" in elected
     sizes = json.loads(next(line for line in dirs.splitlines() if line.startswith("{")))
     assert [one["broker"] for one in sizes["brokers"]] == [1, 2, 3]

@@ -7,9 +7,13 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from broker_core.clients.settings import names
 from broker_core.metadata.configs import BROKER_SETTINGS
 from broker_core.metadata.configs_topic import SYNONYMS
 from broker_core.metadata.configs_types import KRAFT
+from lab.clusters.client_spec import SETTINGS_OF
+from lab.clusters.meanings import of_clients
+from lab.clusters.metrics_registry import REGISTRY
 from tests.conftest import CHECKOUT
 
 PAGES = ("not-modelled.md", "not-modelled.ko.md")
@@ -48,3 +52,16 @@ def test_what_stands_there_is_read_by_nothing_and_is_the_same_in_both_languages(
 def test_each_stands_there_once(page: str) -> None:
     listed = without_effect(page)
     assert sorted(set(listed)) == sorted(listed)
+
+
+def test_what_a_client_can_set_with_kraft_only_says_so() -> None:
+    """Of workers alone, and of the next generation's groups: brokers of 3.9 do not offer the requests for them."""
+    queues = set(names(SETTINGS_OF["worker"])) - set(names(SETTINGS_OF["consumer"]))
+    meanings = of_clients()
+    silent = [name for name in (*queues, "group.protocol", "group.remote.assignor") if not all("KRaft" in text for text in meanings[name].values())]
+    assert queues and silent == []
+
+
+def test_what_a_metric_says_of_the_metadata_log_is_said_of_kraft_alone() -> None:
+    of_the_log = {name for name, one in REGISTRY.items() if re.search("metadata (log|quorum)|fenced", one.en)}
+    assert of_the_log == {name for name, one in REGISTRY.items() if one.only == "kraft"}

@@ -86,6 +86,13 @@ def test_what_was_said_last_is_found_behind_any_number_of_no_op_records(world: W
         assert found(world, "metadata", f"{page['node']}:{page['next']}")["records"][0]["kind"] == "NO_OP_RECORD"
 
 
+def test_without_a_name_and_while_nobody_leads_the_copy_of_a_voter_that_runs_is_shown(world: World) -> None:
+    node = found(world, "metadata")["node"]
+    do(world, do="kill", node=node)
+    shown = found(world, "metadata", ":last")
+    assert shown["node"] in {"controller-101", "controller-102", "controller-103"} - {node} and shown["records"]
+
+
 def test_what_a_record_has_changed_is_told_with_what_was_there_before(world: World) -> None:
     every = records(world, "controller-101")
     turn = next(one for one in every if one["kind"] == "PARTITION_CHANGE_RECORD" and one["about"]["name"] == "orders-0"

@@ -124,8 +124,15 @@ function files(view, found) {
     (file) => view.set({ metadataFile: file || null, metadataAt: file ? 0 : null, metadataOpen: null }));
 }
 
+/** Whose copy is shown. One whose process has ended is nobody's: whoever leads has the same records. */
+function chosenCopy({ state, metadataOf, metadataFile }) {
+  const there = Object.values(state.quorum?.replicas ?? {}).some((one) => one.node === metadataOf);
+  return there ? { metadataOf, metadataFile } : { metadataOf: null, metadataFile: null };
+}
+
 export function metadataTab(view) {
-  const { words, metadataOf, metadataFile, metadataAt } = view;
+  const { words, metadataAt } = view;
+  const { metadataOf, metadataFile } = chosenCopy(view);
   const at = metadataAt ?? (metadataFile || view.metadataAll ? null : "last"); // no-op records would soon fill the page
   const place = [metadataOf ?? "", ...(metadataFile ? [metadataFile] : []), ...(at === null ? [] : [at])].join(":");
   const entry = view.inquiry.get("metadata", place);

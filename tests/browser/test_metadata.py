@@ -1,0 +1,78 @@
+"""The metadata log on the page: the quorum, each record, what it has changed and where that is; a controller that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.browser.lab_page import LabPage, Open, open_pages, violations
+
+KRAFT = ("--controller", "kraft", "--controllers", "3")
+
+
+@pytest.fixture(scope="module")
+def visit(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    yield from open_pages(browser, tmp_path_factory.mktemp("metadata") / "lab", *KRAFT)
+
+
+@pytest.fixture(scope="module")
+def seen(visit: Open) -> LabPage:
+    page = visit(bypass_csp=True)
+    page.command(do="create_topic", topic="orders", assignment=[[1, 2, 3]])
+    page.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
+    page.value("lab.app.showTab('metadata')")
+    page.see("[data-replica='101']")
+    return page
+
+
+def test_the_strip_tells_who_leads_what_is_committed_who_votes_and_who_follows(seen: LabPage) -> None:
+    seen.wait("lab.app.state.quorum.high_watermark > 0")
+    facts = seen.value("[...document.querySelectorAll('.tree-fact')].map((one) => one.textContent)")
+    assert facts[0] == f"leader {seen.value('lab.app.state.quorum.leader')}" and facts[2].startswith("committed ")
+    marks = seen.value("lab.app.state.quorum.high_watermark")
+    seen.wait(f"lab.app.state.quorum.high_watermark > {marks}")  # it goes on by itself
+    rows = seen.value("[...document.querySelectorAll('.tab-metadata [data-replica]')].map((one) => one.innerText)")
+    assert len(rows) == 6 and sum("voter" in row for row in rows) == 3 and sum("observer" in row for row in rows) == 3
+
+
+def test_a_record_is_read_and_followed_to_what_it_has_changed(seen: LabPage) -> None:
+    seen.wait("[...document.querySelectorAll('button[data-record]')].some((one) => one.textContent.includes('PARTITION_RECORD'))")
+    seen.value("[...document.querySelectorAll('button[data-record]')].find((one) => one.textContent.includes('PARTITION_RECORD')).click()")
+    seen.see("[data-change=replicas]")
+    assert "{1, 2, 3}" in seen.page.inner_text("[data-change=replicas]")
+    seen.picture("metadata-en")
+    assert violations(seen.page) == []
+    seen.page.click("[data-moment]")
+    seen.wait("!lab.clock.live && !lab.app.state.topics.orders")
+    seen.value("lab.app.goLive()")
+    seen.page.click("[data-follow='partition:orders-0']")
+    seen.wait("lab.app.tab === 'replicas' && lab.app.chosen === 'orders-0'")
+
+
+def test_a_broker_that_is_paused_is_shown_behind_and_fenced(seen: LabPage) -> None:
+    seen.command(do="pause", broker=3)
+    seen.wait("[...document.querySelectorAll('.tree-fact')].some((one) => one.textContent.includes('behind: 3'))")
+    seen.value("lab.app.showTab('metadata')")
+    seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('fenced')")
+    seen.command(do="resume", broker=3)
+    seen.wait("document.querySelector('.tab-metadata [data-replica=\"3\"]')?.innerText.includes('in service')")
+
+
+def test_the_active_controller_dies_and_its_successor_and_epoch_are_seen(seen: LabPage) -> None:
+    before, epoch = seen.value("[lab.app.state.cluster.controller, lab.app.state.cluster.controller_epoch]")
+    seen.page.click(f"[data-menu='server:controller-{before}']")
+    seen.page.click("[role=menu] [data-menu-do=kill]")
+    seen.wait(f"![null, {before}].includes(lab.app.state.cluster.controller) && lab.app.state.cluster.controller_epoch > {epoch}")
+    seen.wait(f"!document.querySelector('.tab-metadata [data-replica=\"{before}\"]')")
+    told = seen.value("lab.app.story.before(Infinity, 200, false).map((one) => one.code)")
+    assert "quorum_state" in told and "controller_elected" in told  # a candidacy, and who won
+    seen.command(do="restart", node=f"controller-{before}")
+    seen.see(f"[data-replica='{before}']")
+
+
+def test_in_korean(visit: Open, seen: LabPage) -> None:
+    page = visit(language="ko")
+    page.value("lab.app.showTab('metadata')")
+    page.see("[data-replica='101']")
+    page.wait("document.querySelector('.tab-metadata').innerText.includes('투표자')")
+    page.picture("metadata-ko")
