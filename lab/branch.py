@@ -54,7 +54,7 @@ from lab.stops import Stops
 from lab.waiting import Waits, Wanted
 
 FLUSH_S, SLOW_FLUSH_S, UNSEEN_FLUSH_S = 0.05, 0.016, 0.25
-"""With somebody who looks on; where the clock goes slowly, too; with nobody: each is one more time that the machine wakes up."""
+"""With somebody who looks on; while the clock goes slowly; with nobody: each wakes the machine up once more."""
 KEYFRAME_US = 5_000_000
 KEYFRAMES = 160
 HISTORY_ROWS = 20_000
@@ -120,8 +120,12 @@ class Branch:
         if self._first_after_pass is not None:
             self._first_after_pass()
         if self._flushing is None and not self.ended:
-            seen = SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S
-            self._flushing = self.loop.call_later(seen if self.feed.watched else UNSEEN_FLUSH_S, self._flush)
+            self._flushing = self.loop.call_later(self._flush_s(), self._flush)
+
+    def _flush_s(self) -> float:
+        if self.pump.speed <= 1 and not self.feed.watched:
+            return UNSEEN_FLUSH_S
+        return SLOW_FLUSH_S if self.pump.speed < 1 else FLUSH_S
 
     def _flush(self) -> None:
         self._flushing = None
