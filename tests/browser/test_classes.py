@@ -164,6 +164,8 @@ def test_a_class_is_asked_before_the_run_is_played_and_follows_its_teacher(visit
     second.wait_for_selector("#to-follow:not([hidden])")
     second.click("#to-follow a")
     second.wait_for_selector("[data-follow=follow]")
+    assert rest.post("labs/lab/commands", {"do": "create_topic", "topic": "followed", "partitions": 1}).status == 200
+    until(teacher, "lab.history.end > lab.history.begin + 9")
     teacher.evaluate("lab.app.clock.go(lab.history.begin + 3)")
     stands = teacher.evaluate("Math.round(lab.app.clock.t)")
     until(second, f"!lab.app.clock.live && Math.abs(lab.app.clock.t - {stands}) < 1000")

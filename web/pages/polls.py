@@ -71,6 +71,7 @@ async def poll(request: HttpRequest, code: str) -> HttpResponse:
     context = {
         "room": room, "version": version, "poll": found, "bars": rows, "words": words(language), "wide": WIDE,
         "ask": question["ask"][language] if question else "", "groups": await sync_to_async(_choices)(language),
+        "seconds": f"{found['told']['proof']['t_us'] / 1e6:.3f}" if found["told"] else "",
         "why": found["told"]["why"][language] if found["told"] else "",
         "answer": answer_text(question, found["told"]["answer"], language) if found["told"] else "",
     }  # fmt: skip
