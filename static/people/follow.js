@@ -14,13 +14,16 @@ const AWAY_MS = 3000;
 const JUMP_US = 1_500_000; // a playing follower that is nearer than this is left alone
 const later = (ms) => new Promise((done) => setTimeout(done, ms));
 
+/** The lesson that is open beside the picture. */
+const lessonOf = (desk) => (desk.panel === "scenarios" && !desk.lessons.one?.own ? desk.lessons.one?.name ?? null : null);
+
 /** What a page looks at. */
 export function lookOf(app) {
   const { clock, desk } = app;
   const isNow = clock.live && (desk.run === desk.live || !desk.live);
   const moment = isNow ? null : Math.round(clock.live ? clock.history.timeAt(clock.viewed) : clock.t);
   return {
-    lab: base, run: desk.run === desk.live ? null : desk.run, lesson: desk.lessons?.one?.name ?? null, t_us: moment,
+    lab: base, run: desk.run === desk.live ? null : desk.run, lesson: lessonOf(desk), t_us: moment,
     playing: Boolean(clock.playing) && !isNow, speed: clock.speed ?? 1,
   };
 }
@@ -76,6 +79,10 @@ async function lead(app, code) {
 /** Bring a page to where the teacher is; false when it cannot get there. */
 export async function goTo(app, look) {
   const { clock, desk } = app;
+  if (look.lesson && look.lesson !== lessonOf(desk)) {
+    if (desk.panel !== "scenarios") desk.show("scenarios");
+    await desk.lessons.pick(look.lesson);
+  } else if (!look.lesson && desk.panel === "scenarios") desk.close();
   const run = look.run ?? desk.live;
   if (run && desk.run !== run) await desk.look(run);
   if (look.t_us === null) {

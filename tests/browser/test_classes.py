@@ -171,6 +171,10 @@ def test_a_class_is_asked_before_the_run_is_played_and_follows_its_teacher(visit
     until(second, f"!lab.app.clock.live && Math.abs(lab.app.clock.t - {stands}) < 1000")
     teacher.evaluate("lab.app.clock.goLive()")
     until(second, "lab.app.clock.live")
+    teacher.evaluate("(lab.app.desk.show('scenarios'), lab.app.desk.lessons.pick('acks-1'))")
+    until(second, "lab.app.desk.lessons.one?.name === 'acks-1'")
+    teacher.evaluate("lab.app.desk.close()")
+    until(second, "lab.app.desk.panel === null")
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
