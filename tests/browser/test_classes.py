@@ -75,6 +75,17 @@ def come_in(page: Any, address: str, name: str) -> None:
     page.wait_for_url("**/class/")
 
 
+def remembers_lessons(page: Any, address: str) -> None:
+    """What a student has made of a lesson is the server's, not this browser's."""
+    for was_there in (False, True):
+        page.goto(address)
+        until(page, "Boolean(globalThis.lab?.app?.online && lab.app.desk.greeted)")
+        page.click("[data-panel=scenarios]")
+        page.wait_for_selector(f'[data-scenario="acks-1"]{"[data-grade=right]" if was_there else ":not([data-grade])"}')
+        if not was_there:
+            assert page.evaluate("lab.app.desk.lessons.results.take('acks-1', 'right').then(() => localStorage.getItem('lab-lessons'))") is None
+
+
 def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any) -> None:
     teacher, first, second = visit("en"), visit("ko", dark=True, width=390, elsewhere=True), visit("en", elsewhere=True)
     teacher.goto(f"{lab.page}classes/")
@@ -124,6 +135,7 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     looked_at(first, "seat-ko")
     second.wait_for_selector("#task-small")
     assert "수달" not in second.inner_text("body") and second.goto(f"{lab.page}classes/{code}/").status == 403
+    remembers_lessons(second, lab.page)
     with teacher.expect_download() as saved:
         teacher.click("#csv")
     assert saved.value.suggested_filename == f"grades-{code}.csv"
