@@ -1,7 +1,7 @@
 """`replay`: a run of a million records, from its directory to answers, beside Spark computing them from Parquet; and
 many small runs (`acks-1` under one seed each: 6,000 records, 35,000 events) to all answers, tables and the report.
 
-The history (sends acknowledged, some lost, everything else read) and the segments are written directly.
+The history (sends acknowledged, some never read, everything else read) and the segments are written directly.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lab.analytics.replay import replay as everything
 from lab.analytics.tables import Tables
 from lab.experiments.run import run_scenario
 
-SEND, POLL, LOST, GOAL = 100, 500, 50, 1 / 3
+SEND, POLL, UNREAD, GOAL = 100, 500, 50, 1 / 3
 ALL_OF_THEM, EACH = 60.0, 0.5
 """Seconds of the processor for a hundred small runs in a session that has just started, and for each further one."""
 
 
 def write_run(home: Path, records: int) -> None:
-    """run.json, operations.jsonl, journal.jsonl and segments; the last `LOST` values were never read."""
+    """run.json, operations.jsonl, journal.jsonl and segments; the last `UNREAD` values were never read."""
     write_segments(home, records)
     facts = {"format": 1, "name": "bench", "kind": "simulated", "end_us": records}
     (home / "run.json").write_bytes(orjson.dumps(facts))
@@ -41,8 +41,8 @@ def write_run(home: Path, records: int) -> None:
                 more = {"offset": first} if kind == "ok" else {}
                 row = {"t": first, "seq": first, "process": "producer-a", "kind": kind, **what, **more}
                 file.write(orjson.dumps(row) + b"\n")
-        for first in range(0, records - LOST, POLL):
-            count = min(POLL, records - LOST - first)
+        for first in range(0, records - UNREAD, POLL):
+            count = min(POLL, records - UNREAD - first)
             row = {"t": first, "seq": first, "process": "checker", "kind": "ok", "op": "poll", "topic": "orders",
                    "partition": 0, "runs": [[first, "producer-a", first, count]]}
             file.write(orjson.dumps(row) + b"\n")
@@ -62,11 +62,11 @@ def replay(quick: bool) -> Iterator[Result]:
 
 
 def answers(tables: Tables) -> tuple[int, int]:
-    """(lost, records on disk)."""
+    """(unread, records on disk)."""
     on_disk = tables.records.selectExpr("sum(length(value))", "count(offset) as n").first()
-    lost = History(tables).counts.first()
-    assert on_disk is not None and lost is not None
-    return lost["lost"], on_disk["n"]
+    counted = History(tables).counts.first()
+    assert on_disk is not None and counted is not None
+    return counted["unread"], on_disk["n"]
 
 
 def measure(records: int) -> dict[str, float]:
@@ -79,7 +79,7 @@ def measure(records: int) -> dict[str, float]:
 
         def ours() -> None:
             with Tables(spark, [run]) as tables:
-                assert answers(tables) == (LOST, -(-records // 2 // BATCH) * BATCH * 2)
+                assert answers(tables) == (UNREAD, -(-records // 2 // BATCH) * BATCH * 2)
 
         def theirs() -> None:
             with Tables(spark, [run]) as tables:
