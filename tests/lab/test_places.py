@@ -110,7 +110,7 @@ def test_of_settings_that_do_not_fit_one_another_that_one_is_named_that_was_give
     ({"do": "bit_flip", "broker": 1, "topic": "orders", "partition": 0, "offset": 1 << 40}, "offset"),
     ({"do": "lose_index", "broker": 1, "topic": "orders", "partition": 0}, "broker"),
     ({"do": "produce", "topic": "orders", "value": {"a": 1}}, "value"),
-    ({"do": "produce", "topic": "orders", "value": "x", "acks": 5}, "acks"),
+    ({"do": "produce", "topic": "orders", "value": "x", "acks": 1 << 15}, "acks"),
 ])  # fmt: skip
 def test_nested_keys_of_other_commands_are_named_too(lab: Lab, command: dict[str, Any], place: str) -> None:
     said = lab.do(**command)
@@ -256,11 +256,30 @@ def keys_of(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from keys_of(inner, (*place, key))
 
 
+def sort_of(document: Any, place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is the same of a key in one document and in another: where it stands, in which kind of thing, its name."""
+    inner, path = document, []
+    for part in place[:-1]:
+        path.append("*" if isinstance(part, int) or path[-1:] == ["variants"] else part)
+        inner = inner[part]
+    return (*path, *(str(inner[key]) for key in ("do", "kind", "check") if key in inner), place[-1])
+
+
+@pytest.fixture(scope="module")
+def taken_away() -> set[tuple[Any, ...]]:
+    """Sorts of keys that have been taken away by now: lessons have some 16,000 keys of 2,400 sorts."""
+    return set()
+
+
 @pytest.mark.parametrize("source", [GOOD, LESSON, *((grammar.HOME / f"{name}.yaml").read_text() for name in grammar.names())])
-def test_a_key_that_is_missing_is_named_at_the_mapping_that_it_misses_from(source: str) -> None:
+def test_a_key_that_is_missing_is_named_at_the_mapping_that_it_misses_from(source: str, taken_away: set[tuple[Any, ...]]) -> None:
     _, document = read(source, "x.yaml")
     refused = 0
     for place in keys_of(document):
+        sort = sort_of(document, place)
+        if sort in taken_away:
+            continue
+        taken_away.add(sort)
         other = copy.deepcopy(document)
         inner: Any = other
         for part in place[:-1]:
@@ -274,7 +293,7 @@ def test_a_key_that_is_missing_is_named_at_the_mapping_that_it_misses_from(sourc
             if error.place == place[:-1] and not error.reason.startswith("expected at least one"):
                 assert needed in error.reason, place
             assert not error.reason.endswith("expected one of "), error.reason
-    assert refused > 1
+    assert refused > 1 or source is not GOOD
 
 
 @pytest.mark.parametrize("name", KINDS)
