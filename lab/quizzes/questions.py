@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from broker_core.kernel.problems import problem
@@ -78,6 +79,12 @@ class Question:
         return [*wanted, *([self.figure] if self.figure else []), *self.holds]
 
 
+@cache
+def scenario_of(lesson: str, course: str | None = None) -> Scenario:
+    """A lesson, or a course of it, to be read only: many questions are about the same one."""
+    return grammar.load(lesson) if course is None else grammar.variant_of(scenario_of(lesson), course)
+
+
 def prediction_name(lesson: str) -> str:
     """What the question that a lesson asks itself is called."""
     return f"{lesson}.{PREDICTION}"
@@ -98,11 +105,10 @@ def read_question(value: Any, place: Place) -> Question:
     """Raises SpecError."""
     data = checks.mapping(value, place, KEYS, ["question", "lesson", "ask", "why"])
     lesson = checks.choice(data["lesson"], (*place, "lesson"), grammar.names())
-    scenario = grammar.load(lesson)
-    course = None
+    scenario, course = scenario_of(lesson), None
     if "course" in data:
         course = checks.choice(data["course"], (*place, "course"), courses(scenario))
-        scenario = grammar.variant_of(scenario, course)
+        scenario = scenario_of(lesson, course)
     ways = [way for way in WAYS if way in data]
     if len(ways) != 1:
         raise SpecError(place, problem("one_subject", known=list(WAYS), n=len(ways)))

@@ -11,8 +11,8 @@ from broker_core.kernel.problems import problem
 from lab.clusters import checks
 from lab.clusters.checks import SpecError
 from lab.glossary import catalogue
-from lab.quizzes.questions import Question, Text, of_prediction, read_question
-from lab.scenarios import grammar, path
+from lab.quizzes.questions import Question, Text, of_prediction, read_question, scenario_of
+from lab.scenarios import path
 from lab.scenarios.reading import ScenarioError, line_of, read
 from lab.scenarios.subjects import SUBJECTS
 
@@ -70,7 +70,7 @@ def all_questions() -> dict[str, Question]:
     """By their names: predictions, and all that stands in files."""
     found: dict[str, Question] = {}
     for name in path.legs():
-        scenario = grammar.load(name)
+        scenario = scenario_of(name)
         if scenario.lesson.predict is not None:
             one = of_prediction(scenario, scenario.lesson.predict)
             found[one.name] = one
@@ -82,7 +82,7 @@ def all_questions() -> dict[str, Question]:
 @cache
 def of_lesson(name: str) -> Quiz:
     """Its prediction, and what its track asks about it."""
-    scenario = grammar.load(name)
+    scenario = scenario_of(name)
     about = shipped().get(scenario.subject)
     own = [one for one in (about.questions if about else []) if one.lesson == name]
     first = all_questions().get(f"{name}.prediction")

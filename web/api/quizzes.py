@@ -16,9 +16,9 @@ from ninja import Router
 from broker_core.kernel.problems import problem
 from lab.quizzes import grading, reading
 from lab.quizzes.grading import Graded
-from lab.quizzes.questions import Question
+from lab.quizzes.questions import Question, scenario_of
 from lab.quizzes.reading import Quiz
-from lab.scenarios import grammar, path
+from lab.scenarios import path
 from web.api import answers_quizzes as answers
 from web.api import schemas
 from web.api.asking import answer
@@ -31,7 +31,7 @@ Problems = schemas.Problem
 @cache
 def asked(question: Question) -> dict[str, Any]:
     """A question as whoever is to answer it sees it."""
-    scenario = grammar.load(question.lesson, question.course)
+    scenario = scenario_of(question.lesson, question.course)
     texts = [one.text for one in question.options] or [one.text for one in question.items]
     brokers = sorted(one.id for one in scenario.spec.cluster.brokers) if question.way == "broker" else []
     return {

@@ -16,8 +16,9 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from lab.quizzes import reading
+from lab.quizzes.questions import scenario_of
 from lab.quizzes.reading import all_questions
-from lab.scenarios import grammar, path
+from lab.scenarios import path
 from web.api.polls import own_view, poll_view
 from web.language import language_of
 from web.messages import words_of
@@ -80,7 +81,7 @@ async def poll(request: HttpRequest, code: str) -> HttpResponse:
 
 def _choices(language: str) -> list[dict[str, Any]]:
     """All questions, by lessons in the order of the way, then those of headings."""
-    lessons = [(grammar.load(name).title[language], reading.of_lesson(name).questions) for name in path.legs()]
+    lessons = [(scenario_of(name).title[language], reading.of_lesson(name).questions) for name in path.legs()]
     parts = [(quiz.title[language], quiz.questions) for name, quiz in reading.shipped().items()
              if name not in {leg.track for leg in path.legs().values()}]  # fmt: skip
     return [{"title": title, "questions": [(one.name, one.ask[language].strip()) for one in questions]}

@@ -11,8 +11,8 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from lab.quizzes import reading
-from lab.quizzes.questions import Question
-from lab.scenarios import grammar, subjects
+from lab.quizzes.questions import Question, scenario_of
+from lab.scenarios import subjects
 from web.access import ACT
 from web.api.classes import lab_of
 from web.api.problems import Problem
@@ -60,7 +60,7 @@ def _count(number: int, words: dict[str, str]) -> str:
 
 
 def _subject(lesson: str) -> str:
-    return grammar.load(lesson).subject
+    return scenario_of(lesson).subject
 
 
 @require_GET
