@@ -52,7 +52,7 @@ def test_a_recovery_is_stepped_through_log_by_log_while_the_others_go_on(world: 
     seen: list[int] = []
     others, before, until_us = 0, world.seq, world.now_us + 8 * S
     while len(seen) < LOGS and world.step(until_us):
-        rows = list(takewhile(lambda row: row[0] > before, reversed(world.journal.tail)))
+        rows = list(takewhile(lambda row, last=before: row[0] > last, reversed(world.journal.tail)))
         before = world.seq
         opened = [row[5]["opened"] for row in rows if row[3] == "logs_loading"]
         assert len(opened) <= 1, "one step, one slice"
