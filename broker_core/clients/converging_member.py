@@ -105,9 +105,9 @@ class ConvergingMember(HeartbeatMember):
         return self.epoch if self.epoch > JOIN_EPOCH else -1
 
     @property
-    def told_epoch(self) -> int:
-        """What it calls itself by when it asks for offsets."""
-        return self.generation
+    def told_as(self) -> tuple[str | None, int]:
+        """Id and epoch by which it calls itself when it asks for offsets."""
+        return self.member_id or None, self.generation
 
     @property
     def may_commit(self) -> bool:
@@ -144,7 +144,7 @@ class ConvergingMember(HeartbeatMember):
         self.state = STATES.step(self.state, FAILED if self.state == FAILED else UNJOINED)
         self.epoch, self.owned, self.target = JOIN_EPOCH, [], {}
 
-    def expelled(self) -> None:
+    def expelled(self, error: ErrorCode) -> None:
         """A commit was refused: the next heartbeat hears the same."""
 
     # -- heartbeats -------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 | joining | sends JoinGroup, commits nothing | answered => syncing; MEMBER_ID_REQUIRED => once more |
 | syncing | the group's leader shares out, all send SyncGroup | answered => stable; an error => unjoined |
 | stable | reads; heartbeats every `heartbeat.interval.ms` | REBALANCE_IN_PROGRESS => unjoined, keeps its id; |
-| | | UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION => unjoined, without an id |
+| | | ILLEGAL_GENERATION => the same, without its partitions; UNKNOWN_MEMBER_ID => unjoined, without an id |
 
 Rebalances are *eager*: everything is given up before it is shared out anew. Where all assignors of a member are
 cooperative, so is the member (KIP-429): it keeps what it has and reads on while it joins, gives up only what the new
@@ -95,9 +95,10 @@ class GroupMember:
         self._left = False
 
     @property
-    def told_epoch(self) -> int:
-        """What it calls itself by, beside its id, when it asks for offsets: nothing."""
-        return -1
+    def told_as(self) -> tuple[str | None, int]:
+        """Id and epoch by which it calls itself when it asks for offsets: it does not, as `ConsumerCoordinator`. A
+        group of the new protocol would hold the epoch against that of the member."""
+        return None, -1
 
     @property
     def may_commit(self) -> bool:
@@ -293,20 +294,23 @@ class GroupMember:
         self._note(api, error, "retry")
         self.state = STATES.step(self.state, UNJOINED)
         if error in FORGOTTEN:
-            self.forget()
+            self.forget(error)
         if error in LOST:
             self.lose_coordinator()
         else:
             self._later()
 
-    def forget(self) -> None:
-        """This member does not exist any more."""
-        self.member_id, self.generation, self.owned = "", -1, []
+    def forget(self, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> None:
+        """This member, or with ILLEGAL_GENERATION its generation, does not exist any more. Who only missed a
+        rebalance may be a member still, so it asks again under its id (KAFKA-13419)."""
+        if error != ErrorCode.ILLEGAL_GENERATION:
+            self.member_id = ""
+        self.generation, self.owned = -1, []
         self._owned_in, self._synced_with = -1, None
 
-    def expelled(self) -> None:
-        """A commit has told it that it is no member any more."""
-        self.forget()
+    def expelled(self, error: ErrorCode) -> None:
+        """A commit has told it that it is no member any more, or not of this generation."""
+        self.forget(error)
         self.rejoin()
 
     # -- heartbeats -------------------------------------------------------------------------
@@ -346,7 +350,7 @@ class GroupMember:
             self.lose_coordinator()
         else:
             if error in FORGOTTEN:
-                self.forget()
+                self.forget(error)
             self.rejoin()
 
     # -- the end ----------------------------------------------------------------------------

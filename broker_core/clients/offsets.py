@@ -98,7 +98,7 @@ class Offsets:
             return
         self._record("info" if response is None else "fail", number, offsets)
         if error in FORGOTTEN and generation == self.member.generation:
-            self.member.expelled()
+            self.member.expelled(error)
         done(False)
 
     def _later(self, what: Commit) -> None:
@@ -121,10 +121,11 @@ class Offsets:
         topics: dict[str, list[int]] = {}
         for topic, partition in wanted:
             topics.setdefault(topic, []).append(partition)
+        member_id, member_epoch = member.told_as
         asked = m.OffsetFetchRequest.OffsetFetchRequestGroup(
             group_id=member.settings.group_id,
-            member_id=member.member_id or None,
-            member_epoch=member.told_epoch,
+            member_id=member_id,
+            member_epoch=member_epoch,
             topics=[
                 m.OffsetFetchRequest.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
                 for name, numbers in topics.items()
@@ -144,7 +145,7 @@ class Offsets:
         elif error in LOST:
             self.member.lose_coordinator()
         elif error in FORGOTTEN:
-            self.member.expelled()
+            self.member.expelled(error)
         if any(position.state == COMMITTED for position in self.positions.of.values()):
             self.node.after(self.member.settings.retry_backoff_ms * 1000, self.fetch)
         self.found()

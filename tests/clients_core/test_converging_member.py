@@ -10,6 +10,7 @@ from tests.worlds import S
 
 from broker_core.clients.metadata import TopicPartition
 from broker_core.kernel.errors import Refusal
+from broker_core.wire.errors import ErrorCode
 from lab.clusters.client_spec import client_from_dict
 
 GROUP = {"group.id": "billing", "auto.offset.reset": "earliest", "group.protocol": "consumer"}
@@ -191,3 +192,23 @@ def test_a_pattern_needs_the_newer_protocol() -> None:
     with pytest.raises(Refusal) as refused:
         client_from_dict(described, ())
     assert refused.value.problem["code"] == "pattern_needs_protocol"
+
+
+def test_classic_members_of_a_group_that_is_converted_keep_their_ids_and_read_on() -> None:
+    """They ask for offsets without an id, as `ConsumerCoordinator`, and keep theirs when they missed a generation."""
+    lab = Lab(**{"group.consumer.migration.policy": "bidirectional"})
+    classic = {"settings": {key: value for key, value in GROUP.items() if key != "group.protocol"}}
+    lab.join("c1", "c2", **classic)
+    lab.run(8)
+    ids = {name: lab.consumer(name).member.member_id for name in ("c1", "c2")}
+    started = lab.world.now_us
+    lab.join("c3")
+    lab.run(6)
+    assert [len(lab.share(name)) for name in ("c1", "c2", "c3")] == [2, 2, 2]
+    assert {name: lab.consumer(name).member.member_id for name in ids} == ids
+    assert [one["client_id"] for one in lab.told("member_joined", since=started)] == ["c3"]
+    member = lab.consumer("c1").member
+    member.expelled(ErrorCode.ILLEGAL_GENERATION)
+    lab.run(6)
+    assert member.member_id == ids["c1"] and len(lab.share("c1")) == 2 and lab.told("member_left") == []
+    assert set(lab.read("c1", "c2", "c3").values()) <= {1, 2}
