@@ -11,6 +11,7 @@
  * Positions keep their meaning: what is loaded from before gets positions below `begin`. When more
  * than LIMIT events are held the oldest blocks go, but not those at and after `pinned`.
  */
+import { SILENT } from "../model/progress.js";
 import { EMPTY, reduce, SNAPSHOT } from "../model/reduce.js";
 
 export const BLOCK = 256;
@@ -28,7 +29,7 @@ export class History {
     this.pinned = Infinity; // the position that is looked at
     this.blocks = []; // {start, base, events}, oldest first
     this.live = EMPTY;
-    this.byCause = new Map(); // seq -> position of the first event with this sequence
+    this.byCause = new Map(); // seq -> position of the first event of the journal with this sequence
     this.seek = { position: null, state: EMPTY };
     this.last = 0; // index of the block that was found last
   }
@@ -48,7 +49,7 @@ export class History {
       }
       const some = events.slice(from, from + BLOCK - block.events.length);
       for (const event of some) {
-        if (event.seq > 0 && !this.byCause.has(event.seq)) this.byCause.set(event.seq, this.end);
+        if (event.seq > 0 && !this.byCause.has(event.seq) && !SILENT.has(event.code)) this.byCause.set(event.seq, this.end);
         block.events.push(event);
         this.end += 1;
       }
@@ -70,7 +71,9 @@ export class History {
     // A snapshot stands for everything before it: now that is known.
     if (this.blocks[0]?.events[0]?.code === SNAPSHOT) this.blocks[0].base = state;
     this.begin -= events.length;
-    for (let index = events.length - 1; index >= 0; index -= 1) this.byCause.set(events[index].seq, this.begin + index);
+    for (let index = events.length - 1; index >= 0; index -= 1) {
+      if (!SILENT.has(events[index].code)) this.byCause.set(events[index].seq, this.begin + index);
+    }
     this.blocks.unshift(...blocks);
     this.last = 0;
     this.seek = { position: null, state: EMPTY };

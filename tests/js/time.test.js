@@ -43,6 +43,17 @@ test("causes are followed back, nearest first", () => {
   assert.deepEqual(history.causes(history.positionOf(50), 3).map((position) => history.at(position).seq), [40, 30, 20]);
 });
 
+test("a cause that is not in the journal is none, also where clients have told their figures since", () => {
+  const history = new History();
+  const told = { seq: 30, t: 3000, code: "progress", node: "", cause: 0, params: { clients: {} } };
+  history.append([topic, mark(1), mark(2), told, mark(4)]); // 30 was recorded at no level of this journal
+  assert.equal(history.positionOf(30), null);
+  assert.deepEqual(history.causes(history.positionOf(40)), []);
+  const earlier = new History();
+  earlier.append([{ ...told, seq: 20 }, mark(3)]);
+  assert.equal(earlier.positionOf(20), null);
+});
+
 test("100,000 events are built and sought in well under a second", () => {
   const history = new History();
   const events = many(100_000);
