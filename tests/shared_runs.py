@@ -49,9 +49,9 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
         generation = None
     own = scenario.spec.seed
     seed = own if seed is None else seed
-    asked_as = variant
+    titles = [one for one, more in scenario.document.get("variants", {}).items() if set(more) == {"title"}]
     setting, _, rest = (variant or "").partition("/")
-    if set(scenario.document.get("variants", {}).get(setting, ())) == {"title"}:
+    if setting in titles:
         variant = rest or None
     place = _home() / f"{name}.{(variant or '').replace('/', '+')}.{seed}{'.' + generation if generation else ''}"
     place.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,8 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
         shutil.rmtree(place / "run", ignore_errors=True)  # of somebody whose run broke off
         chosen = grammar.load(name, variant, {"controller": generation} if generation else None)
         if seed == own and generation is None:
-            chosen.asked = asked_of(name, asked_as)
+            courses = [variant, *(f"{one}/{variant}" if variant else one for one in titles)]  # by all names of this run
+            chosen.asked = list(dict.fromkeys(key for course in courses for key in asked_of(name, course)))
         result = run_scenario(chosen, seed, out=place / "run")
         if seed != own:
             shutil.rmtree(result.directory)
