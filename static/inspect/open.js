@@ -64,7 +64,7 @@ export function connect(app, socket, screen) {
     app.measure.tick(app.desk.run, app.tab === "metrics" ? 0 : lights(app.history.live).partitions);
   }, TICK_MS);
   document.getElementById("scene").addEventListener("click", (event) => {
-    if (event.target.closest("[data-menu]")) return; // what passes in front of a thing does not take its click
+    if (event.target.closest("[data-menu], #stage-menu")) return; // what passes by a thing or a menu does not take its click
     const { left, top } = document.getElementById("scene").getBoundingClientRect();
     const flight = app.scene && screen.dots.hit(event.clientX - left, event.clientY - top, app.scene, app.state, performance.now());
     if (!flight) return;

@@ -43,22 +43,6 @@ def clicked(seen: LabPage, selector: str, holds: str) -> dict[str, Any]:
     return command
 
 
-def pressed(seen: LabPage, selector: str, holds: str) -> dict[str, Any]:
-    """The command of one item of a menu, by its key."""
-    since = now(seen)
-    seen.page.focus(selector)
-    seen.page.keyboard.press("Enter")
-    seen.wait(holds)
-    (command,) = commands(seen, since)
-    return command
-
-
-def opened(seen: LabPage, of: str) -> None:
-    """The menu of a thing in the picture, which has the focus then."""
-    seen.page.click(f'[data-menu="{of}"]')
-    seen.wait(f"document.activeElement?.closest('[data-menu-of]')?.dataset.menuOf === '{of}'")
-
-
 def test_a_record_by_hand_says_where_it_stands_and_a_refusal_why(seen: LabPage) -> None:
     seen.page.fill("#produce input[name=value]", "42")
     seen.page.click("#produce-send")
@@ -126,10 +110,13 @@ def test_a_link_loses_doubles_reorders_or_narrows_what_it_carries(seen: LabPage,
 
 def test_a_link_has_its_levers_where_it_is_drawn(seen: LabPage) -> None:
     of = '[data-menu="link:broker-1~broker-2"]'
-    opened(seen, "link:broker-1~broker-2")
+    seen.page.click(of)
+    seen.see('#stage-menu [data-menu-of="link:broker-1~broker-2"]')
     seen.picture("menu-link")
     both = "lab.app.state.links.length === 2"
-    assert pressed(seen, "[data-menu-do=drop_link]", both) == {"do": "drop_link", "between": ["broker-1", "broker-2"], "probability": 0.3}
+    seen.page.evaluate("lab.screen.dots.hit = () => ({ seq: 1 })")  # a message passes beneath the menu
+    assert clicked(seen, "[data-menu-do=drop_link]", both) == {"do": "drop_link", "between": ["broker-1", "broker-2"], "probability": 0.3}
+    seen.page.evaluate("delete lab.screen.dots.hit")
     seen.wait(f"document.querySelector('{of}').getAttribute('aria-label').includes('✕ 30 %')")
     seen.page.focus(of)
     seen.page.keyboard.press("Enter")
@@ -146,9 +133,9 @@ def test_the_cluster_falls_into_halves_and_is_one_again(seen: LabPage) -> None:
 
 def test_a_coordination_server_dies_and_comes_back_by_its_own_menu(seen: LabPage) -> None:
     for verb, state in (("kill", "stopped"), ("restart", "running")):
-        opened(seen, "server:zookeeper-1")
+        seen.page.click('[data-menu="server:zookeeper-1"]')
         held = f"(lab.app.state.servers?.['zookeeper-1']?.state ?? 'running') === '{state}'"
-        assert pressed(seen, f"[data-menu-do={verb}]", held) == {"do": verb, "node": "zookeeper-1"}
+        assert clicked(seen, f"[data-menu-do={verb}]", held) == {"do": verb, "node": "zookeeper-1"}
     seen.wait("Object.values(lab.app.state.brokers).every((one) => one.registered)")
 
 
