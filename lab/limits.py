@@ -61,8 +61,8 @@ class Limits:
             return 0.0
         if changed is None or changed.kind != PRODUCER:
             return 0.0
-        others = (one for one in known.values() if one.name != name and one.kind == PRODUCER and _runs(world, one.name))
-        return changed.rate + sum(one.rate for one in others)
+        producers = (one for one in known.values() if one.name != name and one.kind == PRODUCER)
+        return changed.rate + sum(one.rate for one in producers if _sends(world, one.name))
 
 
 UNLIMITED = Limits()
@@ -75,8 +75,10 @@ def _changed(known: dict[str, ClientSpec], name: str, command: dict[str, Any]) -
     return client_from_dict(given, ()) if len(given) > 1 else known.get(name)
 
 
-def _runs(world: World, name: str) -> bool:
-    return name in world.nodes and world.nodes[name].state != STOPPED
+def _sends(world: World, name: str) -> bool:
+    """Whether new records come of this producer. One that is closing only sends off what it has."""
+    node: Any = world.nodes.get(name)
+    return node is not None and node.state != STOPPED and not node.machine.closing
 
 
 def _answer(what: Problem, place: str) -> dict[str, Any]:
