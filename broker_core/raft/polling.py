@@ -177,14 +177,14 @@ class Polling:
         return min(state.deadline_us, at_us, self._fetch(state.leader_id, state))
 
     def _describe(self, state: Follower, now_us: int) -> int:
-        """Tell the leader who this is, if it is time and no other request is under way: else after that one."""
+        """Each fetch timeout, tell the leader who this is where that is due: at once, or after the request under way."""
         client = self.client
         if state.update_voter_us > now_us:
             return state.update_voter_us
         update = client.reconfiguration
         api = ApiKey.UPDATE_RAFT_VOTER
         if not update.update_is_due or client.ask(state.leader_id or 0, api, VERSIONS[api], update.update_request()):
-            state.update_voter_us = now_us + client.settings.fetch_timeout_ms * 3000
+            state.update_voter_us = now_us + client.settings.fetch_timeout_ms * 1000
             return state.update_voter_us
         return NEVER_US
 

@@ -151,8 +151,7 @@ class QuorumState:
         now_us = self.node.now_us()
         period_us = self.settings.fetch_timeout_ms * 1000
         return Follower(
-            epoch, leader_id, voted, high_watermark, self._fetch_deadline_us(), now_us + 3 * period_us,
-            now_us + period_us,
+            epoch, leader_id, voted, high_watermark, self._fetch_deadline_us(), now_us + period_us, now_us + period_us,
         )  # fmt: skip
 
     def to_prospective(self, reason: str) -> None:

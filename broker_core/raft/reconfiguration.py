@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Reply = Callable[[Any, Any], None]
 FEATURE = "kraft.version"
+ANOTHER_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 
 class Change:
@@ -240,11 +241,15 @@ class Reconfiguration:
         return history.last_version > 0 and known is not None and known.key.matches(own.key) and known != own
 
     def update_answered(self, body: Any) -> bool:
-        """The leader knows this replica now, or does not take its word. Whether the answer was of use."""
+        """The leader knows this replica now, or cannot (too old for it): either is a sign of life, as a Fetch is.
+        Whether the answer was of use."""
         follower = self.client.quorum.follower
         if body is None or follower is None:
             return body is not None
-        follower.described = body.error_code == ErrorCode.NONE
+        if body.error_code not in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
+            return body.error_code in ANOTHER_LEADS
+        follower.described = True
+        self.client.progress.heard_of_leader(follower)
         return True
 
     def _updated(self, error: ErrorCode) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.raft.voters import Listener
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -91,6 +92,33 @@ def test_static_voters_cannot_be_changed():
     quorum.run(1)
     assert add(quorum, leader, 4).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert remove(quorum, leader, 2).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_static_voters_say_who_they_are_a_fetch_timeout_after_the_election():
+    quorum = Quorum([1, 2, 3])
+    leader = quorum.wait_for_leader()
+    knows = quorum[leader].raft.leading().described
+    others = [one for one in quorum.ids if one != leader]
+    quorum.run(1.7)
+    assert not [one for one in others if one in knows], "not at once"
+    quorum.run(1)
+    assert [knows[one].listeners for one in others] == [described(one).listeners for one in others]
+
+
+def test_a_voter_with_another_address_has_it_written_within_a_fetch_timeout_and_only_then():
+    quorum = Quorum([1, 2, 3], dynamic=True)
+    leader = quorum.wait_for_leader()
+    moved = next(one for one in quorum.ids if one != leader)
+    quorum.run(10)
+    before = quorum[leader].raft.history.last_voters_offset
+    raft = quorum[moved].raft
+    raft.own = raft.own._replace(listeners=(Listener("CONTROLLER", "127.0.0.1", 9999),))
+    quorum.run(2.7)
+    known = [quorum[one].raft.history.last_voters.nodes[moved].listeners[0].port for one in quorum.ids]
+    written = quorum[leader].raft.history.last_voters_offset
+    assert (known, written > before) == ([9999] * 3, True)
+    quorum.run(10)
+    assert quorum[leader].raft.history.last_voters_offset == written, "who is described rightly asks no more"
 
 
 def test_the_last_voter_cannot_be_removed():
