@@ -177,7 +177,7 @@ class Polling:
         return min(state.deadline_us, at_us, self._fetch(state.leader_id, state))
 
     def _describe(self, state: Follower, now_us: int) -> int:
-        """Each fetch timeout, tell the leader who this is where that is due: at once, or after the request under way."""
+        """Each fetch timeout, tell the leader who this is where that is due, or after the request under way."""
         client = self.client
         if state.update_voter_us > now_us:
             return state.update_voter_us

@@ -106,7 +106,7 @@ class BrokerControl:
     # -- registration -----------------------------------------------------------------------------
     def register(self, body: Any, next_offset: int, now_us: int) -> tuple[Result, str]:
         """A broker says that it is there; and how its former life has ended: "not", "in order" or "crash" (KIP-966:
-        whoever ends in order says with the next start which epoch it had). Its epoch is the record's offset.
+        whoever ends in order says with the next start which epoch it had). Its epoch is `next_offset`.
 
         Raises RequestError: another cluster, an id that a living broker has, a feature level that it does not know.
         """

@@ -114,13 +114,14 @@ class Controls:
 
     # -- brokers and what follows for partitions --------------------------------------------------
     def _register(self, body: Any, next_offset: int, now_us: int) -> Result:
+        """What its former life takes with it stands before the new one: the epoch is the first record's offset."""
         result, end = self.brokers.register(body, next_offset, now_us)
         follows: Records = []
         if end == "crash":
             follows = self.partitions.after_crash(body.broker_id)
         elif end == "in order":
             follows = self.partitions.without_broker(body.broker_id)
-        return Result(result.records + follows, result.answer)
+        return Result(follows + result.records, result.answer)
 
     def _heartbeat(self, body: Any, next_offset: int, now_us: int) -> Result:
         broker = self.brokers.check(body.broker_id, body.broker_epoch)
