@@ -4,7 +4,9 @@
     the maker               works up to here ^   (ends)        works on from its last snapshot
 
 `BEHIND_S` is how long the lab would have to execute what no snapshot has yet; how fast that goes the maker has measured
-on this very run. Below it no process runs at all: a lab in which nothing happens has no snapshots and needs none.
+on this very run. Below it no process runs at all: a lab in which nothing happens has no snapshots and needs none. The
+first one may wait longer (`FIRST_S`), for a run that is executed from its beginning has nothing to read before: most
+lessons are over by then.
 
 Everything is called on the world's thread, which starts a thread that starts the process, and goes on.
 """
@@ -31,7 +33,7 @@ from lab.snapshots.course import Course
 from lab.snapshots.maker import DIRECTORY
 from lab.snapshots.shelf import LIMIT, Head, Shelf, version
 
-BEHIND_S = 0.6
+BEHIND_S, FIRST_S = 0.6, 1.5
 AT_FIRST = 30_000
 """Events a second, before the maker has measured it."""
 _KEY = secrets.token_bytes(32)
@@ -63,7 +65,8 @@ class Keeper:
     def look(self) -> None:
         """Send the maker on when it is time to."""
         behind = self.world.seq - self.reached
-        if self._working or self.over or behind < BEHIND_S * self.events_a_second:
+        enough = (BEHIND_S if self.reached else FIRST_S) * self.events_a_second
+        if self._working or self.over or behind < enough:
             return
         if self.files.past is not None and not self.files.past.in_place:
             return

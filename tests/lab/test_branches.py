@@ -225,6 +225,7 @@ def test_a_step_says_how_far_it_went_when_nothing_changed(lab: LiveLab) -> None:
 
 def busy(lab: LiveLab, monkeypatch: pytest.MonkeyPatch) -> Branch:
     """The live branch under a load, until there are some snapshots of it."""
+    monkeypatch.setattr("lab.snapshots.keeper.FIRST_S", 0.02)
     monkeypatch.setattr("lab.snapshots.keeper.BEHIND_S", 0.02)
     main, deadline = lab.main, time.monotonic() + 3 * PATIENCE_S
     done(main, {"do": "create_topic", "topic": "orders", "partitions": 3, "replication_factor": 3})
