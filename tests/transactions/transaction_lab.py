@@ -3,7 +3,9 @@
 `TransactionLab` is a world with two machines that hold a coordinator each. `StateTopic` stands for the replicated topic:
 an append is committed after `commit_delay_ms`, or fails with `failure`. `DataPartition` stands for a partition that
 producers write to: it keeps records and markers and judges a marker's epochs as a log does. Requests to it take
-`marker_delay_ms` each way; a partition in `unreachable` does not answer.
+`marker_delay_ms` each way; a partition in `unreachable` does not answer. Each thing that is done outside of the
+coordinator is told to `StateTopic.step` at the moment it is done: a record stored, committed, a marker written, its answer
+back, a request answered. What `step` raises ends the process there and then (`test_model_steps`).
 """
 
 from __future__ import annotations
@@ -34,6 +36,10 @@ TIMEOUT_MS = 60_000
 EPOCH_MS = 1_700_000_000_000
 
 
+def nothing(step: str) -> None:
+    """Nobody looks."""
+
+
 class StateTopic:
     """`__transaction_state` of the whole cluster, and who leads it."""
 
@@ -43,6 +49,13 @@ class StateTopic:
         self.leader: str | None = None
         self.commit_delay_ms = 0
         self.failure = 0
+        self.committed: dict[int, int] = {}
+        self.step: Callable[[str], None] = nothing
+
+    def lose_what_is_not_committed(self) -> None:
+        """The next leader had not fetched it."""
+        for partition, log in self.logs.items():
+            log.truncate_to(self.committed.get(partition, 0))
 
     def log(self, partition: int, now_ms: int = 0) -> PartitionLog:
         if partition not in self.logs:
@@ -65,10 +78,19 @@ class LogPort:
         if self.topic.leader != self.node.name:
             done(context, E.NOT_LEADER_OR_FOLLOWER)
             return
+        end = -1
         if not self.topic.failure:
             log = self.topic.log(partition, self.node.wall_ms())
             log.append_as_leader(records, 0, self.node.wall_ms(), origin=COORDINATOR)
-        self.node.after(self.topic.commit_delay_ms * 1000, done, context, self.topic.failure)
+            end = log.log_end_offset
+            self.topic.step("stored")
+        self.node.after(self.topic.commit_delay_ms * 1000, self._committed, partition, end, done, context, self.topic.failure)
+
+    def _committed(self, partition: int, end: int, done: Callable[[Any, int], None], context: Any, failure: int) -> None:
+        if end >= 0:
+            self.topic.committed[partition] = end
+            self.topic.step("committed")
+        done(context, failure)
 
     def read(self, partition: int) -> PartitionLog | None:
         return self.topic.logs.get(partition)
@@ -170,12 +192,18 @@ class LeadersPort:
             ]  # fmt: skip
             markers.append(response.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
         answer = None if self.lab.silent else response(markers=markers)
-        self.node.after(self.lab.marker_delay_ms * 1000, done, context, answer)
+        self.node.after(self.lab.marker_delay_ms * 1000, self._back, done, context, answer)
+
+    def _back(self, done: Callable[[Any, Any], None], context: Any, answer: Any) -> None:
+        self.lab.topic.step("back")
+        done(context, answer)
 
     def _mark(self, number: int, producer: Producer, marker: Any) -> E:
         if number in self.lab.refusing:
             return self.lab.refusing[number]
-        return self.lab.data[number].mark(producer, marker.coordinator_epoch, marker.transaction_result)
+        error = self.lab.data[number].mark(producer, marker.coordinator_epoch, marker.transaction_result)
+        self.lab.topic.step("marked")
+        return error
 
 
 class Coordinating:
@@ -257,7 +285,7 @@ class TransactionLab:
 
     def ask(self, method: str, *args: Any) -> Answer:
         """An answer, perhaps not there yet."""
-        answer = Answer()
+        answer = Answer(self.topic)
         getattr(self.coordinator, method)(*args, answered, answer)
         return answer
 
@@ -290,11 +318,13 @@ class TransactionLab:
 class Answer:
     """What was answered: None until then."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: StateTopic) -> None:
         self.error: E | None = None
         self.producer_id = self.epoch = -1
+        self.topic = topic
 
 
 def answered(answer: Answer, error: E, producer_id: int = -1, epoch: int = -1) -> None:
     assert answer.error is None, "answered twice"
     answer.error, answer.producer_id, answer.epoch = error, producer_id, epoch
+    answer.topic.step("answered")
