@@ -15,7 +15,7 @@ from lab.clusters.spec import run_from_dict
 from lab.experiments.run import RunResult, run_scenario
 from lab.scenarios import grammar
 from lab.truth import truth_of
-from tests.worlds import do
+from tests.worlds import do, run
 
 SCENARIO = """\
 scenario: killed
@@ -97,6 +97,25 @@ def test_a_controlled_end_leaves_its_epoch_for_the_next_registration():
     _until(world, lambda: truth.registered() == [1, 2, 3])
     machine = world.nodes["broker-3"].machine
     assert machine.cluster.lifecycle.previous_epoch == before < machine.broker_epoch()
+
+
+@pytest.mark.parametrize(("killed", "topics", "reason"), [(False, 1, "controlled shutdown"), (False, 0, "controlled shutdown"), (True, 1, "session timeout")])
+def test_who_goes_is_told_once_whether_it_led_something_or_not_and_whether_it_ended_in_order_or_on_its_way(
+    killed: bool, topics: int, reason: str
+):
+    world = _world(controllers=1)
+    truth = truth_of(world)
+    _until(world, lambda: truth.registered() == [1, 2, 3])
+    for number in range(topics):
+        do(world, do="create_topic", topic=f"orders-{number}", assignment=[[3, 1, 2]])
+        run(world, 1)
+    do(world, do="stop", broker=3)
+    if killed:
+        run(world, 0.01)
+        do(world, do="kill", broker=3)
+    run(world, 10)
+    gone = [row[5] for row in world.journal.tail if row[3] == "broker_gone"]
+    assert gone == [{"broker": 3, "reason": reason}]
 
 
 @pytest.mark.parametrize("late_ms", [100, 400, 611])

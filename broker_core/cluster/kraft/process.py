@@ -130,7 +130,7 @@ class MetadataProcess:
 
     def start(self) -> None:
         """Follow, or vote, from now on. `loader` has its publishers by now."""
-        self.loader.publishers.append(MetadataTelling(self.node, self.raft))
+        self.loader.publishers.append(MetadataTelling(self.node, self.raft, self.controller))
         self.raft.register(self.loader)
         if self.registration is not None:
             self.loader.publishers.append(self.registration)

@@ -18,6 +18,7 @@ new leader may tell again what the old one has told last: it cannot know.
 from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING
 
 from broker_core.kernel import events
 from broker_core.kernel.node import Node
@@ -26,6 +27,9 @@ from broker_core.metadata.partition import RECOVERING
 from broker_core.metadata.registration import BrokerRegistration, PartitionRegistration
 from broker_core.metadata.replaying import MIGRATING, UNASSIGNED
 from broker_core.raft.client import RaftClient
+
+if TYPE_CHECKING:
+    from broker_core.controller.kraft.quorum_controller import QuorumController
 
 BROKER_GONE, CONTROLLED_SHUTDOWN, DIRECTORY_OFFLINE = "broker gone", "controlled shutdown", "log directory offline"
 UNCLEAN = "unclean"
@@ -38,9 +42,11 @@ class MetadataTelling:
 
     unclean_elections = 0
 
-    def __init__(self, node: Node, raft: RaftClient) -> None:
+    def __init__(self, node: Node, raft: RaftClient, controller: QuorumController | None) -> None:
         self.node = node
         self.raft = raft
+        self.controller = controller
+        self._told = -1
         self._settings: dict[ConfigResource, dict[str, str]] = {}
 
     def publish(self, image: MetadataImage, delta: Delta, offset: int) -> None:
@@ -48,21 +54,31 @@ class MetadataTelling:
             return
         tells = self.raft.quorum.leader is not None
         if tells:
-            self._tell_brokers(image, delta)
+            self._tell_brokers(image, delta, offset)
             self._tell_topics(image, delta)
             self._tell_partitions(image, delta)
         self._take_settings(image, delta, tells)
+        self._told = offset
 
     # -- brokers --------------------------------------------------------------------------------
-    def _tell_brokers(self, image: MetadataImage, delta: Delta) -> None:
+    def _tell_brokers(self, image: MetadataImage, delta: Delta, offset: int) -> None:
         for broker, before in delta.brokers.items():
             now, was_there = image.brokers.get(broker), before is not None and not before.fenced
             if now is None:
                 self.node.emit(events.BROKER_GONE, broker=broker, reason="unregistered")
-            elif was_there and now.fenced and before is not None and before.in_controlled_shutdown:
+            elif before is not None and was_there and now.fenced and self._stopped(now, before, offset):
                 self.node.emit(events.BROKER_GONE, broker=broker, reason=CONTROLLED_SHUTDOWN)
             elif not was_there and not now.fenced:
                 self.node.emit(events.BROKER_REGISTERED, broker=broker, broker_epoch=now.epoch)
+
+    def _stopped(self, now: BrokerRegistration, before: BrokerRegistration, offset: int) -> bool:
+        """Whether it was fenced because it has asked to go; of who was silent the controller has said so itself. What
+        a former controller has decided is judged by the record that it wanted to go: who led nothing has none."""
+        leader, controller = self.raft.quorum.leader, self.controller
+        if now.epoch != before.epoch or leader is None or controller is None:
+            return False
+        silent = self._told < controller.timed_out.get(now.id, -1) <= offset
+        return not silent and (before.in_controlled_shutdown or self._told >= leader.start_offset)
 
     # -- topics ---------------------------------------------------------------------------------
     def _tell_topics(self, image: MetadataImage, delta: Delta) -> None:

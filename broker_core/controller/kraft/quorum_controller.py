@@ -63,7 +63,8 @@ class Waiting(NamedTuple):
 
 
 class QuorumController:
-    """See the module. `config`: the settings of this controller; `bootstrap`: the features of a new cluster."""
+    """See the module. `config`: the settings of this controller; `bootstrap`: the features of a new cluster.
+    `timed_out`: at which offset it has fenced a broker for its silence."""
 
     def __init__(
         self, node: Node, raft: RaftClient, config: BrokerConfig, bootstrap: dict[str, int] | None = None
@@ -77,6 +78,7 @@ class QuorumController:
         self.committed = -1
         self.last_epoch = 0
         self.waiting: deque[Waiting] = deque()
+        self.timed_out: dict[int, int] = {}
         self._timers: dict[str, Timer] = {}
         self._snapshots = SnapshotSchedule(
             config["metadata.log.max.record.bytes.between.snapshots"], config["metadata.log.max.snapshot.interval.ms"],
@@ -278,7 +280,9 @@ class QuorumController:
         if not overdue:
             return False
         self.node.emit(events.BROKER_GONE, broker=overdue[0], reason="session timeout")
-        self._do(self.controls.fence(overdue[0]))
+        records = self.controls.fence(overdue[0])
+        self.timed_out[overdue[0]] = self.appended + len(records)
+        self._do(records)
         return True
 
     def _balance(self) -> bool:
