@@ -238,12 +238,9 @@ export class App extends Looking {
     this.words = words;
   }
 
-  async copy(text, button, label = "attach.copy") {
-    if (!(await copyText(text))) {
-      this.notice(this.words.t("copy.refused"));
-      return;
-    }
-    button.textContent = this.words.t("attach.copied");
-    setTimeout(() => { button.textContent = this.words.t(label); }, 1500);
+  /** A notice says whether it worked: what a button says is the picture's, which the next change of the cluster renews. */
+  async copy(text) {
+    if (await copyText(text)) this.notice(this.words.t("attach.copied"), "news");
+    else this.notice(this.words.t("copy.refused"));
   }
 }

@@ -28,7 +28,6 @@ const screen = new Screen(app);
 
 data("earlier").forEach((row, index, rows) => story.add(eventOf(row, 0), TOLD_ONLY + index - rows.length));
 feed.apply([data("snapshot")], performance.now());
-feed.begun();
 const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${base}/live/`, () => feed.known());
 feed.resync = (last) => socket.resync(last);
 feed.synced = () => socket.synced();

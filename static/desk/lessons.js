@@ -345,25 +345,25 @@ export class Lessons {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  async copyLink(button) {
+  async copyLink() {
     const found = await this.#export();
-    if (found) await this.#shared(found.link, button);
+    if (found) await this.#shared(found.link);
   }
 
   /** The lesson as it was run, with the setting that was chosen, as a link. */
-  async shareRun(button) {
+  async shareRun() {
     try {
       const { link } = await api("/scenarios/link", { document: this.result.facts.scenario });
-      await this.#shared(link, button);
+      await this.#shared(link);
     } catch (error) {
       this.app.notice(error.message);
     }
   }
 
-  async #shared(link, button) {
+  async #shared(link) {
     this.link = `${location.origin}${base}/#scenario=${link}`;
     this.app.set({});
-    await this.app.copy(this.link, button, "export.link"); // without a clipboard it can be taken from the field
+    await this.app.copy(this.link); // without a clipboard it can be taken from the field
   }
 
   // -- a link, a file -------------------------------------------------------------------------

@@ -2,7 +2,7 @@
  * Where the labels of messages stand on the stage. Pure: boxes in, places out.
  *
  * A label stands over, beside or under its message, and slides along that line as far as REACH to where it covers
- * nothing: no card with its rim, no other label, no dot of a loud message. Where there is no such place its shorter text is
+ * nothing: no card with its rim, no sign of a link, no other label, no dot of a loud message. Where there is no such place its shorter text is
  * tried, and then the label is left out; the words of the stage (`views/words.js`) have all messages anyway.
  */
 const ASCENT = 10; // of a label's box above and below its base line, in pixels
@@ -14,9 +14,9 @@ const MOST = 60; // labels for which a place is looked for in one picture
 const RIM = 5; // the text of a card at the side may be a little wider than the card
 
 /** The boxes of the stage that no label covers: {left, right, top, bottom}. */
-export function blocksOf({ left, right, brokers, tree }) {
+export function blocksOf({ left, right, brokers, tree, signs = [] }) {
   const block = ({ x, y, w, h }, more) => ({ left: x - more, right: x + w + more, top: y, bottom: y + h });
-  return [...[...left, ...right].map((box) => block(box, RIM)), ...[...brokers, tree].map((box) => block(box, 0))];
+  return [...[...left, ...right].map((box) => block(box, RIM)), ...[...brokers, tree].map((box) => block(box, 0)), ...signs];
 }
 
 const dotAt = ({ x, y }) => ({ left: x - DOT + GAP, right: x + DOT - GAP, top: y - DOT + GAP, bottom: y + DOT - GAP });

@@ -3,7 +3,7 @@
  *
  *     between brokers            on the way of their requests, beside the cards
  *     a client and a leader      a third of the way, where the ways of several leaders are apart
- *     a link with a fault        in the middle of its way, where its sign stands
+ *     a link with a fault        where its sign stands (`signs.js`)
  *
  * Links of a healthy cluster of many brokers or clients have none: the handles would cover the picture.
  */
@@ -50,7 +50,8 @@ export function linkPlaces(scene, state, leaders) {
     if (found.has(name) || !from || !to || from === to || from.kind === "you" || to.kind === "you") continue;
     const own = from.column === undefined || to.column === undefined;
     const line = own && to.column === undefined ? way(scene, to, from, false) : way(scene, from, to, false);
-    const { x, y } = along(line, own && !isFaulty(state, between) ? NEAR_CLIENT : 0.5);
+    const middle = scene.signs?.find(({ key }) => key === name)?.share ?? 0.5;
+    const { x, y } = along(line, own && !isFaulty(state, between) ? NEAR_CLIENT : middle);
     if ([...found.values()].some((other) => Math.hypot(other.x - x, other.y - y) < APART)) continue;
     found.set(name, { name, between, line, x, y });
   }

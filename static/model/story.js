@@ -121,14 +121,17 @@ export class Story {
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
   }
 
-  /** The items as they are now; those that are told go on changing. */
-  copy(items = this.items) {
-    return items.map((item) => ({ ...item, positions: [...item.positions], names: [...item.names] }));
+  /** The items as they are now, for when their events are no longer loaded: each has a position of its own that leads nowhere. */
+  asTold() {
+    return this.items.map((item, index) => {
+      const position = TOLD_ONLY + index - this.items.length;
+      return { ...item, key: position, positions: [position], names: [...item.names] };
+    });
   }
 
   /** Another run: nothing is told of it but these items. */
   begin(items) {
-    this.items = this.copy(items);
+    this.items = items;
   }
 
   /** Tell events that came before all others; what was told of the same events without their positions goes. */

@@ -7,6 +7,8 @@
  */
 import { eventOf, snapshotEvent } from "../model/reduce.js";
 
+const STORIES = 12; // as many runs as a lab keeps open
+
 export class Feed {
   constructor(history, story, clock) {
     this.history = history;
@@ -16,16 +18,11 @@ export class Feed {
     this.epoch = 0;
     this.last = 0;
     this.gaps = 0;
-    this.first = { run: "", items: [] }; // what came told with the page: nothing else tells it when that run is back
+    this.left = new Map(); // run -> what was told of it when another one was looked at: nothing else may tell it when it is back
     this.resync = () => {};
     this.synced = () => {};
     this.onevents = () => {};
     this.onrun = () => {}; // another run, or another epoch of it
-  }
-
-  /** The page has come with a run, and with what was told of it before. */
-  begun() {
-    this.first = { run: this.run, items: this.story.copy() };
   }
 
   /** What a hello tells the server. */
@@ -51,11 +48,19 @@ export class Feed {
     return before.speed !== this.clock.cluster.speed || before.paused !== this.clock.cluster.paused;
   }
 
+  /** Another run is told; what was told of this one is kept for when it is back, as told before it was loaded. */
+  #turnTo(run) {
+    this.left.delete(this.run);
+    this.left.set(this.run, this.story.asTold());
+    if (this.left.size > STORIES) this.left.delete(this.left.keys().next().value);
+    this.story.begin(this.left.get(run) ?? []);
+  }
+
   #snap({ run, epoch, seq, t, state }, wall) {
     let other = false;
     if (run !== this.run || epoch !== this.epoch) {
       this.history.reset();
-      if (this.run) this.story.begin(run === this.first.run ? this.first.items : []); // what was told before the first snapshot stays
+      if (this.run) this.#turnTo(run); // what was told before the first snapshot stays
       this.clock.goLive();
       Object.assign(this, { run, epoch });
       other = true;

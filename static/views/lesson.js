@@ -158,7 +158,7 @@ function outcome(view) {
       h("button", { type: "button", "data-lesson": "open", disabled: busy, onclick: lessons.openRun },
         words.t("scenarios.look", { run: result.run ?? result.recorded })),
       replayButton(view, result.recorded), !lessons.one.own && sweepButton(view, lessons.one.name),
-      h("button", { type: "button", "data-lesson": "link", onclick: (event) => lessons.shareRun(event.currentTarget) }, words.t("export.link"))),
+      h("button", { type: "button", "data-lesson": "link", onclick: lessons.shareRun }, words.t("export.link"))),
     lessons.link && h("p", { key: "link" },
       h("input", {
         class: "link", readonly: true, value: lessons.link, "aria-label": words.t("export.link"), onfocus: (event) => event.target.select()

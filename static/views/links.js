@@ -1,8 +1,9 @@
 /** The handle of a link on the stage, and what can be done there: the levers of a link, on the link. */
 import { APART, faultsOf } from "../draw/links.js";
+import { linkSign } from "../draw/signs.js";
 import { LINKS, NARROW, SHARE } from "./mischief.js";
 import { h } from "./patch.js";
-import { curve, linkSign } from "./ways.js";
+import { curve } from "./ways.js";
 
 const SLOW_MS = 100;
 const SLOW = { delay_link: { delay_ms: SLOW_MS } };

@@ -234,7 +234,7 @@ export function receiptPanel(view) {
       h("button", { type: "button", "data-receipt": "again", disabled: loading, onclick: desk.receipts.load },
         words.t(loading ? "receipt.loading" : "receipt.again")),
       found && !found.finished && h("button", {
-        type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), onclick: desk.receipts.readBack
+        type: "button", "data-receipt": "read", title: words.t("receipt.read_back.tip"), disabled: view.lookOnly, onclick: desk.receipts.readBack
       }, words.t("receipt.read_back")),
       desk.run && replayButton(view, desk.run)),
     found && !found.finished && !outsideOf(found).batches && h("p", { key: "outside", class: "hint" }, words.t("receipt.outside")),

@@ -93,10 +93,10 @@ function verdictOf(verdict, words) {
 }
 
 /** A run that was packed elsewhere: a button that opens the browser's dialog. */
-function packChooser({ words, desk }) {
+function packChooser({ words, desk, lookOnly }) {
   const take = ({ target }) => desk.packs.take(target.files[0]).then(() => { target.value = ""; });
   return h("div", { key: "pack", class: "run-acts" }, h("label", { class: "file-button" }, h("span", {}, words.t("runs.unpack")),
-    h("input", { type: "file", accept: ".gz,application/gzip", class: "unseen", "data-file": "pack", onchange: take })));
+    h("input", { type: "file", accept: ".gz,application/gzip", class: "unseen", "data-file": "pack", disabled: lookOnly, onchange: take })));
 }
 
 /** A run that was opened and has not gone on is its original once more. */
@@ -122,7 +122,7 @@ export function runsPanel(view) {
     h("p", { key: "export-hint", class: "hint" }, words.t("export.hint")),
     h("div", { key: "export-acts", class: "run-acts" },
       h("button", { type: "button", "data-export": "yaml", onclick: desk.lessons.exportYaml }, words.t("export.yaml")),
-      h("button", { type: "button", "data-export": "link", onclick: (event) => desk.lessons.copyLink(event.currentTarget) }, words.t("export.link"))),
+      h("button", { type: "button", "data-export": "link", onclick: desk.lessons.copyLink }, words.t("export.link"))),
     desk.lessons.link && h("p", { key: "link" },
       h("input", {
         class: "link", readonly: true, value: desk.lessons.link, "aria-label": words.t("export.link"),

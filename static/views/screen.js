@@ -24,6 +24,7 @@ import { acks, brokerLevers, minIsr, segments, topicOptions, traffic, writeTitle
 import { cellTextOptions, legend, stage } from "./stage.js";
 import { h, patch } from "./patch.js";
 import { stageMenu } from "./menu.js";
+import { isKRaft } from "../model/names.js";
 import { dress, modeSwitch, shows } from "./modes.js";
 import { presentDialog } from "./present.js";
 import { rollingSwitch } from "./spark/buttons.js";
@@ -215,7 +216,10 @@ export class Screen {
     strips("table", app);
     $("stage-topic").value = app.topicName ?? "";
     $("cell-text").value = app.cellText;
-    if (shows(app, "levers")) strips("levers", app);
+    if (shows(app, "levers")) {
+      strips("levers", app);
+      $("controller-add").hidden = !isKRaft(app.state); // a run of the other generation has none
+    }
     $("sheet-toggle").setAttribute("aria-expanded", String(app.sheet));
     if (shows(app, "inspector")) this.#inspector();
     if (shows(app, "ledger")) strips("ledger", app);

@@ -12,6 +12,7 @@ import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
 import { linkPlaces } from "../draw/links.js";
+import { signPlaces } from "../draw/signs.js";
 import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
 import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
@@ -19,7 +20,7 @@ import { linkHandles } from "./links.js";
 import { serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
-import { ways } from "./ways.js";
+import { waySigns, ways } from "./ways.js";
 
 const NARROW = 290; // a card without room for long notes
 const ROOMY = 1000; // a stage with room for what its legend says of checksums
@@ -238,6 +239,7 @@ const teachesRequests = ({ desk }) => desk?.lessons?.one?.document?.subject === 
 export function stage(view, width, height) {
   const scene = layout(view.state, width, height);
   const leaders = Object.values(view.topic?.partitions ?? {}).map(({ leader }) => leader).filter((id) => id >= 0);
+  scene.signs = signPlaces(scene, view.state);
   scene.links = view.topic ? linkPlaces(scene, view.state, new Set(leaders)) : [];
   view.scene = scene;
   return [
@@ -252,6 +254,7 @@ export function stage(view, width, height) {
     h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
     h("g", { key: "brokers", class: teachesRequests(view) ? "pipes" : null }, scene.brokers.map((box) => brokerCard(view, box))),
     tree(view, scene),
+    h("g", { key: "signs", class: "signs" }, waySigns(scene)),
   ];
 }
 

@@ -127,3 +127,25 @@ def test_a_disk_is_emptied_and_the_log_of_its_broker_says_so(seen: LabPage, visi
     page.page.click("[data-choice='log-level:TRACE']")
     page.wait("/correlationId=\\d+ \\(kafka\\.request\\.logger\\)/.test(document.querySelector('.server-log').textContent)")
     page.picture("operate-log-ko")
+
+
+def test_who_may_only_look_finds_nothing_to_press_that_changes_the_cluster(seen: LabPage) -> None:
+    changes = "#tab-panel form button, [data-plan], [data-balance-elect], [data-receipt=read], [data-file=pack], #drawer [data-rolling]"
+    pressable = f"[...document.querySelectorAll('{changes}')].filter((one) => !one.disabled && one.textContent !== '{{}}').length"
+    local = pressable.format(seen.value("lab.app.words.t('plan.generate')"))  # a plan is only made up
+    seen.page.evaluate("lab.app.showTab('replicas')")
+    seen.wait(f"{local} > 4")
+    seen.page.evaluate("lab.app.lookOnly = true")
+    for panel in ("runs", "receipt"):
+        seen.page.click(f"[data-panel={panel}]")
+        seen.see(f"#drawer {'[data-file=pack]' if panel == 'runs' else '[data-receipt=read]'}:disabled")
+        seen.wait(f"{local} === 0")
+        seen.page.click("[data-drawer=close]")
+    seen.page.evaluate("lab.app.set({ lookOnly: false })")
+    seen.wait(f"{local} > 4")
+
+
+def test_what_is_copied_is_said(seen: LabPage) -> None:
+    seen.page.evaluate("lab.app.showTab('attach')")
+    seen.page.click("#tab-panel [data-attach] button >> nth=0")
+    seen.told("Copied")

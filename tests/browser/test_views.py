@@ -19,6 +19,8 @@ SMALL = """[...document.querySelectorAll('body *')].filter((one) => (one.offsetP
 TABS = ("partitions", "replicas", "brokers", "groups", "files", "config", "request", "metrics", "lights", "tree", "attach", "log")
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
+SENDABLE = "document.getElementById('produce-send').getBoundingClientRect().bottom <= document.getElementById('levers').getBoundingClientRect().bottom"
+"""The button that writes a record is in sight, without scrolling."""
 
 @pytest.fixture(scope="module")
 def visit(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
@@ -46,6 +48,7 @@ def test_a_first_visit_shows_the_stage_its_story_and_one_next_step(visit: Open, 
         seen.page.click(f'[data-segment="mode:{view}"]')
         seen.wait(f"JSON.stringify({SHOWN}) === JSON.stringify({panels})")
         assert violations(seen.page) == []
+        assert not panels or seen.value(SENDABLE)
     seen.page.click("[data-record] >> nth=1")
     seen.wait(f"JSON.stringify({SHOWN}) === '[\"ledger\"]'")
     assert violations(seen.page) == []

@@ -5,8 +5,9 @@ import { sketch, ticksOf } from "../../static/draw/sketch.js";
 import { Traffic, crowdLabel, flightOf } from "../../static/draw/traffic.js";
 import { marksOf, speedText } from "../../static/views/timebar.js";
 import { shownPartitions } from "../../static/views/stage.js";
+import { arrange } from "../../static/draw/labels.js";
 import { APART, linkPlaces } from "../../static/draw/links.js";
-import { linkSign, troubled } from "../../static/views/ways.js";
+import { linkSign, signPlaces, troubled } from "../../static/draw/signs.js";
 import { passing } from "../../static/model/flights.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { History } from "../../static/time/history.js";
@@ -229,6 +230,22 @@ test("a link says in signs what it does, and both of its directions are one line
   const link = (from, to, more) => ({ from, to, delay_us: 0, drop: 0, partitioned: false, ...more });
   const links = [link("broker-1", "broker-2", { delay_us: 50_000 }), link("broker-2", "broker-1", { delay_us: 50_000 }), link("producer-a", "broker-1", { partitioned: true }), link("broker-1", "nowhere", { delay_us: 1 })];
   assert.deepEqual(troubled(scene, { ...state, links }).map(({ key, sign }) => [key, sign]), [["broker-1~broker-2", "50 ms"], ["broker-1~producer-a", "✕"]]);
+});
+
+test("a sign stands on its way where it covers no client and no other sign, and labels keep off it", () => {
+  const own = { ...state, brokers: brokers(3), links: ["broker-2", "broker-3"].flatMap((other) => [{ from: "broker-1", to: other, delay_us: 400_000 }]) };
+  for (const width of [640, 790, 1100, 1440]) {
+    const scene = layout(own, width, 420);
+    const signs = signPlaces(scene, own);
+    const clients = [...scene.left, ...scene.right].map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
+    assert.equal(signs.length, 2);
+    const apart = (one, other) => one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
+    for (const one of signs) for (const other of [...clients, ...signs]) assert.ok(one === other || apart(one, other), `${width}: ${one.sign} ${JSON.stringify([one, other])}`);
+    const [sign] = signs;
+    const label = { places: [{ x: sign.x, y: sign.y }], texts: ["Fetch"], side: -1, rank: 1, before: null, way: "a" };
+    const [{ place }] = arrange([label], { ...scene, signs }, (text) => text.length * 6.3);
+    assert.ok(place === null || apart(place, sign));
+  }
 });
 
 test("each link between brokers and from a client to a leader has one handle, and no two are in each other's way", () => {

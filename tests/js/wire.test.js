@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../static/net/feed.js";
 import { Socket } from "../../static/net/socket.js";
-import { Story } from "../../static/model/story.js";
+import { Story, TOLD_ONLY } from "../../static/model/story.js";
 import { EMPTY } from "../../static/model/reduce.js";
 import { Clock } from "../../static/time/clock.js";
 import { History } from "../../static/time/history.js";
@@ -106,15 +106,19 @@ test("a page that is not drawn drops what waits and asks for a snapshot once", (
   assert.deepEqual(wire.sent.filter((message) => message.k === "resync"), [{ k: "resync", last: 0 }]);
 });
 
-test("what was told with the page is told again when its run is back, and nothing of it beside another run", () => {
+test("what was told of a run is told again when it is back, and nothing of it beside another run", () => {
   const one = feed();
   one.story.add({ seq: 3, t: 0, code: "process_started", node: "broker-1", cause: 0, params: {} }, -2e9);
   one.apply([snap(10)], 0);
-  one.begun();
   one.apply([delta(10, 11)], 0);
   assert.equal(one.story.items.length, 2);
   one.apply([{ ...snap(5), run: "other" }], 0);
   assert.equal(one.story.items.length, 0);
   one.apply([snap(20)], 0);
-  assert.deepEqual(one.story.items.map(({ code }) => code), ["process_started"]);
+  assert.deepEqual(one.story.items.map(({ code }) => code), ["process_started", "process_paused"]);
+  one.apply([delta(20, 21)], 0);
+  assert.deepEqual(one.story.items.map(({ positions }) => positions[0] <= TOLD_ONLY), [true, true, false]);
+  assert.equal(new Set(one.story.items.map(({ key }) => key)).size, 3);
+  one.story.prepend([{ seq: 11, t: 0, code: "process_paused", node: "broker-1", cause: 0, params: {} }], 1);
+  assert.deepEqual(one.story.items.map(({ positions }) => positions[0]), [TOLD_ONLY - 2, 1, one.history.end - 1]);
 });

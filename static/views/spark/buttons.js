@@ -17,10 +17,10 @@ export const sweepButton = ({ words, desk }, scenario) => h("button", {
 }, words.t("sweep.button"));
 
 /** Rolling figures of the run that is looked at, on or off. */
-export function rollingButton({ words, desk }) {
+export function rollingButton({ words, desk, lookOnly }) {
   const { rolling } = desk.spark;
   return h("button", {
-    key: "rolling", type: "button", "data-rolling": "switch", "aria-pressed": String(rolling.shown), class: rolling.shown ? "on" : "",
+    key: "rolling", type: "button", disabled: lookOnly, "data-rolling": "switch", "aria-pressed": String(rolling.shown), class: rolling.shown ? "on" : "",
     onclick: rolling.toggle
   }, words.t("rolling.button"));
 }

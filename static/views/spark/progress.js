@@ -64,6 +64,6 @@ export function missing(view) {
       install.step ? "spark.installing" : install.total ? "spark.installing.last" : "spark.installing.first", install)),
     install?.state === "failed" && h("p", { class: "none", role: "alert" }, spokenError(install, words)),
     setup.can_install && !running && h("div", { class: "run-acts" },
-      h("button", { type: "button", class: "main", "data-spark": "install", onclick: desk.spark.install }, words.t("spark.install")),
+      h("button", { type: "button", class: "main", "data-spark": "install", disabled: view.lookOnly, onclick: desk.spark.install }, words.t("spark.install")),
       h("span", { class: "hint" }, words.t("spark.install.hint"))));
 }

@@ -22,7 +22,7 @@ function chooser(view) {
         value: replay.asked ?? "", "data-spark": "run", disabled: replay.running, onchange: (event) => replay.choose(event.target.value)
       }, names.map((name) => h("option", { key: name, value: name }, name === desk.live ? `${name} · ${words.t("runs.live")}` : name)))),
     h("button", {
-      type: "button", class: "main", "data-spark": "start", disabled: replay.running || setup?.installed === false, onclick: replay.start
+      type: "button", class: "main", "data-spark": "start", disabled: view.lookOnly || replay.running || setup?.installed === false, onclick: replay.start
     }, words.t(replay.answers.length ? "spark.again" : "spark.replay")),
     replay.found?.report && h("a", { href: replay.found.report, target: "_blank", rel: "noopener", class: "spark-report" }, words.t("spark.report")));
 }

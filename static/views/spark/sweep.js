@@ -67,7 +67,7 @@ function form(view) {
     sweep.axes.map((one, index) => axis(view, one, index)),
     h("div", { class: "run-acts" },
       h("button", {
-        type: "button", class: "main", "data-sweep": "start", disabled: sweep.running || !size.runs || setup?.installed === false,
+        type: "button", class: "main", "data-sweep": "start", disabled: view.lookOnly || sweep.running || !size.runs || setup?.installed === false,
         onclick: sweep.start
       }, words.t("sweep.start")),
       sweep.axes.length < 4 && h("button", { type: "button", onclick: sweep.addAxis }, words.t("sweep.add")),
@@ -75,7 +75,7 @@ function form(view) {
     h("div", { class: "copy-line" },
       h("div", { class: "field-name" }, words.t("sweep.shell")),
       h("code", { tabindex: "0" }, shell),
-      h("button", { type: "button", onclick: (event) => view.copy(shell, event.currentTarget) }, words.t("attach.copy"))));
+      h("button", { type: "button", onclick: () => view.copy(shell) }, words.t("attach.copy"))));
 }
 
 function progress(view) {

@@ -33,7 +33,7 @@ export function attachTab(view) {
   if (!bootstrap) return h("p", { class: "empty" }, words.t("attach.no_listener"));
   const line = ([key, text]) => h("div", { key, class: "copy-line", "data-attach": key }, h("span", { class: "field-name" }, words.t(key)), h("code", {}, text),
     h("button", {
-      type: "button", "aria-label": `${words.t("attach.copy")}: ${words.t(key)}`, onclick: (event) => view.copy(text, event.currentTarget)
+      type: "button", "aria-label": `${words.t("attach.copy")}: ${words.t(key)}`, onclick: () => view.copy(text)
     }, words.t("attach.copy")));
   const guests = Object.values(state.connections);
   return [

@@ -33,7 +33,7 @@ export function balance(view) {
     hint("balance-hint", words.t(astray ? "balance.astray" : "balance.even", { n: astray })),
     clock.live && h("div", { key: "balance-acts", class: "look-row" },
       h("button", {
-        type: "button", "data-balance-elect": "", disabled: !astray,
+        type: "button", "data-balance-elect": "", disabled: view.lookOnly || !astray,
         onclick: () => view.command({ do: "elect_leaders" }).then(() => view.inquiry.fresh("balance"))
       }, words.t("balance.elect"))),
   ];

@@ -18,7 +18,10 @@ function rackLever(view, name, client, racks) {
   const now = client.settings?.["client.rack"] ?? "";
   const offered = ["", ...racks, ...(now && !racks.includes(now) ? [now] : [])];
   return h("label", { key: "rack", class: "field" }, h("code", {}, "client.rack"),
-    h("select", { value: now, "data-rack-of": name, onchange: (event) => view.command({ do: "set_client", name, set: { "client.rack": event.target.value } }) },
+    h("select", {
+      value: now, "data-rack-of": name, disabled: view.lookOnly,
+      onchange: (event) => view.command({ do: "set_client", name, set: { "client.rack": event.target.value } })
+    },
       offered.map((rack) => h("option", { key: rack, value: rack }, rack || words.t("client.rack.none")))));
 }
 

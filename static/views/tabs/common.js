@@ -65,5 +65,6 @@ export function commandForm(view, name, fields, read, about) {
     event.preventDefault();
     view.command(read(new FormData(event.target))).then(({ ok }) => { if (ok) view.inquiry.fresh(...about); });
   };
-  return h("form", { key: name, class: "config-form manage", "data-manage": name, onsubmit: submit }, fields, h("button", {}, view.words.t(`do.${name}`)));
+  return h("form", { key: name, class: "config-form manage", "data-manage": name, onsubmit: submit }, fields,
+    h("button", { disabled: view.lookOnly }, view.words.t(`do.${name}`)));
 }

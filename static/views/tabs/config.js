@@ -42,8 +42,8 @@ function editor(view, subject, one) {
       name: "value", "aria-label": one.name, autocomplete: "off", value: view.configText ?? one.value ?? "",
       oninput: (event) => { view.configText = event.target.value; }
     });
-  return h("form", { class: "config-form", onsubmit: submit }, field, h("button", { class: "main" }, words.t("config.set")),
-    one.changed && h("button", { type: "button", onclick: () => send(view, subject, one.name, null) }, words.t("config.reset")),
+  return h("form", { class: "config-form", onsubmit: submit }, field, h("button", { class: "main", disabled: view.lookOnly }, words.t("config.set")),
+    one.changed && h("button", { type: "button", disabled: view.lookOnly, onclick: () => send(view, subject, one.name, null) }, words.t("config.reset")),
     h("button", { type: "button", onclick: () => view.set({ configEdit: null }) }, words.t("cancel")));
 }
 

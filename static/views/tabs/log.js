@@ -34,9 +34,7 @@ export function logTab(view) {
   const broker = ids.includes(String(view.logOf)) ? String(view.logOf) : ids[0];
   if (!broker) return h("p", { class: "empty" }, words.t("table.empty"));
   const lines = found(view, broker);
-  const copy = (event) => view.copy(
-    lines.map((at) => textOf(lineOf(history.at(at), state.time?.epoch_ms ?? 0, (one) => words.say(one)))).join("\n"), event.currentTarget,
-    "log.copy");
+  const copy = () => view.copy(lines.map((at) => textOf(lineOf(history.at(at), state.time?.epoch_ms ?? 0, (one) => words.say(one)))).join("\n"));
   return [
     choices("log-broker", words.t("noun.broker"), ids.map((id) => [id, `${words.t("noun.broker")} ${id}`]), broker, (id) => view.set({ logOf: id })),
     choices("log-level", words.t("log.level"), LEVELS.map((level) => [level, words.t(`log.${level}`)]), logLevel, (level) => view.set({ logLevel: level })),

@@ -31,7 +31,7 @@ function made(view, moving) {
   const under = cancellation(plan, state, moving);
   const done = plan.rows.filter((one) => progressOf(one, plan.topic, state, moving) === "done").length;
   const act = (name, commands) => h("button", {
-    key: name, type: "button", "data-plan": name, disabled: !commands.length, onclick: () => carryOut(view, commands)
+    key: name, type: "button", "data-plan": name, disabled: view.lookOnly || !commands.length, onclick: () => carryOut(view, commands)
   }, words.t(`plan.${name}`));
   return [
     table(

@@ -48,7 +48,7 @@ function fields(event, words) {
 function lose(view, request) {
   if (!/^(broker|producer|consumer|zookeeper|operator)/.test(request.client ?? "") || !request.broker) return null;
   return h("button", {
-    key: "lose", type: "button",
+    key: "lose", type: "button", disabled: view.lookOnly,
     onclick: () => view.command({ do: "lose_next", between: [request.client, request.broker], api: request.api })
   }, view.words.t("request.lose", { api: request.api }));
 }
@@ -62,7 +62,7 @@ function flight(view, one) {
   const { words, clock } = view;
   const wait = one.at - clock.clusterTime();
   const next = (verb, act) => h("button", {
-    key: verb, type: "button", [`data-${verb}`]: one.key, "aria-label": words.t(`flights.${verb}_this`, { what: label(one, words) }),
+    key: verb, type: "button", disabled: view.lookOnly, [`data-${verb}`]: one.key, "aria-label": words.t(`flights.${verb}_this`, { what: label(one, words) }),
     onclick: () => act(one)
   }, words.t(`flights.${verb}`));
   return h("li", { key: one.key, class: `flight${view.flight === one.key ? " chosen" : ""}` },

@@ -1,0 +1,71 @@
+/**
+ * What a link does to what it carries, as a sign on its way, and where that sign stands. Pure.
+ *
+ *     broker 1 ┄┄ ✕ ┄┄ broker 2          nothing passes
+ *     broker 1 ┄ 100 ms ┄ broker 3       slow;  ✕ 30 % lost, ×2 30 % doubled, ⇄ 30 % overtaken, 20 kB/s narrow
+ *
+ * A sign stands in the middle of its way, or as near to it as it covers no client and no other sign; labels of messages
+ * keep off it (`labels.js`).
+ */
+import { along, boxOf, way } from "./layout.js";
+
+const SLOW_US = 5000; // what is quicker is a healthy link
+const ABOVE = 7; // pixels between a line and what is written on it
+const SHARES = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
+const LETTER = 7.4; // pixels of a sign's letter, at most
+const HIGH = 12;
+const CROSS = { wide: 18, high: 18 };
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+
+/** What a link does to its messages, in signs; "" for a healthy one. */
+export function linkSign({ partitioned, delay_us = 0, drop = 0, duplicate = 0, reorder = 0, bandwidth = 0 }) {
+  if (partitioned) return "✕";
+  const signs = [
+    delay_us >= SLOW_US && `${Math.round(delay_us / 1000)} ms`, drop > 0 && `✕ ${percent(drop)}`, duplicate > 0 && `×2 ${percent(duplicate)}`,
+    reorder > 0 && `⇄ ${percent(reorder)}`, bandwidth > 0 && `${Number((bandwidth / 1000).toPrecision(3))} kB/s`,
+  ];
+  return signs.filter(Boolean).join(" · ");
+}
+
+/** Pairs of boxes between which something is wrong: {key, from, to, sign}; both directions are one. */
+export function troubled(scene, state) {
+  const found = new Map();
+  for (const link of state.links) {
+    const sign = linkSign(link);
+    const [from, to] = [link.from, link.to].sort().map((node) => boxOf(scene, node, state));
+    if (!sign || !from || !to || from === to || from.kind === "you" || to.kind === "you") continue;
+    const key = `${[link.from, link.to].sort().join("~")}`;
+    const known = found.get(key);
+    if (!known) found.set(key, { key, from, to, sign });
+    else if (!known.sign.split(" / ").includes(sign)) known.sign += ` / ${sign}`;
+  }
+  return [...found.values()];
+}
+
+/** A sign at a share of its way: where its text begins to be written, and the box that it takes. */
+function standing({ from, to, sign }, line, share) {
+  const at = along(line, share);
+  const cut = sign === "✕";
+  const aside = !cut && from.column !== undefined && from.column === to.column; // beside the bend, not on it
+  const wide = cut ? CROSS.wide : sign.length * LETTER;
+  const x = at.x - (aside ? ABOVE : 0);
+  const y = at.y + (cut ? 7 : aside ? 5 : -ABOVE);
+  const left = aside ? x - wide : x - wide / 2;
+  return { share, x, y, cut, aside, left, right: left + wide, top: y - (cut ? CROSS.high - 3 : HIGH - 2), bottom: y + 3 };
+}
+
+const meets = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+
+/** All signs of the stage: {key, sign, line, share, x, y, cut, aside, left, right, top, bottom}. */
+export function signPlaces(scene, state) {
+  const clients = [...scene.left, ...scene.right].map(({ x, y, w, h }) => ({ left: x, right: x + w, top: y, bottom: y + h }));
+  const found = [];
+  for (const one of troubled(scene, state)) {
+    const line = way(scene, one.from, one.to, false);
+    const places = SHARES.map((share) => standing(one, line, share));
+    const free = places.find((place) => place.left >= 0 && place.right <= scene.width && ![...clients, ...found].some((other) => meets(place, other)));
+    found.push({ key: one.key, sign: one.sign, line, ...(free ?? places[0]) });
+  }
+  return found;
+}
