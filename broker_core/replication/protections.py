@@ -7,7 +7,7 @@ Every one was added to Kafka after data had been lost without it. With the defau
 | truncate_by_leader_epoch                | KIP-101     | `truncation.Truncation.begin`                 |
 | epoch_end_offset_of_largest_not_above   | KIP-279     | `offsets.epoch_end_offset`, `truncation`      |
 | fence_fetch_by_leader_epoch             | KIP-320     | `partition.Partition.check_leader_epoch`      |
-| isr_expansion_waits_for_epoch_start     | KIP-320     | `isr_changes.IsrChanges.maybe_expand`         |
+| isr_expansion_waits_for_epoch_start     | KAFKA-7128  | `isr_changes.IsrChanges.maybe_expand`         |
 | fence_follower_of_newer_epoch           | KIP-320     | `partition.Partition.check_leader_epoch`      |
 | truncate_on_every_new_epoch             | KAFKA-7164  | `leadership.Leadership` (same leader, new epoch) |
 | maximal_isr                             | KIP-497     | `isr.InSyncReplicas.propose`                  |

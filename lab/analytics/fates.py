@@ -1,7 +1,7 @@
 """The fate of every acknowledged value, in SQL: the words of `lab/checkers/fates.py` by another engine.
 
 A value's places are where it was acked and where it was read; the best of them decides: there, else removed, else cut.
-Places of reads are looked up only for values that are not where they were acked.
+Places of reads are looked up only for values that are not where they were acked, and only other places than that one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _VALUE = ["run", "label", "number"]
 _PARTITION = ["run", "topic", "partition"]
+_PLACE = ["topic", "partition", "offset"]
 _RANK = "case stand when 'there' then 0 when 'removed' then 1 when 'cut' then 2 else 3 end"
 _COLUMNS = ["run", "label", "number", "topic", "partition", "offset", "stand", "reign", "cleaned"]
 _FATE = """case
@@ -53,7 +54,8 @@ def _best(history: History, standing: Standing) -> DataFrame:
     acked = history.tables._keep(standing(history.acked).select(*_COLUMNS))
     elsewhere = acked.where("stand <> 'there'").join(history.values_read.select(*_VALUE), _VALUE, "left_semi")
     reads = history.read.select(*_VALUE, "topic", "partition", "offset", "seq", "seen").selectExpr(
-        "*", "'' as node").join(elsewhere.select(*_VALUE), _VALUE, "left_semi")
+        "*", "'' as node").join(elsewhere.select(*_VALUE), _VALUE, "left_semi").join(
+        elsewhere.select(*_VALUE, *_PLACE), [*_VALUE, *_PLACE], "left_anti")
     nowhere = "struct(-1L as position, -1L as index)"
     places = elsewhere.where("offset >= 0").selectExpr(*_COLUMNS, f"{nowhere} as seen").unionByName(
         standing(reads).select(*_COLUMNS, "seen"))

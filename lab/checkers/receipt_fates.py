@@ -13,7 +13,9 @@ acked p:7 at 60 by broker-1 in epoch 0; in the log that counts 60 is of epoch 1 
 ... it is of epoch 0; nobody has read p:7                                                 unread
 ... it is of epoch 0; three copies are promised, and broker 2 ends at 40                  at risk
 ```
-A value has every place where it was acked or read: while one of them is in the log that counts, it is not lost.
+A value has every place where it was acked or read: while one of them is in the log that counts, it is not lost. Where
+it was acked and read at one place, both mean one record, and it stands as the acknowledgement says: a reader may have
+had it from the log that was cut afterwards.
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ class Judge:
         if acked.stand is Stand.THERE or value not in self.history.places:
             return acked
         at = self.history.read_at
-        read = [self._stand(*place, at(value, *place), None) for place in self.history.places[value]]
+        own = (ack.partition, ack.offset)
+        read = [self._stand(*place, at(value, *place), None) for place in self.history.places[value] if place != own]
         return min([acked, *read] if ack.offset >= 0 else read, key=lambda place: _BEST.index(place.stand))
 
     def _acked_at(self, ack: Ack) -> _Place:

@@ -109,6 +109,8 @@ def test_a_reader_that_begins_behind_records_leaves_them_unread_not_lost() -> No
 def test_what_was_read_and_then_cut_off_is_lost() -> None:
     found = told(FAILED_OVER, [ACKED, polled(12, 0, 0, 60)])
     assert (found["lost"], found["unread"]) == (20, 0)
+    late = told(FAILED_OVER, [ACKED, polled(25, 0, 0, 60)])  # from the old leader, which did not know yet that it was one
+    assert (late["lost"], late["unread"]) == (20, 0)
 
 
 def test_a_value_with_another_place_that_is_there_is_not_lost() -> None:

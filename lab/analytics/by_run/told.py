@@ -200,6 +200,8 @@ class Judged:
             own = judged[value]
             each = [(own, (-1, -1))] if own[0].offset >= 0 else []
             for reading in readings:
+                if reading.place == (own[0].topic, own[0].partition, own[0].offset):
+                    continue
                 stood = self.stands((reading.topic, reading.partition), reading.offset, reading.seq, "")
                 each.append(((reading, stood), reading.seen))
             judged[value] = min(each, key=lambda item: (_RANK[item[0][1].stand], item[1]))[0]
