@@ -106,6 +106,19 @@ class Ours:
         return [parent, *parent.children(recursive=True)]
 
 
+class OursKRaft(Ours):
+    """This lab as `up` starts it: brokers that vote themselves."""
+
+    name = "ours, KRaft"
+
+    def __init__(self, web: bool = False, settings: tuple[str, ...] = ()) -> None:
+        super().__init__(web, settings, ("--controller", "kraft"))
+
+
+OURS = {Ours.name: "", OursKRaft.name: ", KRaft"}
+"""Each generation of ours, and what the case of its figure is called behind the words that both share."""
+
+
 class Kafka:
     """Apache Kafka 4.1 with its own defaults, three combined nodes."""
 
@@ -176,10 +189,12 @@ def running(side: Ours | Kafka) -> Iterator[Ours | Kafka]:
 
 
 @contextlib.contextmanager
-def both(web: bool = False) -> Iterator[list[Ours | Kafka]]:
-    """Ours, and Apache Kafka where it is there."""
+def both(web: bool = False, generations: bool = False) -> Iterator[list[Ours | Kafka]]:
+    """Ours (with `generations` in KRaft, too), and Apache Kafka where it is there."""
     with contextlib.ExitStack() as stack:
         sides = [stack.enter_context(running(Ours(web)))]
+        if generations:
+            sides.append(stack.enter_context(running(OursKRaft(web))))
         if kafka_is_there():
             sides.append(stack.enter_context(running(Kafka())))
         yield sides

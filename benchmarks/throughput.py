@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks import load
 from benchmarks.results import Result, median
-from benchmarks.sides import Kafka, Ours, alone, both, processor_s
+from benchmarks.sides import OURS, Kafka, Ours, alone, both, processor_s
 
 RECORDS = {100: 2_000_000, 1_000: 300_000, 10_000: 30_000}
 WARM_UP = 6
@@ -16,8 +16,8 @@ GOALS = {("all", 100): 4.0, ("all", 1_000): 4.0, ("all", 10_000): 2.0,
 
 
 def produce(quick: bool) -> Iterator[Result]:
-    """Records a second for acks=all and acks=1, three sizes."""
-    with both() as sides:
+    """Records a second for acks=all and acks=1, three sizes, each generation of ours."""
+    with both(generations=True) as sides:
         for side in sides:
             _warm_up(side, 1 if quick else WARM_UP)
         for acks in ("all", "1"):
@@ -25,8 +25,9 @@ def produce(quick: bool) -> Iterator[Result]:
                 records, runs = (full // 5, 1) if quick else (full, 3)
                 rates, busy = _take_turns(sides, acks, size, records, runs)
                 alone_rate = median([load.ceiling(size, records) for _ in range(runs)])
-                yield Result("produce", f"acks={acks} {size:,} B", "records/s", rates["ours"], rates.get("Kafka"), True,
-                             GOALS[acks, size], alone_rate, busy["ours"])
+                for name, more in OURS.items():
+                    yield Result("produce", f"acks={acks} {size:,} B{more}", "records/s", rates[name],
+                                 rates.get("Kafka"), True, GOALS[acks, size], alone_rate, busy[name])
 
 
 def _warm_up(side: Ours | Kafka, runs: int) -> None:

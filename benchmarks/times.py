@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from benchmarks import load
 from benchmarks.results import Result, median, percentile
-from benchmarks.sides import CHECKOUT, Kafka, Ours, both, kafka_is_there, running, wait_for_ports
+from benchmarks.sides import CHECKOUT, OURS, Kafka, Ours, OursKRaft, both, kafka_is_there, running, wait_for_ports
 
 VIEWERS = 10
 LADEN_RECORDS, LADEN_SIZE = 180_000, 10_000
@@ -53,14 +53,15 @@ def viewers(port: int) -> Iterator[None]:
 
 def startup(quick: bool) -> Iterator[Result]:
     """Seconds from the command to the first acked record, on directories that are there already."""
-    sides: list[Ours | Kafka] = [Ours(web=True), *([Kafka()] if kafka_is_there() else [])]
+    sides: list[Ours | Kafka] = [Ours(web=True), OursKRaft(web=True), *([Kafka()] if kafka_is_there() else [])]
     seconds: dict[str, float] = {}
     for side in sides:
         with running(side):
             load.make_topic(side.bootstrap, "bench-start", 1)
             load.first_ack(side.bootstrap, "bench-start")
             seconds[side.name] = median([_start_again(side) for _ in range(1 if quick else 3)])
-    yield Result("startup", "command to first ack", "s", seconds["ours"], seconds.get("Kafka"), False, 10.0)
+    for name, more in OURS.items():
+        yield Result("startup", f"command to first ack{more}", "s", seconds[name], seconds.get("Kafka"), False, 10.0)
 
 
 def laden(quick: bool) -> Iterator[Result]:

@@ -10,13 +10,14 @@ import psutil
 
 from benchmarks import load
 from benchmarks.results import Result
-from benchmarks.sides import Kafka, Ours, kafka_is_there, processor_s, running
+from benchmarks.sides import OURS, Kafka, Ours, OursKRaft, kafka_is_there, processor_s, running
 
 
 def _sides(web: bool) -> Iterator[Ours | Kafka]:
     """One after the other, so that neither pays for the other one."""
-    with running(Ours(web)) as side:
-        yield side
+    for ours in (Ours, OursKRaft):
+        with running(ours(web)) as side:
+            yield side
     if kafka_is_there():
         with running(Kafka()) as side:
             yield side
@@ -40,8 +41,9 @@ def memory(quick: bool) -> Iterator[Result]:
         idle[side.name] = resident_mib(side.processes())
         load.produce(side.bootstrap, "bench-memory", 1_000, 60_000 if quick else 300_000, "all")
         loaded[side.name] = resident_mib(side.processes())
-    yield Result("memory", "idle", "MiB", idle["ours"], idle.get("Kafka"), False, 8.0)
-    yield Result("memory", "after load", "MiB", loaded["ours"], loaded.get("Kafka"), False, 8.0)
+    for name, more in OURS.items():
+        yield Result("memory", f"idle{more}", "MiB", idle[name], idle.get("Kafka"), False, 8.0)
+        yield Result("memory", f"after load{more}", "MiB", loaded[name], loaded.get("Kafka"), False, 8.0)
 
 
 def idle(quick: bool) -> Iterator[Result]:
@@ -54,4 +56,6 @@ def idle(quick: bool) -> Iterator[Result]:
         before, started = processor_s(side), time.perf_counter()
         time.sleep(seconds)
         shares[side.name] = 100 * (processor_s(side) - before) / (time.perf_counter() - started)
-    yield Result("idle", "three brokers, 50 partitions", "% of a core", shares["ours"], shares.get("Kafka"), False, 1.0)
+    for name, more in OURS.items():
+        yield Result("idle", f"three brokers, 50 partitions{more}", "% of a core", shares[name], shares.get("Kafka"),
+                     False, 1.0)
