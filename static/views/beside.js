@@ -57,10 +57,19 @@ function who(row, words) {
   return row.broker >= DEDICATED ? words.t("look.who.numbered", { who: name, id: row.broker }) : `${words.t("noun.broker")} ${row.broker}: ${name}`;
 }
 
+/** What one of them takes for true; what is not so is marked. `log`: with how far it is behind. */
+function belief(row, log, words) {
+  const cell = (key, shown) => h("td", { key, class: row.differs.includes(key) ? "differs" : "" }, `${row.differs.includes(key) ? "≠ " : ""}${shown}`);
+  return h("tr", { key: `${row.who} ${row.client ?? row.broker}` },
+    h("th", { scope: "row" }, who(row, words)),
+    cell("leader", row.leader === null ? words.t("look.knows_nothing") : row.leader < 0 ? words.t("beside.nobody") : row.leader),
+    cell("leader_epoch", row.leader_epoch ?? "–"),
+    log && h("td", { key: "behind" }, row.behind === null ? "–" : row.behind ? `▲ ${count(row.behind)}` : "0"));
+}
+
 function beliefs(run, t, words) {
   const rows = run.beliefs.findLast((one) => one.t_us <= t)?.rows ?? [];
   const log = rows.some((row) => row.behind !== null);
-  const cell = (row, key, shown) => h("td", { key, class: row.differs.includes(key) ? "differs" : "" }, `${row.differs.includes(key) ? "≠ " : ""}${shown}`);
   return h("table", { key: "beliefs", class: "small beside-beliefs", "data-beliefs": run.generation },
     h("caption", {}, words.t("beside.beliefs", { partition: run.partition })),
     h("thead", {},
@@ -68,10 +77,7 @@ function beliefs(run, t, words) {
         [
           words.t("look.believer"), words.t("table.leader"), words.t("look.epoch"),
           ...(log ? [words.t("look.behind")] : [])].map((name) => h("th", { key: name, scope: "col" }, name)))),
-    h("tbody", {}, rows.map((row) => h("tr", { key: `${row.who} ${row.client ?? row.broker}` }, h("th", { scope: "row" }, who(row, words)),
-      cell(row, "leader", row.leader === null ? words.t("look.knows_nothing") : row.leader < 0 ? words.t("beside.nobody") : row.leader),
-      cell(row, "leader_epoch", row.leader_epoch ?? "–"),
-      log && h("td", { key: "behind" }, row.behind === null ? "–" : row.behind ? `▲ ${count(row.behind)}` : "0")))));
+    h("tbody", {}, rows.map((row) => belief(row, log, words))));
 }
 
 /** What has happened by now, the newest last. */
@@ -105,6 +111,9 @@ function figure(key, run, words) {
   return key.endsWith("_us") ? `${seconds(value)} s` : count(value);
 }
 
+/** Whether a figure is the other generation's alone. */
+const isOnly = (alone, key, run) => alone && alone !== run.generation && key !== "read_us";
+
 function figures(found, words) {
   const [left] = found.runs;
   return h("table", { key: "figures", class: "small beside-figures" }, h("caption", {}, words.t("beside.figures")),
@@ -115,7 +124,7 @@ function figures(found, words) {
     h("tbody", {},
       FIGURES.map(([key, alone, more = ""]) => h("tr", { key, "data-figure": key },
         h("th", { scope: "row" }, words.t(`beside.${key}${more}`, { partition: left.partition }), " ", alone && only(alone, words)),
-      found.runs.map((run) => h("td", { key: run.generation }, alone && alone !== run.generation && key !== "read_us" ? "–" : figure(key, run, words)))))));
+        found.runs.map((run) => h("td", { key: run.generation }, isOnly(alone, key, run) ? "–" : figure(key, run, words)))))));
 }
 
 /** The clock of both. */

@@ -89,18 +89,23 @@ export function fields(view, batch, lit = "fieldLit") {
     }, field.name))));
 }
 
+const RECORDS = 40;
+const VALUE = 60; // characters
+
 function records(view, found) {
   const { words } = view;
-  return h("table", { key: "records", class: "partitions small look" }, h("caption", { class: "unseen" }, words.t("bytes.records")),
+  const row = ({ offset, key, value }) => h("tr", { key: offset, class: offset === found.offset ? "chosen" : "" },
+    h("th", { scope: "row", class: "number" }, count(offset)),
+    h("td", {}, h("code", {}, key ?? "–")),
+    h("td", {}, h("code", { class: "value" }, String(value ?? "–").slice(0, VALUE))));
+  return h("table", { key: "records", class: "partitions small look" },
+    h("caption", { class: "unseen" }, words.t("bytes.records")),
     h("thead", {},
       h("tr", {},
         h("th", { scope: "col", class: "number" }, words.t("files.offset")),
         h("th", { scope: "col" }, words.t("levers.key")),
         h("th", { scope: "col" }, words.t("levers.value")))),
-    h("tbody", {},
-      found.records.slice(0, 40).map((record) => h("tr", { key: record.offset, class: record.offset === found.offset ? "chosen" : "" },
-        h("th", { scope: "row", class: "number" }, count(record.offset)),
-      h("td", {}, h("code", {}, record.key ?? "–")), h("td", {}, h("code", { class: "value" }, String(record.value ?? "–").slice(0, 60)))))));
+    h("tbody", {}, found.records.slice(0, RECORDS).map(row)));
 }
 
 const COMPARED = { above: ">", equal: "=", below: "<" };
@@ -116,7 +121,9 @@ function search(view, found) {
   const end = way.found ? words.t("bytes.found", { offset: way.found.offset, position: way.position }) : words.t("bytes.found_none");
   return h("ol", { key: "search", class: "chain search-steps" },
     h("li", { key: "segment" }, words.t("bytes.segment", { file, wanted: found.offset })),
-    way.entries > 0 ? h("li", { key: "entries" }, words.t("bytes.entries", { n: way.entries })) : null, steps, h("li", { key: "end" }, h("b", {}, end)),
+    way.entries > 0 ? h("li", { key: "entries" }, words.t("bytes.entries", { n: way.entries })) : null,
+    steps,
+    h("li", { key: "end" }, h("b", {}, end)),
     h("li", { key: "scan" }, words.t("bytes.scan", { n: scan.length, position: scan[scan.length - 1]?.position ?? 0 })));
 }
 

@@ -11,7 +11,9 @@ import { watchLine } from "./watch.js";
 function rewound({ clock, words, goLive }) {
   const times = { viewed: seconds(clock.viewedTime), cluster: seconds(clock.clusterTime()) };
   const text = words.t(clock.cluster.paused ? "banner.rewound_paused" : "banner.rewound", times);
-  return h("p", { key: "rewound", class: "coach turn" }, h("b", { "aria-hidden": "true" }, "◀◀"), h("span", {}, text),
+  return h("p", { key: "rewound", class: "coach turn" },
+    h("b", { "aria-hidden": "true" }, "◀◀"),
+    h("span", {}, text),
     h("button", { type: "button", class: "main", "data-coach": "live", onclick: goLive }, words.t("banner.back"), " ", h("kbd", {}, "L")));
 }
 

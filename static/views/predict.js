@@ -26,10 +26,12 @@ function choices(asked, { chosen, predict, result }, words) {
 }
 
 function number({ chosen, predict }, words) {
-  return h("label", { class: "choice" }, h("span", {}, words.t("predict.number")), h("input", {
-    type: "number", min: "0", step: "1", inputmode: "numeric", "data-guess-number": "", value: chosen === null ? "" : String(chosen),
-    oninput: ({ target }) => predict(target.value === "" ? null : Math.max(0, Math.round(Number(target.value)))),
-  }));
+  return h("label", { class: "choice" },
+    h("span", {}, words.t("predict.number")),
+    h("input", {
+      type: "number", min: "0", step: "1", inputmode: "numeric", "data-guess-number": "", value: chosen === null ? "" : String(chosen),
+      oninput: ({ target }) => predict(target.value === "" ? null : Math.max(0, Math.round(Number(target.value)))),
+    }));
 }
 
 /** Ids of the brokers of a document's cluster, in the setting that was chosen. */

@@ -29,9 +29,19 @@ function lostValue({ desk, words, record }) {
   return place?.producer ? words.t("receipt.value", { producer: place.producer, number: place.number }) : null;
 }
 
+/** One line of a record's card: what it is called, and what is to be said of it. */
+const part = ({ words }, name, value) => h("div", { key: name },
+  h("dt", {}, words.t(`record.${name}`)),
+  h("dd", { "data-record-part": name }, value));
+
+/** Who has it, and in which state. */
+const copiesLine = ({ words }, copies) => copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` },
+  badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
+  ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`));
+
 function content(view, found) {
   const { words, records, record } = view;
-  const row = (name, value) => h("div", { key: name }, h("dt", {}, words.t(`record.${name}`)), h("dd", { "data-record-part": name }, value));
+  const row = (name, value) => part(view, name, value);
   const one = records.one(record);
   if (!one) return row("value", h("span", { class: "hint" }, words.t("receipt.loading")));
   const other = found?.crc !== null && found?.crc !== undefined && one.crc !== undefined && one.crc !== found.crc;
@@ -104,15 +114,11 @@ export function recordBody(view) {
       h("b", { class: mine === "lost" || mine === "astray" ? "bad" : "" }, `${SIGNS[verdict]} ${words.t(`record.kind.${verdict}`)}`),
       (fates.doubled.get(record.offset) ?? 1) > 1 && h("span", { key: "twice", class: "warn" }, words.t("record.doubled")),
       fates.reordered.has(record.offset) && h("span", { key: "late", class: "warn" }, words.t("record.reordered")), steps(view, copies)),
-    h("dl", { key: "facts", class: "record" }, content(view, found),
-      h("div", { key: "written" }, h("dt", {}, words.t("record.written")), h("dd", { "data-record-part": "written" }, writer(view, found))),
-      h("div", { key: "copies" },
-        h("dt", {}, words.t("record.copies")),
-        h("dd", { "data-record-part": "copies" },
-          copies.map(([id, kind]) => h("span", { key: id, class: `record-copy ${kind}` },
-            badge(id, kind === "hole" || kind === "gone" ? "out" : "in"),
-            ` ${SIGNS[kind]} ${words.t(`record.kind.${kind}`)}`)))),
-      h("div", { key: "readers" }, h("dt", {}, words.t("record.readers")), h("dd", { "data-record-part": "readers" }, readers(view))),
-      !view.lookOnly && h("div", { key: "harm" }, h("dt", {}, words.t("record.harm")), h("dd", {}, harm(view, mine)))),
+    h("dl", { key: "facts", class: "record" },
+      content(view, found),
+      part(view, "written", writer(view, found)),
+      part(view, "copies", copiesLine(view, copies)),
+      part(view, "readers", readers(view)),
+      !view.lookOnly && part(view, "harm", harm(view, mine))),
   ];
 }

@@ -58,7 +58,9 @@ function finishedEntry(view, one) {
   const { words, desk } = view;
   const { receipt } = one;
   return h("li", { key: one.run, class: "run" },
-    h("div", { class: "run-name" }, h("b", {}, one.run), " ", h("span", { class: "run-state" }, title(one, words, desk.lessons.all))),
+    h("div", { class: "run-name" },
+      h("b", {}, one.run), " ",
+      h("span", { class: "run-state" }, title(one, words, desk.lessons.all))),
     h("p", { class: "hint" }, [
       one.end_us !== undefined && words.t("runs.length", { t: seconds(one.end_us) }),
       one.events !== undefined && words.t("runs.events", { n: one.events }),
@@ -95,8 +97,10 @@ function verdictOf(verdict, words) {
 /** A run that was packed elsewhere: a button that opens the browser's dialog. */
 function packChooser({ words, desk, lookOnly }) {
   const take = ({ target }) => desk.packs.take(target.files[0]).then(() => { target.value = ""; });
-  return h("div", { key: "pack", class: "run-acts" }, h("label", { class: "file-button" }, h("span", {}, words.t("runs.unpack")),
-    h("input", { type: "file", accept: ".gz,application/gzip", class: "unseen", "data-file": "pack", disabled: lookOnly, onchange: take })));
+  return h("div", { key: "pack", class: "run-acts" },
+    h("label", { class: "file-button" },
+      h("span", {}, words.t("runs.unpack")),
+      h("input", { type: "file", accept: ".gz,application/gzip", class: "unseen", "data-file": "pack", disabled: lookOnly, onchange: take })));
 }
 
 /** A run that was opened and has not gone on is its original once more. */

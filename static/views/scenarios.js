@@ -34,8 +34,10 @@ function fileChooser({ words, desk }) {
     const { target } = event;
     desk.lessons.readFile(target.files[0]).then(() => { target.value = ""; });
   };
-  return h("div", { key: "file", class: "run-acts" }, h("label", { class: "file-button" }, h("span", {}, words.t("file.open")),
-    h("input", { type: "file", accept: ".yaml,.yml,application/yaml", class: "unseen", "data-file": "scenario", onchange: take })));
+  return h("div", { key: "file", class: "run-acts" },
+    h("label", { class: "file-button" },
+      h("span", {}, words.t("file.open")),
+      h("input", { type: "file", accept: ".yaml,.yml,application/yaml", class: "unseen", "data-file": "scenario", onchange: take })));
 }
 
 export function scenariosPanel(view) {

@@ -49,7 +49,9 @@ function entry(view, item, index) {
   const choose = () => view.select(item.positions[item.positions.length - 1]);
   return h("li", { key: item.key, class: `item ${item.tone}${chosen || (open && view.clock.live) ? " lit" : ""}` },
     h("button", { type: "button", class: "plain say", tabindex: chosen || (index === 0 && view.selected === null) ? "0" : "-1", onclick: choose },
-      h("time", {}, `${seconds(item.first.t)} s`), h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]), h("span", {}, sentence(item, words))),
+      h("time", {}, `${seconds(item.first.t)} s`),
+      h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
+      h("span", {}, sentence(item, words))),
     why && (open || index < 8) && h("p", { class: "why" }, marked(words, why, { reach: open })),
     open && wordsOf(view, sentence(item, words), why),
     open && causes(view, item));

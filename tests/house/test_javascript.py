@@ -1,4 +1,4 @@
-"""The page's modules can be read: no long lines, no long functions.
+"""The page's modules can be read: no long lines, no long functions, no line that describes a whole tree of elements.
 
 A line that is long because of one literal (the path of an icon, a command to copy) is left as it is: cut, it could be
 neither read nor searched for.
@@ -14,6 +14,8 @@ from tests.house.sources import CHECKOUT, files, name
 
 LONGEST_LINE = 160
 LONGEST_FUNCTION = 50
+ELEMENTS = re.compile(r'\bh\("')
+MOST_ELEMENTS = 2  # described in one line: one, and what it holds
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*`')
 ONE_LITERAL = 100
 BEGINS = re.compile(
@@ -35,6 +37,12 @@ def _long_lines(text: str) -> Iterator[int]:
             yield number
 
 
+def _crowded_lines(text: str) -> Iterator[int]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(ELEMENTS.findall(line)) > MOST_ELEMENTS:
+            yield number
+
+
 def _functions(text: str) -> Iterator[tuple[int, int]]:
     """(first line, lines) of each function whose brace ends a line: it ends where a brace stands in its column."""
     lines = text.splitlines()
@@ -53,6 +61,12 @@ def test_no_function_is_too_long_to_be_understood() -> None:
     long = [f"{name(path)}:{first}: {lines} lines" for path in _modules() for first, lines in _functions(path.read_text())
             if lines > LONGEST_FUNCTION]  # fmt: skip
     assert not long, "\n".join(long)
+
+
+def test_no_line_describes_more_elements_than_a_reader_can_follow() -> None:
+    crowded = [f"{name(path)}:{number}" for path in _modules() for number in _crowded_lines(path.read_text())]
+    assert not crowded, "give the parts lines, or names, of their own:\n" + "\n".join(crowded)
+    assert list(_crowded_lines('h("p", {}, h("b", {}));\nh("p", {}, h("b", {}), h("i", {}));\npath("a", h)')) == [2]
 
 
 def test_a_long_line_and_a_long_function_would_be_found() -> None:

@@ -60,16 +60,23 @@ const gaps = (answer, words) => (answer.missing ?? []).map(({ run, what }) =>
     "▲ ",
     words.t("spark.missing", { run, what: words.t(`spark.missing.${what.replaceAll(" ", "_")}`) })));
 
+/** An answer's title with the number of its rows, which is unknown where something was not recorded. */
+function answerButton(one, replay, words) {
+  const here = one === replay.answer;
+  const sign = tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "";
+  return h("button", {
+    type: "button", "data-answer": one.query, "aria-current": here ? "true" : null, class: `${here ? "here " : ""}${tone(one)}`,
+    onclick: () => replay.pick(one.query)
+  },
+    h("span", {}, told(one.title, words)),
+    h("b", { class: "number" }, sign, one.missing?.length && !one.count ? "?" : count(one.count)));
+}
+
 function contents(view) {
   const { words, desk } = view;
   const { replay } = desk.spark;
   return h("nav", { key: "contents", class: "spark-contents", "aria-label": words.t("spark.answers") },
-    h("ul", {}, replay.answers.map((one) => h("li", { key: one.query }, h("button", {
-      type: "button", "data-answer": one.query, "aria-current": one === replay.answer ? "true" : null,
-      class: `${one === replay.answer ? "here " : ""}${tone(one)}`, onclick: () => replay.pick(one.query),
-    },
-      h("span", {}, told(one.title, words)),
-      h("b", { class: "number" }, tone(one) === "bad" ? "✕ " : tone(one) ? "▲ " : "", one.missing?.length && !one.count ? "?" : count(one.count)))))));
+    h("ul", {}, replay.answers.map((one) => h("li", { key: one.query }, answerButton(one, replay, words)))));
 }
 
 function table(answer, words, goTo, leads) {
@@ -128,7 +135,9 @@ function answerView(view) {
     beside(answer, replay.answers, words),
     draw && draw(answer, words, goTo),
     rowsOf(answer, replay, words, goTo),
-    h("details", { class: "spark-doc" }, h("summary", {}, words.t("spark.doc")), h("p", {}, told(answer.doc, words))));
+    h("details", { class: "spark-doc" },
+      h("summary", {}, words.t("spark.doc")),
+      h("p", {}, told(answer.doc, words))));
 }
 
 /** What will be answered, before anything is. */

@@ -145,6 +145,26 @@ function legend(view, largest) {
       largest ? `≤ ${short((largest * (index + 1)) / LEVELS)}${unit}` : "–")));
 }
 
+/** Two lines: the second axis over all its values, and these beside the name of the first. */
+function heatHead(first, second, columns) {
+  const values = columns.map((name) => h("th", { key: name, scope: "col" }, name));
+  return h("thead", {},
+    h("tr", {},
+      h("td", {}),
+      h("th", { scope: "colgroup", colspan: columns.length }, h("code", {}, second))),
+    h("tr", {},
+      h("th", { scope: "col" }, h("code", {}, first ?? "")),
+      values));
+}
+
+/** `axis`: the name that stands over the column of names, and need not stand in each; none in a sweep of one axis. */
+function heatRow(view, { name, cells }, axis) {
+  const shown = axis && name.startsWith(`${axis}=`) ? name.slice(axis.length + 1) : name || view.words.t("sweep.all");
+  return h("tr", { key: name },
+    h("th", { scope: "row" }, shown),
+    cells.map((one, index) => heatCell(view, one, index)));
+}
+
 function heat(view) {
   const { words, desk } = view;
   const { sweep } = desk.spark;
@@ -157,13 +177,10 @@ function heat(view) {
       segments(
         "figure", words.t("sweep.figure"), FIGURES.map((name) => [name, words.t(`sweep.figure.${name}`)]), sweep.figure, sweep.show)),
     reading(view),
-    h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "heat-title" }, h("table", { class: "heat-table" },
-      second && h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "colgroup", colspan: columns.length }, h("code", {}, second))),
-        h("tr", {}, h("th", { scope: "col" }, h("code", {}, first ?? "")), columns.map((name) => h("th", { key: name, scope: "col" }, name)))),
-      h("tbody", {},
-        rows.map(({ name, cells }) => h("tr", { key: name },
-          h("th", { scope: "row" }, second && name.startsWith(`${first}=`) ? name.slice(first.length + 1) : name || words.t("sweep.all")),
-          cells.map((one, index) => heatCell(view, one, index))))))),
+    h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "heat-title" },
+      h("table", { class: "heat-table" },
+        second && heatHead(first, second, columns),
+        h("tbody", {}, rows.map((row) => heatRow(view, row, second && first))))),
     legend(view, largest),
     sweep.found.report && h("p", { class: "hint" }, h("a", { href: sweep.found.report, target: "_blank", rel: "noopener" }, words.t("spark.report"))));
 }

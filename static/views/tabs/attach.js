@@ -31,7 +31,9 @@ export function attachTab(view) {
   const listening = Object.keys(state.brokers).sort(byNumber).map((id) => state.brokers[id]).filter((broker) => broker.port);
   const bootstrap = listening.map((broker) => `${broker.host}:${broker.port}`).join(",");
   if (!bootstrap) return h("p", { class: "empty" }, words.t("attach.no_listener"));
-  const line = ([key, text]) => h("div", { key, class: "copy-line", "data-attach": key }, h("span", { class: "field-name" }, words.t(key)), h("code", {}, text),
+  const line = ([key, text]) => h("div", { key, class: "copy-line", "data-attach": key },
+    h("span", { class: "field-name" }, words.t(key)),
+    h("code", {}, text),
     h("button", {
       type: "button", "aria-label": `${words.t("attach.copy")}: ${words.t(key)}`, onclick: () => view.copy(text)
     }, words.t("attach.copy")));

@@ -39,7 +39,8 @@ export function pipelineBoxes(pipeline, words) {
   ];
   return h("ol", { key: "pipe", class: "pipe" },
     boxes.map(([name, value, most]) => h("li", { key: name, class: `pipe-box ${name}`, title: words.t(`pipe.${name}.tip`) },
-    h("span", { class: "pipe-name" }, words.t(`pipe.${name}`)), h("b", {}, value, most !== null && h("small", {}, ` / ${count(most)}`)))));
+      h("span", { class: "pipe-name" }, words.t(`pipe.${name}`)),
+      h("b", {}, value, most !== null && h("small", {}, ` / ${count(most)}`)))));
 }
 
 function disks(found, words) {

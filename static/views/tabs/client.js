@@ -66,9 +66,12 @@ function outside(view) {
   const { state, words } = view;
   const found = Object.values(state.connections);
   if (!found.length) return null;
-  return h("article", chosenCard(view, "outside", "outside"), h("h3", {}, words.t("stage.outside")),
-    h("ul", { class: "znodes" }, found.map((one) => h("li", { key: one.id }, h("code", {}, one.client_id || one.peer || `#${one.id}`),
-      h("span", {}, [one.software, `${words.t("noun.broker")} ${one.broker}`].filter(Boolean).join(" · "))))));
+  const line = (one) => h("li", { key: one.id },
+    h("code", {}, one.client_id || one.peer || `#${one.id}`),
+    h("span", {}, [one.software, `${words.t("noun.broker")} ${one.broker}`].filter(Boolean).join(" · ")));
+  return h("article", chosenCard(view, "outside", "outside"),
+    h("h3", {}, words.t("stage.outside")),
+    h("ul", { class: "znodes" }, found.map(line)));
 }
 
 /** All clients, below the groups. */

@@ -11,7 +11,8 @@ export function badge(id, kind, label) {
 export const WIDE = "wide";
 
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value, kind]) => [h("dt", {}, name), h("dd", { class: kind ?? null }, value)]));
+  const told = ([name, value, kind]) => [h("dt", {}, name), h("dd", { class: kind ?? null }, value)];
+  return h("dl", { class: "facts" }, pairs.filter(Boolean).map(told));
 }
 
 /** A table: heads are texts or [text, "number"]. */

@@ -32,29 +32,42 @@ function fileName(view, name) {
     h("code", {}, name.replace(/^0+(?=\d)/, "…")));
 }
 
+/** The files of a segment, and how much of each is on the disk. */
+function filesOf(view, { files }) {
+  const { words } = view;
+  const row = ([name, size, flushed]) => h("tr", { key: name },
+    head(fileName(view, name)),
+    cell(bytes(size), "number"),
+    cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number"));
+  return table(
+    "files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]], files.map(row));
+}
+
+/** The newest entries of its offset index, each with the way to the bytes. */
+function indexOf(view, { index }) {
+  const { words } = view;
+  const open = (offset) => h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open"));
+  const row = ([offset, position]) => h("tr", { key: offset }, number(offset), number(position), cell(open(offset)));
+  return table(
+    "index", words.t("files.show_index"),
+    [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], words.t("ledger.view.bytes")], index.slice(-SHOWN).map(row));
+}
+
 function segment(view, one, compaction, open, broker) {
   const { words } = view;
   const toggle = () => view.set({ segmentOpen: open ? null : one.base });
   return h("article", { key: one.base, class: "fact-card" },
-    h("h3", {}, h("code", {}, String(one.base).padStart(20, "0")), h("span", { class: "lever-state" }, stateOf(one, compaction, words))),
+    h("h3", {},
+      h("code", {}, String(one.base).padStart(20, "0")),
+      h("span", { class: "lever-state" }, stateOf(one, compaction, words))),
     facts([
       [words.t("ledger.offsets"), one.next > one.base ? `${count(one.base)}–${count(one.next - 1)}` : "–"],
       [words.t("files.index_entries"), count(one.entries)], [words.t("files.time_entries"), count(one.time_entries)]]),
-    table("files", words.t("files.files"), [words.t("files.file"), [words.t("look.size"), "number"], [words.t("look.flushed"), "number"]],
-      one.files.map(([name, size, flushed]) => h("tr", { key: name },
-        head(fileName(view, name)),
-        cell(bytes(size), "number"),
-        cell(flushed < size ? `▲ ${bytes(flushed)}` : `✓ ${bytes(flushed)}`, "number")))),
+    filesOf(view, one),
     one.files.some(([name]) => name === view.dumpOpen?.file) && dump(view, view.chosen, broker),
     one.entries > 0 && h("button", { type: "button", class: "plain more", "aria-expanded": String(open), onclick: toggle },
       `${open ? "▾" : "▸"} ${words.t("files.show_index")}`),
-    open && table(
-      "index", words.t("files.show_index"),
-      [[words.t("files.offset"), "number"], [words.t("files.position"), "number"], words.t("ledger.view.bytes")],
-      one.index.slice(-SHOWN).map(([offset, position]) => h("tr", { key: offset },
-        number(offset),
-        number(position),
-        h("td", {}, h("button", { type: "button", class: "plain more", onclick: () => view.showBytes(offset) }, words.t("bytes.open")))))));
+    open && indexOf(view, one));
 }
 
 export function filesTab(view) {

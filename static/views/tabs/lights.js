@@ -38,10 +38,14 @@ function sentence(first, words) {
 function light(view, name, meaning) {
   const { words, state } = view;
   const { ok, violations, first } = state.invariants[name];
+  const { only, [words.language]: means } = meaning?.[name] ?? {};
   return h("li", { key: name, class: `light ${ok ? "good" : "bad"}` },
-    h("div", { class: "light-name" }, h("b", {}, `${ok ? "✓" : "✕"} `), h("code", {}, name), !ok && h("span", {}, words.t("lights.count", { n: violations }))),
-    h("p", { class: "hint" }, prose(meaning?.[name]?.[words.language])),
-    meaning?.[name]?.only && h("p", { class: "hint", "data-only": meaning[name].only }, words.t(`only_${meaning[name].only}`)),
+    h("div", { class: "light-name" },
+      h("b", {}, `${ok ? "✓" : "✕"} `),
+      h("code", {}, name),
+      !ok && h("span", {}, words.t("lights.count", { n: violations }))),
+    h("p", { class: "hint" }, prose(means)),
+    only && h("p", { class: "hint", "data-only": only }, words.t(`only_${only}`)),
     first && h("p", { class: "light-first" }, sentence(first, words)),
     first && h("button", { type: "button", class: "plain more", "data-light": name, onclick: () => view.goToLight(name) },
       `→ ${words.t("lights.go", { t: seconds(first.t) })}`));

@@ -10,7 +10,9 @@ export function brokersOf(text) {
 }
 
 function field(view, name, props) {
-  return h("label", { key: name }, h("span", {}, view.words.t(`manage.${name}`)), h("input", { name, autocomplete: "off", ...props }));
+  return h("label", { key: name },
+    h("span", {}, view.words.t(`manage.${name}`)),
+    h("input", { name, autocomplete: "off", ...props }));
 }
 
 /** {truth, moving} of the chosen partition: the requests that make sense for it. */

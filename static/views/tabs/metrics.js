@@ -22,7 +22,9 @@ function row(one, meaning, words) {
   const text = entry?.[words.language] ?? "";
   return [
     h("tr", { key: `${one.name}@${one.broker}:name`, class: `metric-name${wrong ? " offline" : ""}`, title: one.name },
-      h("th", { scope: "rowgroup", colspan: 4 }, h("span", { class: "metric" }, shortName(one.name)), text && h("small", { class: "meaning" }, prose(text)),
+      h("th", { scope: "rowgroup", colspan: 4 },
+        h("span", { class: "metric" }, shortName(one.name)),
+        text && h("small", { class: "meaning" }, prose(text)),
         entry?.only && h("small", { class: "meaning", "data-only": entry.only }, words.t(`only_${entry.only}`)))),
     h("tr", { key: `${one.name}@${one.broker}`, class: `metric-row${wrong ? " offline" : ""}` },
       cell(badge(one.broker, "in")), cell(shown(one.before), "number"), cell(shown(one.after), "number"), cell(`${wrong ? "! " : ""}${delta(one)}`, "number")),

@@ -42,7 +42,9 @@ function chain(view, position) {
 function fields(event, words) {
   const pairs = Object.entries(event.params).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
   return [title("fields-title", words.t("request.fields")), h("dl", { key: "field-list", class: "facts one" },
-    pairs.map(([name, value]) => [h("dt", {}, h("code", {}, name)), h("dd", {}, value)]))];
+    pairs.map(([name, value]) => [
+      h("dt", {}, h("code", {}, name)),
+      h("dd", {}, value)]))];
 }
 
 function lose(view, request) {
