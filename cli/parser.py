@@ -133,6 +133,7 @@ def build_parser(words: Words | None = None) -> argparse.ArgumentParser:
     build = Build(commands, words)
     for commands_of in (
         _up, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _exercises, _dump_log, _replay, _sweep,
+        _class_report,
     ):  # fmt: skip
         commands_of(build)
     _bench(build)
@@ -293,6 +294,14 @@ def _replay(build: Build) -> None:
     replay.option("--query", action="append", metavar="NAME")
     replay.option("--master", metavar="URL")
     _json_option(replay)
+
+
+def _class_report(build: Build) -> None:
+    report = build.command("class-report", ("class_report", "class_report"))
+    report.option("files", nargs="+", metavar="FILE")
+    report.option("--out", metavar="DIR")
+    report.option("--master", metavar="URL")
+    _json_option(report)
 
 
 def _sweep(build: Build) -> None:

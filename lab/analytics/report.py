@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lab.analytics.charts import DRAW, MOST, columns_of, figure, legend, telling
-from lab.analytics.queries import QUERIES, Query
+from lab.analytics.queries import QUERIES
 from lab.analytics.recorded import told
 from lab.analytics.summary import COLUMNS, Figures, total
 from lab.analytics.words import ENGLISH, KOREAN, Text
@@ -60,6 +60,22 @@ class Answer:
     ranges: list[dict[str, Any]] | None = None
 
 
+class Asked(Protocol):
+    """What a report says of a question."""
+
+    @property
+    def title(self) -> Text: ...
+
+    @property
+    def reading(self) -> Text: ...
+
+    @property
+    def explained(self) -> Text: ...
+
+    @property
+    def chart(self) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None: ...
+
+
 def both(text: Text, tag: str = "span") -> str:
     """The same text in both languages, of which one is shown."""
     return f'<{tag} lang="en">{escape(text[0])}</{tag}><{tag} lang="ko">{escape(text[1])}</{tag}>'
@@ -83,7 +99,7 @@ def _cell(column: str, value: Any) -> str:
     return f"<td{kind}>{text}</td>"
 
 
-def _plot(query: Query, answer: Answer) -> str:
+def _plot(query: Asked, answer: Answer) -> str:
     """The plot of an answer in both languages, and how much of the answer it shows when that is not all."""
     assert query.chart is not None
     kind, labels, values = query.chart
@@ -107,9 +123,9 @@ def _plot(query: Query, answer: Answer) -> str:
     return "".join([*parts, *(f'<p class="doc">{both(note)}</p>' for note in notes)])
 
 
-def section(answer: Answer) -> str:
-    """One answer: title, plot, reading, table."""
-    query = QUERIES[answer.name]
+def section(answer: Answer, asked: Asked | None = None) -> str:
+    """One answer: title, plot, reading, table; `asked`: of a question that is none about runs."""
+    query = asked or QUERIES[answer.name]
     parts = [f'<section id="{answer.name}"><h2>{both(query.title)}</h2>']
     parts += [f'<p class="missing">{both(sentence)}</p>' for sentence in told(answer.missing)]
     if not answer.rows and not answer.missing:
@@ -126,7 +142,7 @@ def section(answer: Answer) -> str:
     return "".join(parts)
 
 
-def _folded(answer: Answer, query: Query) -> str:
+def _folded(answer: Answer, query: Asked) -> str:
     """The rows; below a plot they are there when asked for."""
     rows = table(answer.columns, answer.rows)
     if query.chart is None:

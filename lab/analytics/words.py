@@ -12,6 +12,7 @@ from typing import Any
 from broker_core.kernel.problems import LANGUAGES
 from broker_core.kernel.problems import told as sentence
 from lab.analytics.errors import read
+from lab.analytics.words_class import ASKED_BY, CLASS
 
 Text = tuple[str, str]
 """English and Korean."""
@@ -306,13 +307,13 @@ EXPLAINED = {
     "damages": "세그먼트 파일, 저널, 기록에서 읽을 수 없던 곳입니다.",
 }
 """Query -> what it computes, in Korean; in English its docstring says it."""
-_SAID = frozenset(("cause", "how", "test", "reason", "error"))
+_SAID = frozenset(("cause", "how", "test", "reason", "error", "kind"))
 """Columns whose values are words, not names or numbers of a run."""
 
 
 _SECONDS = frozenset((
     "seconds", "detected", "controller", "decided", "took_over", "first_ack", "seconds_below_full",
-    "without_controller", "without_leader",
+    "without_controller", "without_leader", "fastest_s", "median_s", "slowest_s",
 ))  # fmt: skip
 _MILLIS = re.compile(r".*_ms(_.*)?|(queue|local|remote|response|total|way_there)_p\d+")
 
@@ -327,7 +328,7 @@ def unit(name: str) -> str:
 _SHARES = frozenset(("share", "top_key_share", "saved"))
 _UNITS: dict[str, Text] = {
     "elections": ("elections", "선출 횟수"), "share": ("share of 1", "비율(전체 1)"),
-    "records": ("records", "레코드 수"), "s": ("s", "초"), "ms": ("ms", "ms"),
+    "records": ("records", "레코드 수"), "wrong": ("wrong answers", "틀린 답"), "s": ("s", "초"), "ms": ("ms", "ms"),
 }  # fmt: skip
 """What the axis of a plot counts."""
 
@@ -344,7 +345,7 @@ class Words:
 
     def column(self, name: str) -> str:
         """A heading."""
-        text = COLUMNS.get(name) or SWEEP.get(name)
+        text = COLUMNS.get(name) or SWEEP.get(name) or CLASS.get(name)
         return text[self.language] if text else name
 
     def heading(self, name: str) -> str:
@@ -362,6 +363,8 @@ class Words:
             return VALUES[str(value).lower()][self.language]
         if column not in _SAID or not isinstance(value, str):
             return value
+        if column == "kind" and value in ASKED_BY:
+            return ASKED_BY[value][self.language]
         if value in VALUES:
             return VALUES[value][self.language]
         what = read(value) if column == "error" else None

@@ -6,6 +6,7 @@
 |---|---|
 | `{"do": "replay", "id": 1, "paths": [...], "queries": [...], "out": "DIR"}` | queries and out may be left out |
 | `{"do": "sweep", "id": 2, "scenario": "FILE", "grid": ["acks=0,1"], "seeds": "1..50", "out": "DIR"}` | |
+| `{"do": "class", "id": 4, "paths": ["EXPORT"], "out": "DIR"}` | |
 | `{"do": "rolling", "id": 3, "run": "DIR", "out": "DIR"}` | goes on beside other jobs until it is cancelled |
 | `{"do": "cancel", "id": 1}` | queued or running |
 | `{"do": "stop"}`, or the end of the input | |
@@ -44,7 +45,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from broker_core.kernel.problems import problem
-from lab.analytics import grid, rolling, session, sweep, sweep_report, tally
+from lab.analytics import classes, grid, rolling, session, sweep, sweep_report, tally
 from lab.analytics import replay as pipeline
 from lab.analytics.errors import trouble as what_was
 from lab.analytics.scratch import scratch
@@ -53,7 +54,7 @@ LOOK_S = 0.3
 MACHINE_GONE = 70
 GONE_S = 3.0
 TAG = "job"
-KINDS = ("replay", "sweep", "rolling")
+KINDS = ("replay", "sweep", "class", "rolling")
 _BROKEN = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "EOFError")
 
 
@@ -79,6 +80,7 @@ class Worker:
         self._streams: dict[Any, Any] = {}
         self._below = ExitStack()
         self._home: Path | None = None
+        self._jobs = {"replay": self._replay, "sweep": self._sweep, "class": self._class}
 
     # -- talking ----------------------------------------------------------------------------
     def tell(self, event: str, **facts: Any) -> None:
@@ -173,7 +175,7 @@ class Worker:
                 self._roll(request)
                 return
             session.tag(self.spark, TAG)
-            self._replay(request) if request["do"] == "replay" else self._sweep(request)
+            self._jobs[request["do"]](request)
             self.tell("done", id=number)
         except Exception as error:
             self._end_if_machine_is_gone(error)
@@ -207,6 +209,14 @@ class Worker:
         names = request.get("queries") or []
         for answer in pipeline.replay(self.spark, request["paths"], names, Path(out) if out else None, progress):
             self.tell("answer", id=number, **pipeline.plain(answer))
+
+    def _class(self, request: Mapping[str, Any]) -> None:
+        """What a class has done, from its export."""
+        for done, answer in enumerate(classes.replay(self.spark, request["paths"], Path(request["out"])), 1):
+            number, total = request["id"], len(classes.QUESTIONS)
+            self.tell("progress", id=number, what=answer.name, done=done, total=total)
+            self.tell("answer", id=number, **classes.plain(answer))
+            self._go_on()
 
     def _sweep(self, request: Mapping[str, Any]) -> None:
         number, out = request["id"], Path(request["out"]) if request.get("out") else None

@@ -9,14 +9,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from tests.conftest import CHECKOUT, PATIENCE_S, have_modules
 from tests.web.rest import Caller
 from tests.web.spark_lab import refused, serve, until_ended
 
+from lab.analytics.classes import QUESTIONS
 from lab.analytics.places import find_runs
 from web.api import spark as module
+from web.api.about_class import home_of
 from web.api.problems import Problem
 from web.api.replays import Replay, check_queries
 from web.api.spark import Spark, check_installed, spark
@@ -132,6 +135,27 @@ def test_a_run_is_replayed_with_the_real_worker_and_another_one_cancelled(
     policy = report.headers["Content-Security-Policy"]
     assert "style-src 'unsafe-inline'" in policy and "script-src" not in policy and "sandbox" in policy
     assert b"<script" not in report.body and b"<style>" in report.body
+
+
+@pytest.mark.slow
+def test_a_class_is_asked_about_by_its_page_and_the_report_goes_with_it(
+    rest: Caller, require_module: Callable[[str], None]
+) -> None:
+    require_module("pyspark")
+    code = rest.post("classes", {"title": "Distributed systems"}).json["code"]
+    made = rest.post(f"classes/{code}/tasks", {"exercise": "lose-what-was-promised"})
+    assert made.status == 200
+    told = rest.post(f"classes/{code}/reports", {})
+    assert (told.status, told.headers["Location"]) == (202, f"/api/classes/{code}/reports/{told.json['id']}")
+    found = until_ended(rest, told.json["id"], f"classes/{code}/reports")
+    assert (found["state"], [one["query"] for one in found["answers"]]) == ("done", list(QUESTIONS)), found
+    with urlopen(f"{rest.url}classes/{code}/report/", timeout=PATIENCE_S) as answer:
+        page = answer.read().decode()
+    assert "Which prediction was wrong most often" in page and f"{found['report']}" in page
+    assert rest.get(found["report"].removeprefix("/api/")).media == "text/html"
+    home = home_of(code)
+    assert home.is_dir() and rest.delete(f"classes/{code}").status == 204 and not home.exists()
+    assert rest.get(f"classes/{code}/reports/{told.json['id']}").status == 404
 
 
 @pytest.mark.slow

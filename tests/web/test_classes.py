@@ -17,6 +17,8 @@ from django.contrib.sessions.models import Session
 from lab.exercises import reading
 from lab.experiments.packing import Pack
 from lab.experiments.run import run_scenario
+from lab.quizzes.reading import all_questions
+from lab.quizzes.recorded import answer_of
 from tests.conftest import PATIENCE_S, free_ports
 from tests.exercises.test_grading import SMALL
 from tests.web.live_rest import Rest, rest
@@ -199,6 +201,22 @@ def test_what_a_student_has_made_of_lessons_is_there_in_his_other_browser(rest: 
     assert come(rest, code, "lark").get("/api/me/lessons").json["results"] == {}
     assert other.ask("DELETE", "/api/me/lessons").status == 204
     assert first.get("/api/me/lessons").json["results"] == {} and rest.get("me/lessons").status == 403
+
+
+def test_what_a_student_answers_is_kept_with_the_first_grade(rest: Rest, code: str) -> None:
+    visitor = come(rest, code, "finch")
+    question = next(one for one in all_questions().values() if one.way == "choices" and answer_of(one) is not None)
+    right = answer_of(question).value
+    for answer in ((right + 1) % len(question.options), right):
+        assert visitor.post("/api/quizzes/answers", {"question": question.name, "answer": answer}).status == 200
+    assert visitor.get("/api/me/questions").json["results"] == {question.name: {"grade": "right", "first": "wrong", "tries": 2}}
+    assert visitor.post("/api/me/lessons", {"name": "acks-1", "grade": "wrong"}).status == 200
+    assert visitor.post("/api/me/lessons", {"name": "acks-1", "grade": "right"}).status == 200
+    assert " right<" in visitor.get("/quizzes/").text
+    (row,) = (one for one in rest.get(f"classes/{code}/export").json["students"] if one["name"] == "finch")
+    assert (row["lessons"], row["first_lessons"]) == ({"acks-1": "right"}, {"acks-1": "wrong"})
+    assert row["questions"][question.name]["first"] == "wrong"
+    assert come(rest, code, "robin").get("/api/me/questions").json == {"results": {}} and rest.get("me/questions").status == 403
 
 
 def test_each_student_has_a_lab_that_only_he_and_the_teacher_reach(rest: Rest, code: str, tmp_path: Path) -> None:

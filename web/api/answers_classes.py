@@ -180,6 +180,21 @@ class Grid(Closed):
     students: list[StudentView]
 
 
+class QuestionView(Closed):
+    """What a student has answered to a question: the best grade, the first one, how often."""
+
+    grade: LessonGrade
+    first: LessonGrade
+    tries: int
+
+
+class ExportedStudent(Exported):
+    """A student with all that he has answered. `first_lessons`: what his first prediction for a lesson was."""
+
+    questions: dict[str, QuestionView]
+    first_lessons: dict[str, LessonGrade]
+
+
 class ExportedHandIn(WholeHandIn):
     """A try, and whose it was: the number of a student."""
 
@@ -211,7 +226,7 @@ class Everything(Closed):
     open: bool
     created: str
     tasks: list[TaskView]
-    students: list[Exported]
+    students: list[ExportedStudent]
     hand_ins: list[ExportedHandIn]
     exercises: dict[str, dict[str, Any]]
     polls: list[ExportedPoll]
@@ -239,6 +254,12 @@ class Learned(Closed):
     """Lesson -> the best result."""
 
     results: dict[str, LessonGrade]
+
+
+class Answered(Closed):
+    """Question -> what was answered."""
+
+    results: dict[str, QuestionView]
 
 
 class HintsTold(Closed):

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from broker_core.kernel.problems import problem
 from lab.exercises.reading import Exercise
+from web.api import about_class
 from web.api import answers_classes as answers
 from web.api import answers_runs, exercises, keeping, schemas
 from web.api.asking import answer, runs_directory
@@ -113,6 +114,7 @@ async def delete(request: HttpRequest, code: answers.Code) -> HttpResponse:
     found = [seat async for seat in room.seats.all()]
     await _forget(request, found)
     await sync_to_async(rooms.delete)(room)
+    await asyncio.to_thread(about_class.forget, code)
     changes.told(code)
     return HttpResponse(status=204)
 

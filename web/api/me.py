@@ -189,9 +189,15 @@ async def learn(request: HttpRequest, given: answers.LessonSeen) -> HttpResponse
     return answer({"results": await sync_to_async(learning.take)(seat, given.name, given.grade)})
 
 
+@router.get("/me/questions", response={200: answers.Answered, **REFUSALS}, summary="What one has answered")
+async def answered(request: HttpRequest) -> HttpResponse:
+    """Of each question of a quiz: the best grade, the first one, how often it was answered."""
+    return answer({"results": await sync_to_async(learning.questions_of)(await seat_of(request))})
+
+
 @router.delete("/me/lessons", response={204: None, **REFUSALS}, summary="Begin the lessons again")
 async def unlearn(request: HttpRequest) -> HttpResponse:
-    """All results of lessons are forgotten."""
+    """All results of lessons and questions are forgotten."""
     await sync_to_async(learning.forget)(await seat_of(request))
     return HttpResponse(status=204)
 

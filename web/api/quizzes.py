@@ -10,6 +10,7 @@ import asyncio
 from functools import cache
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
@@ -23,6 +24,8 @@ from web.api import answers_quizzes as answers
 from web.api import schemas
 from web.api.asking import answer
 from web.api.problems import Problem
+from web.people import learning, seats
+from web.rights import scope_of
 
 router = Router(tags=["quizzes"])
 Problems = schemas.Problem
@@ -92,9 +95,13 @@ async def quizzes(request: HttpRequest) -> HttpResponse:
 )
 async def grade(request: HttpRequest, given: answers.AnswerGiven) -> HttpResponse:
     """Graded at once by what a run of the lesson has shown: `right`, `near` (a number that is close enough) or `wrong`,
-    with the right answer, why it is so, and the moment of the run that proves it."""
+    with the right answer, why it is so, and the moment of the run that proves it. Of a student it is remembered."""
     question = await asyncio.to_thread(question_of, given.question)
-    return answer(graded_view(question, grade_or_422(question, given.answer)))
+    graded = grade_or_422(question, given.answer)
+    seat = await seats.seat_of(scope_of(request).get("student", ""))
+    if seat is not None:
+        await sync_to_async(learning.answered)(seat, question.name, graded.grade)
+    return answer(graded_view(question, graded))
 
 
 @router.get("/quizzes/{name}", response={200: answers.QuizView, 404: Problems}, summary="The questions of a quiz")

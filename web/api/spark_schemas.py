@@ -52,6 +52,15 @@ class Replays(Schema):
     total: int
 
 
+class ClassReportView(WorkView):
+    """What Spark says of a class: `answers` are tables with a title, a sentence of reading and the plot that fits."""
+
+    code: str
+    progress: float
+    answers: list[Thing]
+    report: str | None
+
+
 class SweepRequest(BaseModel):
     """A scenario of the lab by its name (`scenario`) or one's own as text (`yaml`), values for each key of the grid,
     and seeds: `1..20`, `3,7,9` or both."""

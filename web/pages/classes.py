@@ -51,8 +51,9 @@ def page(request: HttpRequest, template: str, context: dict[str, Any], status: i
     return response
 
 
-async def news(request: HttpRequest, code: str) -> int:
-    """The class's version, once it is another than the page knows; at once for a page that knows none."""
+async def waited(request: HttpRequest, code: str) -> int:
+    """The version of a class, or of whatever has one under a key, once it is another than the page knows; at once for a
+    page that knows none."""
     since, wait = request.GET.get("since", ""), request.GET.get("wait", "")
     if since.isdigit() and wait.isdigit():
         await changes.after(code, int(since[:18]), min(float(wait[:3]), WAIT_S))
@@ -111,7 +112,7 @@ async def all_of_them(request: HttpRequest) -> HttpResponse:
 async def one(request: HttpRequest, code: str) -> HttpResponse:
     """The grid."""
     room = await room_or_404(code)
-    version = await news(request, code)
+    version = await waited(request, code)
     found = await sync_to_async(grid_of)(await room_or_404(code), version)
     language = language_of(request)
     words = words_of(PART, language)
@@ -158,7 +159,7 @@ async def hand_in(request: HttpRequest, code: str, number: str) -> HttpResponse:
 async def door(request: HttpRequest, code: str) -> HttpResponse:
     """For the projector: code, address, QR code, and who is there already."""
     room = await room_or_404(code)
-    version = await news(request, code)
+    version = await waited(request, code)
     names = [seat.name async for seat in room.seats.all()]
     context = {"room": room, "names": names, "version": version, "address": f"{doors.origin(request)}/join/",
                "written": f"{code[:4]}-{code[4:]}", "only_here": doors.only_here()}  # fmt: skip

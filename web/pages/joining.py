@@ -14,7 +14,7 @@ from broker_core.kernel.problems import told
 from web.api.me import standing
 from web.language import language_of
 from web.messages import words_of
-from web.pages.classes import PART, news, page, shown_cell, shown_task
+from web.pages.classes import PART, page, shown_cell, shown_task, waited
 from web.people import classes as rooms
 from web.people import doors, leading, seats
 from web.people.changes import changes
@@ -74,7 +74,7 @@ async def seat(request: HttpRequest) -> HttpResponse:
     if found is None:
         return HttpResponseRedirect(reverse("join"))
     await judge.awake()
-    version = await news(request, found.classroom_id)
+    version = await waited(request, found.classroom_id)
     found = await seats.seat_of(found.owner)
     if found is None:
         return HttpResponseRedirect(reverse("join"))

@@ -22,22 +22,12 @@ from lab.scenarios import path
 from web.api.polls import own_view, poll_view
 from web.language import language_of
 from web.messages import words_of
-from web.pages.classes import page, room_or_404
+from web.pages.classes import page, room_or_404, waited
 from web.pages.quizzes import PART, base_of, shown
 from web.people import leading, polls, seats
-from web.people.changes import changes
 from web.rights import scope_of
 
-WAIT_S = 25.0
 WIDE = 200  # units of a bar
-
-
-async def _news(request: HttpRequest, key: str) -> int:
-    """As `classes.news`, of a key."""
-    since, wait = request.GET.get("since", ""), request.GET.get("wait", "")
-    if since.isdigit() and wait.isdigit():
-        await changes.after(key, int(since[:18]), min(float(wait[:3]), WAIT_S))
-    return changes.version(key)
 
 
 def words(language: str) -> dict[str, Any]:
@@ -62,7 +52,7 @@ def answer_text(question: dict[str, Any], answer: Any, language: str) -> str:
 async def poll(request: HttpRequest, code: str) -> HttpResponse:
     """The teacher's: what is asked, how often which answer was given, and what comes next."""
     room = await room_or_404(code)
-    version = await _news(request, polls.votes_of(code))
+    version = await waited(request, polls.votes_of(code))
     found = await sync_to_async(poll_view)(room, version)
     language = language_of(request)
     question = found["question"]
@@ -95,7 +85,7 @@ async def own(request: HttpRequest) -> HttpResponse:
     seat = await seats.seat_of(scope_of(request).get("student", ""))
     if seat is None:
         return HttpResponseRedirect(reverse("join"))
-    version = await _news(request, polls.states_of(seat.classroom_id))
+    version = await waited(request, polls.states_of(seat.classroom_id))
     found = await sync_to_async(own_view)(seat, version)
     language = language_of(request)
     question = all_questions().get(found["question"]["name"]) if found["question"] else None

@@ -19,6 +19,7 @@ from web.api.problems import Problem
 from web.api.quizzes import asked, listed, quiz_of
 from web.language import language_of
 from web.messages import words_of
+from web.people import learning
 from web.rights import scope_of
 
 PART = "quizzes"
@@ -45,7 +46,8 @@ def quizzes(request: HttpRequest) -> HttpResponse:
     """All of them: the lessons by their tracks, and the parts of the glossary."""
     language = language_of(request)
     words = words_of(PART, language)
-    rows = {one["name"]: {**one, "title": one["title"][language], "count": _count(one["questions"], words)}
+    right = learning.right_ones(scope_of(request).get("student", ""))
+    rows = {one["name"]: {**one, "title": one["title"][language], "count": _count(one, words, right)}
             for one in listed()}  # fmt: skip
     lessons = [row for row in rows.values() if not row["heading"]]
     grouped = subjects.grouped((one["name"], _subject(one["name"])) for one in lessons)
@@ -55,7 +57,12 @@ def quizzes(request: HttpRequest) -> HttpResponse:
     return _page(request, "quizzes.html", {"groups": groups, "parts": parts})
 
 
-def _count(number: int, words: dict[str, str]) -> str:
+def _count(one: dict[str, Any], words: dict[str, str], right: set[str]) -> str:
+    """How many questions; of a student also how many he has answered rightly."""
+    number = one["questions"]
+    known = sum(question.name in right for question in quiz_of(one["name"]).questions) if right else 0
+    if known:
+        return words["questions.right"].format(n=known, most=number)
     return words["questions.1"] if number == 1 else words["questions.n"].format(n=number)
 
 

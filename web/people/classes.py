@@ -20,7 +20,7 @@ from django.db import transaction
 
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import problem
-from web.people import polls, seats
+from web.people import learning, polls, seats
 from web.people.models import FAILED, PASSED, Classroom, HandIn, LessonResult, Seat, Task, Work
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -167,6 +167,9 @@ def everything(room: Classroom) -> Plain:
     """All that is known of a class, as plain data."""
     found = grid(room)
     every = HandIn.objects.filter(seat__classroom=room).select_related("seat", "task")
+    for student, seat in zip(found["students"], room.seats.all()):
+        student["questions"] = learning.questions_of(seat)
+        student["first_lessons"] = {one.name: one.first or one.grade for one in seat.lessons.all()}
     found["hand_ins"] = [
         {**hand_in_view(one), "student": one.seat.number, "exercise": one.task.name, "attempt": one.attempt,
          "grade": one.grade}

@@ -98,16 +98,36 @@ class Work(models.Model):
 
 
 class LessonResult(models.Model):
-    """What a student has made of a lesson: the best of all times that he has seen it to its end."""
+    """What a student has made of a lesson: `grade` is the best of all times that he has seen it to its end, `first` the
+    one of his first prediction."""
 
     seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="lessons")
     name = models.CharField(max_length=100)
     grade = models.CharField(max_length=8)
+    first = models.CharField(max_length=8, default="")
 
     class Meta:
         app_label = "people"
         ordering = ("seat", "name")
         constraints = [models.UniqueConstraint(fields=("seat", "name"), name="one_result_a_lesson")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} in {self.name} of {self.seat_id}"
+
+
+class QuestionResult(models.Model):
+    """What a student has answered to a question of a quiz: how often, the first grade and the best one."""
+
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="questions")
+    name = models.CharField(max_length=100)
+    first = models.CharField(max_length=8)
+    grade = models.CharField(max_length=8)
+    tries = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        app_label = "people"
+        ordering = ("seat", "name")
+        constraints = [models.UniqueConstraint(fields=("seat", "name"), name="one_result_a_question")]
 
     def __str__(self) -> str:
         return f"{self.grade} in {self.name} of {self.seat_id}"

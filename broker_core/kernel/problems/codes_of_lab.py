@@ -56,6 +56,7 @@ found_in("lab.analytics")(
     old_java="least found",
     java_is="path given",
     not_directory="path",
+    no_class_export="path",
     no_directory="path",
     holds_no_run="path",
     connect_needs="name",
