@@ -91,7 +91,8 @@ class Guard:
                 return
             bounded = Bounded(receive, send, self.packs if is_pack(scope) else self.held)
             try:
-                asked = {**scope, "may": rights.in_lab(person, scope), "level": may, "student": person.student}
+                asked = {**scope, "may": rights.in_lab(person, scope), "level": may, "student": person.student,
+                         "group": person.group, "teacher": person.teacher, "classes": person.classes}  # fmt: skip
                 await self.application(asked, bounded.receive, bounded.send)
             finally:
                 bounded.end()

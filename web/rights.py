@@ -2,18 +2,21 @@
 
 | level | who | may |
 |---|---|---|
-| `act` | whoever is on this machine or brings the token (`web.access`): the teacher | everything |
-| `learn` | a student, by the session that joining a class has left | look, hand in, everything in his own lab |
+| `act` | whoever is on this machine or brings the token (`web.access`) | everything |
+| `act`, with an account | a teacher, by the session that his password has left | all but others' classes and accounts |
+| `learn` | a student, by the session that joining a class has left | look, hand in, all in his or his group's lab |
 | `look` | whoever brings the class's token | look at what belongs to nobody |
 | none | anybody else | join a class whose code he knows |
 
 What is asked for is told from method and address alone, and nothing has to be listed for it to be closed: a new address
 is closed to students and lookers when it changes something (`CHANGES_NO_LAB` are those that do not), when it lies below
-what is the teacher's (`TEACHERS`), or when it is about a lab that belongs to somebody else.
+what is the teacher's (`TEACHERS`), or when it is about a lab that belongs to somebody else. To a teacher with an
+account it is closed when it is about a class that is not his, or about a lab of such a class.
 
 | address | act | learn | look | none |
 |---|---|---|---|---|
-| below `/join/`: the door of a class | yes | yes | yes | yes |
+| below `/join/`, `/teach/`: doors of classes and of teachers | yes | yes | yes | yes |
+| below `/teachers/`, `/api/teachers`: teachers' accounts | without one | no | no | no |
 | below `/classes/`, `/api/classes`, `/keys/`: classes as a teacher has them, answers | yes | no | no | no |
 | below `/class/`, `/api/me`: oneself | yes | yes | GET | no |
 | about a lab that belongs to a student | yes | his own | no | no |
@@ -39,36 +42,46 @@ from web.addresses import labs_named
 from web.live.labs import labs
 from web.people import seats
 
-DOOR = "/join/"
-TEACHERS = ("/classes/", "/api/classes", "/keys/")
+DOORS = ("/join/", "/teach/")
+OPERATORS = ("/teachers/", "/api/teachers")
+TEACHERS = (*OPERATORS, "/classes/", "/api/classes", "/keys/")
 STUDENTS = ("/class/", "/api/me")
 CHANGES_NO_LAB = ("/language/", "/api/scenarios/validate", "/api/scenarios/link", "/api/scenarios/link/read",
                   "/api/quizzes/answers")
 SAFE = ("GET", "HEAD", "OPTIONS")
 OF_A_LAB = ("/api/labs/", "/api/runs", "/api/scenarios/")  # what changes a lab; all else is the server's
+OF_A_CLASS = re.compile(r"^/(?:api/)?classes/([^/]+)")
 OF_HINTS = re.compile(r"^/api/exercises/[^/]+/?$")
 
 
 @dataclass(slots=True, frozen=True)
 class Person:
-    """Who asks. `student`: CLASS/NUMBER, also of somebody who may do everything and has joined a class to see it."""
+    """Who asks. `student`: CLASS/NUMBER, also of somebody who may do everything and has joined a class to see it;
+    `group`: CLASS/gNUMBER; `teacher`: the account of one whose rights come from it, `classes`: the codes of his."""
 
     level: str | None
     student: str = ""
+    group: str = ""
+    teacher: int = 0
+    classes: frozenset[str] = frozenset()
 
 
 async def who(scope: Scope, headers: Headers) -> Person:
     """By token, address and session. Raises what the database says."""
     level = access.level(scope, headers)
-    student = await seats.owner_of(headers.get(b"cookie", ""))
-    return Person(level if level == ACT or not student else LEARN, student)
+    known = await seats.known_by(headers.get(b"cookie", ""))
+    if known.teacher:
+        return Person(ACT) if level == ACT else Person(ACT, teacher=known.teacher, classes=known.classes)
+    return Person(level if level == ACT or not known.student else LEARN, known.student, known.group)
 
 
 def refusal(person: Person, scope: Scope) -> tuple[int, Problem] | None:
     """None, or the status and why. The path is the one behind a lab's own address (`web.addresses`)."""
     path, is_safe = scope["path"], scope["method"] in SAFE
-    if path.startswith(DOOR) or person.level == ACT:
+    if path.startswith(DOORS):
         return None
+    if person.level == ACT:
+        return (403, problem("not_yours")) if _is_foreign(person, scope) else None
     if person.level is None:
         return 401, problem("token_needed")
     may = in_lab(person, scope)
@@ -88,12 +101,29 @@ def in_lab(person: Person, scope: Scope) -> str | None:
     """What somebody may do in the lab that an address is about: ACT, LOOK, or nothing.
 
     An address may name two, `/labs/mine/api/labs/another/commands`: then what he may in both."""
-    if person.level in (ACT, None):
+    if person.level is None or (person.level == ACT and not person.teacher):
         return person.level
     owners = {labs.owner(name) for name in labs_named(scope)}
-    if owners - {"", person.student}:
+    if person.teacher:
+        return ACT if {_class_of(owner) for owner in owners - {""}} <= person.classes else None
+    own = {person.student, person.group} - {""}
+    if owners - own - {""}:
         return None
-    return ACT if person.student and owners == {person.student} else LOOK
+    return ACT if owners and owners <= own else LOOK
+
+
+def _class_of(owner: str) -> str:
+    return owner.partition("/")[0]
+
+
+def _is_foreign(person: Person, scope: Scope) -> bool:
+    """Whether an address is about what is not this teacher's; nothing is, of somebody without an account."""
+    if not person.teacher:
+        return False
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    named = OF_A_CLASS.match(scope["path"])
+    codes = {*query.get("class", ()), *([named[1]] if named is not None else ())}
+    return _is_below(scope["path"], OPERATORS) or not codes <= person.classes or in_lab(person, scope) is None
 
 
 def scope_of(request: HttpRequest) -> Scope:
@@ -104,7 +134,9 @@ def scope_of(request: HttpRequest) -> Scope:
 def may_see(request: HttpRequest, owner: str) -> bool:
     """Whether whoever has sent a request may know of a lab of this owner's."""
     scope = scope_of(request)
-    return not owner or scope.get("level", ACT) == ACT or scope.get("student") == owner
+    if scope.get("teacher"):
+        return not owner or _class_of(owner) in scope["classes"]
+    return not owner or scope.get("level", ACT) == ACT or owner in (scope.get("student"), scope.get("group"))
 
 
 def _is_below(path: str, places: tuple[str, ...]) -> bool:

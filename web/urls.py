@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import class_report, classes, exercises, glossary, joining, paper, polls, quizzes
+from web.pages import class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -34,6 +34,9 @@ urlpatterns = [
     path("classes/<str:code>/hand-ins/<str:number>/", classes.hand_in, name="hand-in"),
     path("classes/<str:code>/report/", class_report.class_report, name="class-report"),
     path("classes/<str:code>/poll/", polls.poll, name="poll"),
+    path("teachers/", teaching.accounts, name="teachers"),
+    path("teach/", teaching.door, name="teach"),
+    path("teach/leave/", teaching.leave, name="teach-leave"),
     path("join/", joining.join, name="join"),
     path("join/<str:code>/", joining.join, name="join-class"),
     path("join/<str:code>/back/<str:text>/", joining.back, name="back"),

@@ -3,6 +3,7 @@
  *
  *     data-post="/classes"  data-body='{"open": false}'  data-then="/classes/{code}/"   a button or a form
  *     data-delete="/classes/ABCD2345"  data-sure="Really?"
+ *     data-tell="Password: {password}"     what the answer says, shown once
  *     data-job="/#run={run}"     the answer is a job: go there when it has ended
  */
 import { api } from "../net/api.js";
@@ -15,6 +16,12 @@ function say(text) {
   wrong.hidden = !text;
 }
 
+function show(text) {
+  const place = document.getElementById("told");
+  place.textContent = decodeURIComponent(text);
+  place.hidden = false;
+}
+
 const filled = (address, answer) => address.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(answer?.[key] ?? ""));
 
 /** The values of a form: numbers as numbers, moments with their zone, nothing for what is empty. */
@@ -22,7 +29,8 @@ function bodyOf(form) {
   const found = {};
   for (const field of form.elements) {
     if (!field.name || field.value === "") continue;
-    if (field.type === "number") found[field.name] = Number(field.value);
+    if (field.type === "select-multiple") found[field.name] = Array.from(field.selectedOptions, ({ value }) => Number(value));
+    else if (field.type === "number") found[field.name] = Number(field.value);
     else if (field.type === "datetime-local") found[field.name] = new Date(field.value).toISOString();
     else found[field.name] = field.value;
   }
@@ -41,7 +49,7 @@ async function ended(job, bar) {
 }
 
 async function act(element, body) {
-  const { post, delete: gone, sure, then, job } = element.dataset;
+  const { post, delete: gone, sure, then, job, tell } = element.dataset;
   if (sure && !globalThis.confirm(sure)) return;
   const busy = element.matches("form") ? element.querySelector("button") : element;
   say("");
@@ -49,6 +57,7 @@ async function act(element, body) {
   try {
     let answer = gone ? await api(gone, undefined, "DELETE") : await api(post, body);
     if (job) answer = await ended(answer, element.parentElement.querySelector("progress"));
+    if (tell) show(filled(tell, answer));
     const next = job ?? then;
     if (next) globalThis.location.assign(filled(next, answer));
   } catch (error) {

@@ -21,7 +21,7 @@ TABLE = (CHECKOUT / "docs" / "rest.md").read_text().split("## What there is", 1)
 HOLES = {"labs/lab": "labs/{lab}", "runs/RUN": "runs/{run}", "topics/TOPIC": "topics/{topic}", "scenarios/NAME": "scenarios/{name}", "exercises/NAME": "exercises/{name}", "quizzes/NAME": "quizzes/{name}",
          "jobs/ID": "jobs/{job}", "replays/ID": "replays/{replay}", "sweeps/ID": "sweeps/{sweep}",
          "classes/CODE": "classes/{code}", "tasks/NAME": "tasks/{exercise}", "hand-ins/ID": "hand-ins/{number}", "students/N": "students/{number}",
-         "packs/EXERCISE": "packs/{exercise}", "reports/ID": "reports/{report}"}  # fmt: skip
+         "packs/EXERCISE": "packs/{exercise}", "reports/ID": "reports/{report}", "groups/N": "groups/{group}", "teachers/NAME": "teachers/{name}"}  # fmt: skip
 SCRIPTS = re.findall(r"```python\n(.*?)```", (CHECKOUT / "docs" / "rest.md").read_text(), re.DOTALL)
 
 

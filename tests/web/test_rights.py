@@ -24,7 +24,7 @@ __all__ = ["rest"]
 MARK = "xyzzy"
 EXERCISE = "lose-what-was-promised"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-EVERYBODYS = ("/join/", "/api/docs.css")
+EVERYBODYS = ("/join/", "/teach/", "/api/docs.css")
 OWN = ("/api/me", "/class/", "/join/", *CHANGES_NO_LAB)
 HOLE = re.compile(r"\{(\w+)\}|<(?:\w+:)?(\w+)>")
 
@@ -126,14 +126,14 @@ def test_nobody_but_the_teacher_changes_what_is_not_his(school: School, who: str
     mine = (*OWN, f"/api/labs/{MARK}-lab") if who == "own" else OWN
     for _, path in addresses(school):
         for method in METHODS:
-            if method in SAFE or (below(path, mine) and who != "looker") or below(path, ("/join/", *CHANGES_NO_LAB)):
+            if method in SAFE or (below(path, mine) and who != "looker") or below(path, ("/join/", "/teach/", *CHANGES_NO_LAB)):
                 continue
             told = tried(visitor, method, path)
             assert told.status == 403, (who, method, path, told.status, told.text[:200])
 
 
 def test_a_student_does_not_reach_what_is_the_teachers(school: School) -> None:
-    reached = [path for _, path in addresses(school) if below(path, ("/classes", "/api/classes", "/keys")) and school.own.get(path).status != 403]
+    reached = [path for _, path in addresses(school) if below(path, ("/classes", "/api/classes", "/keys", "/teachers", "/api/teachers")) and school.own.get(path).status != 403]
     assert reached == []
     assert school.own.get("/api/me").json["name"] == f"{MARK} name"
     assert school.own.get(f"/api/labs/{MARK}-lab/snapshot").status == 409  # his own: it rests

@@ -26,6 +26,29 @@ class NewClass(BaseModel):
     title: Annotated[str, Field(min_length=1, max_length=100)]
 
 
+class NewTeacher(BaseModel):
+    """An account that is to be made; without a password one is drawn."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Ada"}]})
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    password: Annotated[str, Field(max_length=200)] | None = None
+
+
+class GroupOf(BaseModel):
+    """Who is in a group: numbers of students."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"students": [1, 2, 5]}]})
+    students: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=300)]
+
+
+class NewGroups(BaseModel):
+    """A group of some students, or groups of so many of all who are in none."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"size": 4}]})
+    students: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=300)] | None = None
+    size: Annotated[int, Field(ge=1, le=300)] | None = None
+
+
 class ClassChange(BaseModel):
     """What is to be another way from now on."""
 
@@ -58,11 +81,12 @@ class LessonSeen(BaseModel):
 
 
 class OwnLab(BaseModel):
-    """A lab for whoever asks: its cluster as in a scenario, and a seed."""
+    """A lab for whoever asks: its cluster as in a scenario, and a seed. `shared`: for his group."""
 
     model_config = ConfigDict(extra="forbid")
     cluster: dict[str, Any] = {"preset": "teaching"}
     seed: Seed | None = None
+    shared: bool = False
 
 
 # -- answered -------------------------------------------------------------------------------
@@ -140,6 +164,7 @@ class Exported(Closed):
     points: int
     cells: dict[str, CellView]
     lessons: dict[str, LessonGrade]
+    group: int | None
 
 
 class StudentView(Exported):
@@ -147,6 +172,37 @@ class StudentView(Exported):
 
     lab: str | None
     back: str
+
+
+class GroupView(Closed):
+    """Students who share a lab: their numbers, the name of the lab."""
+
+    number: int
+    students: list[int]
+    lab: str | None
+
+
+class TeacherView(Closed):
+    """A teacher with an account."""
+
+    name: str
+    classes: int
+    made: str
+
+
+class Teachers(Closed):
+    """All of them."""
+
+    items: list[TeacherView]
+    total: int
+
+
+class MadeTeacher(Closed):
+    """An account that was made, with its password and the page at which it is asked for."""
+
+    name: str
+    password: str
+    door: str
 
 
 class ClassView(Closed):
@@ -178,6 +234,7 @@ class Grid(Closed):
     created: str
     tasks: list[TaskView]
     students: list[StudentView]
+    groups: list[GroupView]
 
 
 class QuestionView(Closed):
@@ -236,6 +293,14 @@ class OwnTask(TaskView, CellView):
     """An exercise, and where one stands with it."""
 
 
+class OwnGroup(Closed):
+    """With whom one shares a lab, and which."""
+
+    number: int
+    names: list[str]
+    lab: str | None
+
+
 class Me(Closed):
     """Who asks: `level` is what he may (`act`, `learn`, `look`); all else of somebody who has joined a class."""
 
@@ -248,6 +313,7 @@ class Me(Closed):
     points: int
     tasks: list[OwnTask]
     lab: str | None
+    group: OwnGroup | None
 
 
 class Learned(Closed):

@@ -19,8 +19,9 @@ from ninja.parser import Parser
 from broker_core.kernel.problems import problem
 from web import strict
 from web.api import (
-    class_reports, classes, exercises, invalid, jobs, keeping, labs, looking, me, meanings, packs, polls, problems,
-    quizzes, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps, waits,
+    class_reports, classes, exercises, groups, invalid, jobs, keeping, labs, looking, me, meanings, packs, polls,
+    problems, quizzes, reference, replays, rolling, runs, scenarios, spark_answers, spark_setup, sweeps, teachers,
+    waits,
 )  # fmt: skip
 from web.api.docs import operations
 from web.api.problems import Problem
@@ -114,7 +115,7 @@ api = LabApi(
 problems.install(api)
 ROOMS = (
     keeping, labs, waits, looking, runs, replays, sweeps, rolling, spark_setup, scenarios, exercises, quizzes,
-    classes, class_reports, me, polls, jobs, reference,
+    classes, class_reports, groups, teachers, me, polls, jobs, reference,
 )  # fmt: skip
 for room in ROOMS:
     api.add_router("", room.router)

@@ -9,6 +9,7 @@ import asyncio
 from typing import Annotated, Any
 
 from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
@@ -27,6 +28,7 @@ from web.people import seats
 from web.people.changes import changes
 from web.people.judging import judge, progress_of
 from web.people.models import Classroom, HandIn, Seat, Task
+from web.rights import scope_of
 
 router = Router(tags=["classes"])
 Problems = schemas.Problem
@@ -53,6 +55,10 @@ def grid_of(room: Classroom, version: int) -> dict[str, Any]:
     """As it is answered: with labs, ways back, and how far tries have come."""
     found = rooms.grid(room)
     code = found.pop("class")
+    found["groups"] = [
+        {"number": one.number, "students": [seat.number for seat in one.seats.all()], "lab": lab_of(one.owner)}
+        for one in room.groups.prefetch_related("seats")
+    ]  # fmt: skip
     for student, seat in zip(found["students"], room.seats.all()):
         student |= {"lab": lab_of(seat.owner), "back": f"/join/{code}/back/{seats.way_back(seat)}/"}
         for cell in student["cells"].values():
@@ -60,13 +66,19 @@ def grid_of(room: Classroom, version: int) -> dict[str, Any]:
     return {"version": version, "door": f"/join/{code}/", "code": code, **found}
 
 
+def rooms_of(request: HttpRequest) -> QuerySet[Classroom]:
+    """The classes of a teacher with an account; of whoever may do everything all."""
+    teacher = scope_of(request).get("teacher")
+    return Classroom.objects.filter(teacher_id=teacher) if teacher else Classroom.objects.all()
+
+
 @router.get("/classes", response={200: answers.Classes, **REFUSALS}, summary="All classes")
 async def listed(request: HttpRequest) -> HttpResponse:
-    """The oldest first."""
+    """The oldest first. A teacher with an account sees his own."""
     items = [
         {"code": room.code, "title": room.title, "open": room.is_open, "created": room.created.isoformat(),
          "students": await room.seats.acount(), "tasks": await room.tasks.acount()}
-        async for room in Classroom.objects.all()
+        async for room in rooms_of(request)
     ]  # fmt: skip
     return answer({"items": items, "total": len(items)})
 
@@ -77,11 +89,12 @@ async def make(request: HttpRequest, given: answers.NewClass) -> HttpResponse:
     title = rooms.named(given.title)
     if not title:
         raise Problem(422, problem("name_of_letters", most=100), "title")
-    room = await sync_to_async(rooms.make)(title)
-    return answer(await _grid(room), 201)
+    room = await sync_to_async(rooms.make)(title, scope_of(request).get("teacher") or None)
+    seats.forget()
+    return answer(await grid_view(room), 201)
 
 
-async def _grid(room: Classroom) -> dict[str, Any]:
+async def grid_view(room: Classroom) -> dict[str, Any]:
     version = changes.version(room.code)  # before it is asked for: what happens meanwhile is news
     return await sync_to_async(grid_of)(room, version)
 
@@ -92,7 +105,7 @@ async def grid(request: HttpRequest, code: answers.Code, since: answers.Since = 
     `version` than `since`, after so many seconds at the latest."""
     room = await room_of(code)
     await changes.after(code, since, wait)
-    return answer(await _grid(await room_of(room.code)))
+    return answer(await grid_view(await room_of(room.code)))
 
 
 @router.post("/classes/{code}", response={200: answers.Grid, **REFUSALS}, summary="Change a class")
@@ -103,7 +116,7 @@ async def change(request: HttpRequest, code: answers.Code, given: answers.ClassC
     room.is_open = room.is_open if given.open is None else given.open
     await room.asave()
     changes.told(code)
-    return answer(await _grid(room))
+    return answer(await grid_view(room))
 
 
 @router.delete("/classes/{code}", response={204: None, **REFUSALS}, summary="Delete a class and everything about it")
@@ -112,6 +125,9 @@ async def delete(request: HttpRequest, code: answers.Code) -> HttpResponse:
     Nothing of it can be brought back; `GET classes/CODE/export` beforehand keeps it."""
     room = await room_of(code)
     found = [seat async for seat in room.seats.all()]
+    async for group in room.groups.all():
+        while (lab := lab_of(group.owner)) is not None:
+            await keeping.end(request, lab)
     await _forget(request, found)
     await sync_to_async(rooms.delete)(room)
     await asyncio.to_thread(about_class.forget, code)
@@ -157,7 +173,7 @@ async def hand_out(request: HttpRequest, code: answers.Code, given: answers.Hand
         create_defaults={"tries": tries, "due": given.due, "document": document},
     )  # fmt: skip
     changes.told(code)
-    return answer(await _grid(room))
+    return answer(await grid_view(room))
 
 
 def _exercise(given: answers.HandOut) -> Exercise:

@@ -112,6 +112,8 @@ def _described(found: LiveLab) -> dict[str, Any]:
 async def begin(request: HttpRequest, given: NewLab) -> HttpResponse:
     """It answers when all brokers listen (`bootstrap`) and know their controller; from then on the lab is at
     `labs/NAME`. The server has room for as many as `./brokerlab up --labs` has said."""
+    if not may_see(request, given.owner):
+        raise Problem(403, problem("not_yours"), "owner")
     if given.name == settings.LAB_NAME or given.name in labs.known:
         raise Problem(409, problem("lab_exists", name=given.name), "name")
     seed = SystemRandom().randrange(1 << 31) if given.seed is None else given.seed

@@ -66,7 +66,7 @@ async def me(request: HttpRequest, since: answers.Since = 0, wait: Wait = 0) -> 
         seat = await seats.seat_of(seat.owner)
     level = scope.get("level", ACT)
     if seat is None:
-        nobody = dict.fromkeys(("code", "title", "number", "name", "lab"))
+        nobody = dict.fromkeys(("code", "title", "number", "name", "lab", "group"))
         return answer({"level": level, "version": 0, "points": 0, "tasks": [], **nobody})
     version = changes.version(seat.classroom_id)
     return answer({"level": level, "version": version, **await sync_to_async(standing)(seat)})
@@ -83,8 +83,16 @@ def standing(seat: Seat) -> dict[str, Any]:
         tasks.append({**rooms.task_view(task), **found})
     return {
         "code": room.code, "title": room.title, "number": seat.number, "name": seat.name, "tasks": tasks,
-        "points": sum(one["points"] for one in tasks), "lab": lab_of(seat.owner),
+        "points": sum(one["points"] for one in tasks), "lab": lab_of(seat.owner), "group": group_of(seat),
     }  # fmt: skip
+
+
+def group_of(seat: Seat) -> dict[str, Any] | None:
+    """With whom a student shares a lab, and which."""
+    if seat.group is None:
+        return None
+    names = [one.name for one in seat.group.seats.all()]
+    return {"number": seat.group.number, "names": names, "lab": lab_of(seat.group.owner)}
 
 
 # -- handing in -----------------------------------------------------------------------------
@@ -205,13 +213,17 @@ async def unlearn(request: HttpRequest) -> HttpResponse:
 # -- a lab of one's own ---------------------------------------------------------------------
 @router.post("/me/lab", response={201: schemas.LabView, **REFUSALS, 504: Problems}, summary="Begin a lab of one's own")
 async def begin_lab(request: HttpRequest, given: answers.OwnLab) -> HttpResponse:
-    """One for each student, as far as the server has room (`./brokerlab up --labs`). Its name is in the answer, and in
-    `GET me`; nobody but he and the teacher can reach it, and `DELETE labs/NAME` ends it."""
+    """One for each student, or with `shared` one for his group, as far as the server has room
+    (`./brokerlab up --labs`). Its name is in the answer, and in `GET me`; nobody but he (his group) and the teacher can
+    reach it, and `DELETE labs/NAME` ends it."""
     seat = await seat_of(request)
-    if (name := lab_of(seat.owner)) is not None:
+    if given.shared and seat.group is None:
+        raise Problem(409, problem("in_no_group"), "shared")
+    owner = seat.group.owner if given.shared and seat.group is not None else seat.owner
+    if (name := lab_of(owner)) is not None:
         raise Problem(409, problem("lab_exists", name=name))
     name = f"{settings.LAB_NAME}-{secrets.token_hex(4)}"[-40:].lstrip("-")
-    new = keeping.NewLab(name=name, cluster=given.cluster, seed=given.seed, owner=seat.owner)
+    new = keeping.NewLab(name=name, cluster=given.cluster, seed=given.seed, owner=owner)
     response = await keeping.begin(request, new)
     changes.told(seat.classroom_id)
     return response

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET
 
 from broker_core.kernel.problems import told
 from lab.exercises import reading
-from web.api.classes import grid_of, hand_in_of, room_of, whole
+from web.api.classes import grid_of, hand_in_of, room_of, rooms_of, whole
 from web.api.exercises import shipped
 from web.api.problems import Problem
 from web.language import language_of
@@ -30,6 +30,7 @@ from web.messages import words_of
 from web.people import doors
 from web.people.changes import changes
 from web.people.models import WAITING, Classroom
+from web.rights import scope_of
 
 PART = "people"
 WAIT_S = 25.0
@@ -102,9 +103,10 @@ async def all_of_them(request: HttpRequest) -> HttpResponse:
     rows = [
         {"code": room.code, "title": room.title, "open": room.is_open, "students": await room.seats.acount(),
          "tasks": await room.tasks.acount()}
-        async for room in Classroom.objects.all()
+        async for room in rooms_of(request)
     ]  # fmt: skip
-    return page(request, "classes.html", {"rows": rows})
+    has_account = bool(scope_of(request).get("teacher"))
+    return page(request, "classes.html", {"rows": rows, "has_account": has_account})
 
 
 @require_GET
@@ -122,7 +124,9 @@ async def one(request: HttpRequest, code: str) -> HttpResponse:
         for student in found["students"]
     ]  # fmt: skip
     passed = [sum(student["cells"][n]["state"] == "passed" for student in students) for n, _ in enumerate(tasks)]
-    context = {"grid": found, "room": room, "tasks": tasks, "students": students, "passed": passed}
+    names = {student["number"]: student["name"] for student in found["students"]}
+    groups = [{**one, "names": [names[number] for number in one["students"]]} for one in found["groups"]]
+    context = {"groups": groups, "grid": found, "room": room, "tasks": tasks, "students": students, "passed": passed}
     context["choices"] = await sync_to_async(_choices)({task["name"] for task in tasks}, language)
     return page(request, "class.html", context)
 

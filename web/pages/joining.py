@@ -35,7 +35,7 @@ async def join(request: HttpRequest, code: str = "") -> HttpResponse:
     except rooms.NotJoined as error:
         return await _form(request, code, name, told(error.problem, language_of(request)))
     response = HttpResponseRedirect(reverse("seat"))
-    await seats.sit_down(request, seat, response)
+    await seats.sit_down(request, seat.user, response)
     changes.told(seat.classroom_id)
     return response
 
@@ -54,7 +54,7 @@ async def back(request: HttpRequest, code: str, text: str) -> HttpResponse:
     if seat is None or seat.classroom_id != code:
         return HttpResponseRedirect(reverse("join"))
     response = HttpResponseRedirect(reverse("seat"))
-    await seats.sit_down(request, seat, response)
+    await seats.sit_down(request, seat.user, response)
     return response
 
 

@@ -39,12 +39,12 @@ class NotJoined(Refusal):
     """Why somebody gets no seat."""
 
 
-def make(title: str) -> Classroom:
-    """A new class, open to those who know its code."""
+def make(title: str, teacher: int | None = None) -> Classroom:
+    """A new class, open to those who know its code; of a teacher with this account, or of nobody's."""
     while True:
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
         if not Classroom.objects.filter(code=code).exists():
-            return Classroom.objects.create(code=code, title=title)
+            return Classroom.objects.create(code=code, title=title, teacher_id=teacher)
 
 
 def written(code: str) -> str:
@@ -100,7 +100,7 @@ def delete(room: Classroom) -> None:
 # -- the grid -------------------------------------------------------------------------------
 def grid(room: Classroom) -> Plain:
     """Students by exercises, as the teacher sees them."""
-    tasks, rows = list(room.tasks.all()), list(room.seats.all())
+    tasks, rows = list(room.tasks.all()), list(room.seats.select_related("group"))
     works = {(work.seat_id, work.task_id): work for work in Work.objects.filter(seat__classroom=room)}
     handed: dict[tuple[int, int], list[HandIn]] = defaultdict(list)
     for one in HandIn.objects.filter(seat__classroom=room).order_by("number"):
@@ -114,6 +114,7 @@ def grid(room: Classroom) -> Plain:
         students.append({
             "number": seat.number, "name": seat.name, "joined": seat.joined.isoformat(),
             "points": sum(one["points"] for one in cells.values()), "cells": cells, "lessons": learned[seat.pk],
+            "group": seat.group.number if seat.group is not None else None,
         })  # fmt: skip
     return {"class": room.code, "title": room.title, "open": room.is_open, "created": room.created.isoformat(),
             "tasks": [task_view(task) for task in tasks], "students": students}  # fmt: skip

@@ -21,12 +21,14 @@ OPEN, CLOSED, TOLD, ENDED = "open", "closed", "told", "ended"
 
 
 class Classroom(models.Model):
-    """A class. Whoever knows its code can join while it is open."""
+    """A class. Whoever knows its code can join while it is open. `teacher`: whose it is, when he has an account; one
+    of nobody's is that of whoever may do everything."""
 
     code = models.CharField(primary_key=True, max_length=8)
     title = models.CharField(max_length=100)
     is_open = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
+    teacher = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="classes")
 
     class Meta:
         app_label = "people"
@@ -34,6 +36,26 @@ class Classroom(models.Model):
 
     def __str__(self) -> str:
         return f"class {self.code}"
+
+
+class Group(models.Model):
+    """Students of a class who share a lab."""
+
+    classroom = models.ForeignKey(Classroom, on_delete=models.CASCADE, related_name="groups")
+    number = models.PositiveIntegerField()
+
+    class Meta:
+        app_label = "people"
+        ordering = ("number",)
+        constraints = [models.UniqueConstraint(fields=("classroom", "number"), name="one_group_a_number")]
+
+    def __str__(self) -> str:
+        return f"group {self.owner}"
+
+    @property
+    def owner(self) -> str:
+        """As labs name whose they are: CLASS/gNUMBER."""
+        return f"{self.classroom_id}/g{self.number}"
 
 
 class Seat(models.Model):
@@ -44,6 +66,7 @@ class Seat(models.Model):
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=60)
     joined = models.DateTimeField(auto_now_add=True)
+    group = models.ForeignKey(Group, null=True, on_delete=models.SET_NULL, related_name="seats")
 
     class Meta:
         app_label = "people"

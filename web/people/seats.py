@@ -10,50 +10,71 @@ The cookie's name is one for each data directory (`web.settings`): two labs on o
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
 from django.conf import settings
 from django.contrib.auth import aget_user, alogin
+from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
-from web.people.models import Seat
+from web.people.models import Classroom, Seat
 
 REMEMBERED_S = 5.0
 MOST = 2000
 WAY_BACK = "way back into a class"
 
-_remembered: dict[str, tuple[float, str]] = {}
 
 
-async def owner_of(cookies: str) -> str:
-    """CLASS/NUMBER of the student whose session a Cookie header names; "" when there is none."""
+@dataclass(slots=True, frozen=True)
+class Known:
+    """Whose session it is. `student`: CLASS/NUMBER; `group`: CLASS/gNUMBER of the group in which he is; `teacher`: the
+    number of a teacher's account, with the codes of his classes."""
+
+    student: str = ""
+    group: str = ""
+    teacher: int = 0
+    classes: frozenset[str] = frozenset()
+
+
+NOBODY = Known()
+_remembered: dict[str, tuple[float, Known]] = {}
+
+
+async def known_by(cookies: str) -> Known:
+    """Whose session a Cookie header names."""
     try:
         found = SimpleCookie(cookies).get(settings.SESSION_COOKIE_NAME)
     except CookieError:
-        return ""
+        return NOBODY
     if found is None or not found.value or not settings.HOSTS_LAB:
-        return ""
+        return NOBODY
     known = _remembered.get(found.value)
     if known is not None and time.monotonic() - known[0] < REMEMBERED_S:
         return known[1]
-    owner = await _asked(found.value)
+    who = await _asked(found.value)
     if len(_remembered) >= MOST:
         _remembered.clear()
-    _remembered[found.value] = time.monotonic(), owner
-    return owner
+    _remembered[found.value] = time.monotonic(), who
+    return who
 
 
-async def _asked(key: str) -> str:
+async def _asked(key: str) -> Known:
     request = HttpRequest()
     request.session = SessionStore(key)
     user = await aget_user(request)
     if not user.is_authenticated:
-        return ""
-    seat = await Seat.objects.filter(user_id=user.pk).afirst()
-    return seat.owner if seat is not None else ""
+        return NOBODY
+    if getattr(user, "is_staff", False):
+        rooms = Classroom.objects.filter(teacher_id=user.pk).values_list("code", flat=True)
+        return Known(teacher=user.pk or 0, classes=frozenset([code async for code in rooms]))
+    seat = await Seat.objects.select_related("group").filter(user_id=user.pk).afirst()
+    if seat is None:
+        return NOBODY
+    return Known(seat.owner, seat.group.owner if seat.group is not None else "")
 
 
 def forget() -> None:
@@ -66,14 +87,15 @@ async def seat_of(owner: str) -> Seat | None:
     code, _, number = owner.partition("/")
     if not number.isdigit():
         return None
-    return await Seat.objects.select_related("classroom", "user").filter(classroom_id=code, number=int(number)).afirst()
+    found = Seat.objects.select_related("classroom", "user", "group")
+    return await found.filter(classroom_id=code, number=int(number)).afirst()
 
 
 # -- coming and going -----------------------------------------------------------------------
-async def sit_down(request: HttpRequest, seat: Seat, response: HttpResponse) -> None:
-    """A new session of this student's, in a cookie that no script can read."""
+async def sit_down(request: HttpRequest, user: User, response: HttpResponse) -> None:
+    """A new session of this student's or teacher's, in a cookie that no script can read."""
     request.session = SessionStore()
-    await alogin(request, seat.user, settings.AUTHENTICATION_BACKENDS[0])
+    await alogin(request, user, settings.AUTHENTICATION_BACKENDS[0])
     await request.session.asave()
     response.set_cookie(
         settings.SESSION_COOKIE_NAME, request.session.session_key or "", max_age=settings.SESSION_COOKIE_AGE,

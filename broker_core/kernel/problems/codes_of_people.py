@@ -22,6 +22,12 @@ found_in("web.api")(
     no_hand_in="name",
     nothing_to_run="",
     no_seat="",
+    in_no_group="",
+)
+found_in("web.people")(
+    password_short="least",
+    no_teacher="name",
+    no_group_of_class="n",
 )
 found_in("web.api", "web.people")(
     name_of_letters="most",
