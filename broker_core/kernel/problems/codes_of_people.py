@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from broker_core.kernel.problems.registry import found_in
 
-found_in("web.rights")(
+found_in("web.rights", "web.api")(
     not_yours="",
+)
+found_in("web.rights")(
     hint_has_its_price="",
 )
 found_in("web.people")(
@@ -18,7 +20,6 @@ found_in("web.people")(
     no_more_tries="most",
 )
 found_in("web.api")(
-    no_student="n",
     no_hand_in="name",
     nothing_to_run="",
     no_seat="",
@@ -30,6 +31,7 @@ found_in("web.people")(
     no_group_of_class="n",
 )
 found_in("web.api", "web.people")(
+    no_student="n",
     name_of_letters="most",
     no_class="",
     not_handed_out="name",
