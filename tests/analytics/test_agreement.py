@@ -20,6 +20,7 @@ from lab.experiments.run import run_scenario
 from lab.scenarios import grammar
 from tests.analytics.scenarios import drawn
 from tests.lab.receipt_histories import HISTORIES
+from tests.shared_runs import run_once
 
 pytestmark = pytest.mark.timeout(900)  # Spark judges all lessons in one go: minutes on a machine that others use, too
 SEEDS = 200
@@ -53,22 +54,18 @@ def test_receipt_and_spark_agree_on_the_short_runs(spark, short_runs):
     assert lost["acks-0"] > 0 and lost["acks-1"] > 0 and lost["acks-all"] == 0
 
 
-def scenario_of(name):
-    """A shipped scenario by its name, a drawn one by its seed; journals hold transitions only."""
-    scenario = grammar.from_dict(drawn(int(name))) if name.isdigit() else grammar.load(name)
-    scenario.document["record_level"] = scenario.spec.record_level = "transitions"
-    return scenario
-
-
 def run_inside(batches, home):
-    """Run scenarios inside a task; a row a run with what went wrong, or nothing."""
+    """Run drawn scenarios, named by their seeds, inside a task; a row a run with what went wrong, or nothing. Journals hold
+    transitions only."""
     import pyarrow as pa
 
     columns = pa.schema([("name", pa.string()), ("error", pa.string())])
     for batch in batches:
         for name in batch.column(0).to_pylist():
             try:
-                run_scenario(scenario_of(name), out=f"{home}/{name}")
+                scenario = grammar.from_dict(drawn(int(name)))
+                scenario.document["record_level"] = scenario.spec.record_level = "transitions"
+                run_scenario(scenario, out=f"{home}/{name}")
                 error = None
             except Exception as failure:
                 error = f"{type(failure).__name__}: {failure}"
@@ -92,10 +89,14 @@ def prove(receipts, figures):
 
 
 @pytest.fixture(scope="module")
-def shipped(spark, tmp_path_factory):
+def shipped(tmp_path_factory):
     """(directory with a run of every scenario of lab/scenarios, their receipts)."""
-    home = tmp_path_factory.mktemp("shipped")
-    return home, receipts_of(spark, SHIPPED, home)
+    home, receipts = tmp_path_factory.mktemp("shipped"), {}
+    for name in SHIPPED:
+        result = run_once(name)
+        (home / name).symlink_to(result.directory)
+        receipts[name] = result.receipt.to_dict()
+    return home, receipts
 
 
 def test_receipt_and_spark_agree_on_every_shipped_scenario(spark, shipped):
