@@ -21,6 +21,9 @@ BENCHMARKS = {
     "memory": ("weight", "resident memory, idle and after load"),
     "idle": ("weight", "CPU without clients"),
     "fidelity": ("fidelity", "how long each fault lasts, with the quorum, done to Apache Kafka 4.3 at the same time"),
+    "transactions": ("coordinators", "transactions a second, records of a producer that commits, beside Kafka 4.3"),
+    "rebalance": ("coordinators", "until 3, 30, 100 members have settled again, both protocols, beside Kafka 4.3"),
+    "offsets": ("coordinators", "a million offsets committed, and loaded by the next coordinator, beside Kafka 4.3"),
     "simulation": ("simulation", "virtual seconds per second"),
     "hops": ("hops", "where the time of a simulated record goes, hop by hop, beside the floor of each"),
     "longest": ("longest", "the longest event of the world: one batch, a slice of a recovery and of a cleaning"),
@@ -48,7 +51,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args(arguments)
     if chosen.name == "list":
-        print("\n".join(f"{name:<11} {text}" for name, (_, text) in BENCHMARKS.items()))
+        print("\n".join(f"{name:<13} {text}" for name, (_, text) in BENCHMARKS.items()))
         return 0
     if chosen.name is not None and chosen.name not in BENCHMARKS:
         print(f"brokerlab: there is no benchmark {chosen.name}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)

@@ -63,7 +63,7 @@ class Result:
         mark = {None: "", True: "yes", False: "NO"}[self.met]
         ceiling = f"   (client alone: {number(self.ceiling)}; our cores: {number(self.busy)})" if self.ceiling else ""
         beside = f"   beside {self.other}" if self.other else ""
-        return (f"{self.benchmark:<11}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"
+        return (f"{self.benchmark:<13}{self.case:<30}{number(self.ours):>12}{number(self.kafka):>12} {self.unit:<14}"
                 f"{ratio:>9}{goal:>7} {mark}{ceiling}{beside}")
 
 
@@ -73,7 +73,7 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-HEAD = f"{'benchmark':<11}{'case':<30}{'ours':>12}{'other side':>12} {'unit':<14}{'ratio':>9}{'goal':>7} met"
+HEAD = f"{'benchmark':<13}{'case':<30}{'ours':>12}{'other side':>12} {'unit':<14}{'ratio':>9}{'goal':>7} met"
 
 
 def median(values: Sequence[float]) -> float:

@@ -6,8 +6,9 @@ import json
 import time
 
 import pytest
+from confluent_kafka import Producer
 
-from tests.conftest import start_lab
+from tests.conftest import PATIENCE_S, start_lab
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(240)]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -130,6 +131,29 @@ def test_a_streaming_read_goes_on_at_its_checkpoint_without_loss_or_copies(spark
     again = stream("streamed", rows)
     again.processAllAvailable()
     assert sorted(rows) == [f"{name}-{n:04}" for name, count in (("a", 100), ("b", 50), ("c", 50)) for n in range(count)]
+
+
+def test_isolation_level_decides_whether_aborted_and_open_transactions_are_read(spark, lab, stream):
+    producer = Producer({"bootstrap.servers": lab.bootstrap, "transactional.id": "spark-isolation"})
+    producer.init_transactions(PATIENCE_S)
+    ends = (("a", producer.commit_transaction), ("b", producer.abort_transaction), ("c", producer.commit_transaction), ("d", producer.flush))
+    for name, end in ends:
+        producer.begin_transaction()
+        for number in range(12):
+            producer.produce("isolated", f"{name}-{number:04}", partition=number % 3)
+        assert producer.flush(PATIENCE_S) == 0
+        end(PATIENCE_S)
+    written = {name: [f"{name}-{number:04}" for number in range(12)] for name, _ in ends}
+    assert values(source(spark, lab, "isolated")) == [*written["a"], *written["b"], *written["c"], *written["d"]]
+    committed = source(spark, lab, "isolated", **{"kafka.isolation.level": "read_committed"})
+    assert values(committed) == [*written["a"], *written["c"]]  # the open one ends where readers may go: at the last stable offset
+    rows = []
+    query = stream("isolated", rows, **{"kafka.isolation.level": "read_committed"})
+    query.processAllAvailable()
+    assert sorted(rows) == [*written["a"], *written["c"]]
+    producer.commit_transaction(PATIENCE_S)
+    query.processAllAvailable()
+    assert sorted(rows) == [*written["a"], *written["c"], *written["d"]]
 
 
 def test_a_stream_over_the_disks_of_one_topic_is_written_to_another(spark, lab, tmp_path):
