@@ -32,6 +32,7 @@ const STAGE = {
   folds: {}, // levers: {name: whether it is open}
   sliding: null, // the slider that is held: {name, at}
   rates: {}, // records a second that were asked of a producer
+  another: null, // the kind of client that the levers would start next
   linkA: null, // both ends of the link that the levers are about
   linkB: null,
   diskOf: null, // the broker whose disk they are about

@@ -1,7 +1,8 @@
-/** More levers: the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
+/** More levers: one more client, the built-in producer, links, disks, lessons at one key. Every slider changes a figure next to it. */
 import { running } from "../model/clients.js";
 import { byNumber, isKRaft } from "../model/names.js";
 import { LESSONS } from "../model/macros.js";
+import { anotherClient } from "./another.js";
 import { segments } from "./levers.js";
 import { icon } from "./icons.js";
 import { serversOf } from "./menu.js";
@@ -155,7 +156,7 @@ function costs(view) {
 
 /** A part of the levers under its name; what is closed is not described. */
 function fold(view, name, body) {
-  const open = (view.folds ?? {})[name] ?? !["disks", "costs", "protections"].includes(name);
+  const open = (view.folds ?? {})[name] ?? !["another", "disks", "costs", "protections"].includes(name);
   return h("section", { key: name, class: "fold" },
     h("h3", {},
       h("button", {
@@ -165,7 +166,7 @@ function fold(view, name, body) {
     open && h("div", { class: "fold-body" }, body(view)));
 }
 
-const FOLDS = { load: traffic, lessons, links, disks, costs, protections };
+const FOLDS = { load: traffic, another: anotherClient, lessons, links, disks, costs, protections };
 
 /** Everything below the first levers. */
 export function moreLevers(view) {

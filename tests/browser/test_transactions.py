@@ -69,3 +69,17 @@ def test_records_of_a_share_group_stand_beneath_the_leaders_cells_and_in_its_car
     seen.page.evaluate("lab.app.showTab('groups')")
     seen.wait("[...document.querySelectorAll('[data-share-record]')].some((row) => row.innerText.includes('worker-b') && row.innerText.includes('s left'))")
     assert violations(seen.page) == []
+
+
+def test_a_form_starts_a_member_of_either_protocol_a_worker_of_a_queue_and_a_transactional_producer(seen: LabPage) -> None:
+    seen.command(do="time", speed="play")
+    seen.page.evaluate("lab.app.choose('sales', '0')")
+    seen.page.click("[data-fold=another]")
+    for choice, group in (("consumer", "modern"), ("share", "queue"), ("transactional", None)):
+        seen.page.select_option("[data-another-kind]", choice)
+        if group is not None:
+            seen.page.fill("[data-another] input[name=group]", group)
+        seen.page.click("[data-another] button")
+    seen.wait("lab.app.state.groups.modern?.members.length === 1 && lab.app.state.groups.queue?.members.length === 1")
+    assert seen.value("lab.app.state.clients['consumer-sales-b'].settings['group.protocol']") == "consumer"
+    seen.wait("lab.app.state.transactions['producer-sales-b']?.state")

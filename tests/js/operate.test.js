@@ -1,6 +1,7 @@
 /** A reassignment is planned, a record is read from its form, the journal becomes the log of one broker. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { another, choicesOf } from "../../static/model/another.js";
 import { cancellation, execution, generate, planFor, progressOf } from "../../static/model/plan.js";
 import { levelOf, lineOf, linesBefore, loggerOf, textOf } from "../../static/model/server_log.js";
 import { headersOf, written } from "../../static/model/written.js";
@@ -49,4 +50,16 @@ test("the log of a broker has its own events, requests only on TRACE, each with 
   assert.equal(loggerOf("isr_shrunk"), "kafka.cluster.Partition");
   const line = textOf(lineOf(events[1], Date.UTC(2026, 2, 1, 9), () => "takes Fetch v13."));
   assert.equal(line, "[2026-03-01 09:00:02,000] TRACE takes Fetch v13. correlationId=17 (kafka.request.logger)");
+});
+
+test("one more client has a name of its own, and today's kinds only where today's brokers are", () => {
+  const kraft = { cluster: { controller_mode: "kraft" }, clients: { "consumer-orders-b": {}, "worker-orders-c": {} } };
+  assert.deepEqual(choicesOf(kraft), ["classic", "consumer", "share", "transactional"]);
+  assert.deepEqual(choicesOf({ ...kraft, cluster: { controller_mode: "zookeeper" } }), ["classic", "transactional"]);
+  const asked = (choice, group) => another(kraft, "orders", choice, group);
+  assert.deepEqual(asked("classic", ""), {
+    do: "start_client", name: "consumer-orders-c", kind: "consumer", topic: "orders", settings: { "group.id": "readers" } });
+  assert.deepEqual(asked("consumer", "mine").settings, { "group.id": "mine", "group.protocol": "consumer" });
+  assert.deepEqual([asked("share", "").name, asked("share", "").kind], ["worker-orders-b", "worker"]);
+  assert.equal(asked("transactional", null).settings["transactional.id"], "producer-orders-b");
 });
