@@ -35,9 +35,22 @@ ConsumerProtocolAssignment 0-3
     topic                string           0+
     partitions           [int32]          0+
   user_data              bytes            0+  null = null
+
+ConsumerGroupPartitionMetadataKey 4-4
+  group_id               string           4+
+
+ConsumerGroupPartitionMetadataValue 0-0 flexible 0+
+  topics                 [TopicMetadata]  0+
+    topic_id             uuid             0+
+    topic_name           string           0+
+    num_partitions       int32            0+
+    partition_metadata   [Racks]          0+
+      partition          int32            0+
+      racks              [string]         0+
 """
 _PROTOCOL = define(TABLES, __name__)
-"""The language of consumers, which stands in the records of classic groups as bytes."""
+"""The language of consumers, which stands in the records of classic groups as bytes; and what only Kafka writes: older
+brokers the partitions of a group's topics, today's a tombstone of them."""
 _OF_MEMBERS = {"subscription": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"}
 TOMBSTONE, CONSUMER_PROTOCOL = "<DELETE>", "consumer"
 Kinds = Mapping[int, tuple[Any, Any]]
@@ -48,6 +61,7 @@ OFFSETS: Kinds = {
     1: (stored.OffsetCommitKey, stored.OffsetCommitValue),
     2: (stored.GroupMetadataKey, stored.GroupMetadataValue),
     3: (stored.ConsumerGroupMetadataKey, stored.ConsumerGroupMetadataValue),
+    4: (_PROTOCOL["ConsumerGroupPartitionMetadataKey"], _PROTOCOL["ConsumerGroupPartitionMetadataValue"]),
     5: (stored.ConsumerGroupMemberMetadataKey, stored.ConsumerGroupMemberMetadataValue),
     6: (stored.ConsumerGroupTargetAssignmentMetadataKey, stored.ConsumerGroupTargetAssignmentMetadataValue),
     7: (stored.ConsumerGroupTargetAssignmentMemberKey, stored.ConsumerGroupTargetAssignmentMemberValue),

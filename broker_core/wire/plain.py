@@ -104,8 +104,8 @@ class PlainReader:
     def _single(self, field: Field) -> Any:
         kind = field.type
         if isinstance(kind, Struct):
-            if field.nullable and self._number("b") < 0:
-                return None
+            if field.nullable and self._number("b") < (0 if field.tag is None else 1):
+                return None  # -1; as a tagged field, which Kafka writes though it is the default, 0
             return self.message(kind)
         if kind in FORMATS:
             return self._number(FORMATS[kind])

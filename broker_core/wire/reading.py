@@ -253,7 +253,7 @@ class _Emitter:
             return
         s.line("n = buf[at]")
         s.line("at += 1")
-        s.open("if n > 127:")
+        s.open("if n > 127:" if field.tag is None else "if n > 127 or n == 0:")  # as in `plain`
         s.line(f"{target} = None")
         s.close()
         s.open("else:")
