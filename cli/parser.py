@@ -215,6 +215,7 @@ def _pictures(build: Build) -> None:
     pictures.option("directory", nargs="?", metavar="DIR")
     pictures.option("--language", choices=["en", "ko"])
     pictures.option("--only", metavar="PATTERN", default="")
+    pictures.option("--scenes", metavar="NAMES", default="")
 
 
 def _run(build: Build) -> None:

@@ -114,6 +114,7 @@ def pictures(arguments: argparse.Namespace) -> int:
     needs_checkout("pictures")
     options = ["--only", arguments.only]
     options += ["--language", arguments.language] if arguments.language else []
+    options += ["--scenes", arguments.scenes] if arguments.scenes else []
     options += [os.path.abspath(arguments.directory)] if arguments.directory else []
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     return subprocess.call([sys.executable, "-m", "tests.browser.gallery", *options], cwd=CHECKOUT, env=environment)

@@ -47,6 +47,11 @@ export class Catalogue {
     return params ? this.#begun(format(text, params, this.words)) : text;
   }
 
+  /** A label that stands within a sentence. */
+  part(key, params) {
+    return format(this.words[key] ?? key, params, this.words);
+  }
+
   /** The name of a node. */
   name(node) {
     return format("{node|node}", { node }, this.words);

@@ -15,7 +15,7 @@ function manyOf(item, words) {
   const names = all.slice(0, NAMED);
   const rest = all.length - names.length;
   if (names.length === 1) return { n: item.positions.length, names: names[0] };
-  const text = rest > 0 ? words.t("story.others", { names: names.join(", "), n: rest }) : names.join(", ");
+  const text = rest > 0 ? words.part("story.others", { names: names.join(", "), n: rest }) : names.join(", ");
   return { n: item.positions.length, names: text };
 }
 

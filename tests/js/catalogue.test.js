@@ -155,6 +155,9 @@ test("links that change together are told as one, both directions as one, and wh
   [["broker-1", "broker-2"], ["broker-2", "broker-1"], ["broker-1", "broker-3"]].forEach(([one, other], at) => story.add(link(one, other), at));
   assert.deepEqual(namesOf(story.items[0], (node) => words.name(node)), ["broker 1 ↔ broker 2", "broker 1 → broker 3"]);
   assert.equal(sentence(story.items[0], words), "The links broker 1 ↔ broker 2, broker 1 → broker 3 are cut: nothing passes.");
+  ["broker-2", "broker-4", "broker-5"].forEach((other, at) => story.add(link("broker-3", other), at + 3));
+  assert.equal(sentence(story.items[0], words),
+    "The links broker 1 ↔ broker 2, broker 1 → broker 3, broker 3 → broker 2, broker 3 → broker 4 and 1 more are cut: nothing passes.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 delivers everything, in 1 ms.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, drop: 0.2 })), "The link broker 1 → broker 2: delay 1 ms, loss 20 %.");
 });

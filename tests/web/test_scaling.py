@@ -19,10 +19,13 @@ from typing import Any
 
 import pytest
 from tests.conftest import CHECKOUT, PATIENCE_S, StartedLab, free_ports, missing
+from tests.exercises.test_grading import SMALL
 from tests.web.rest import Caller
+from tests.web.school import Visitor, student
 from tests.web.servers import postgres_program, postgres_server, redis_server
 from websockets.sync.client import ClientConnection, connect
 
+from lab.quizzes.reading import all_questions
 from web.settings import _channel_layers
 
 
@@ -295,8 +298,36 @@ def test_viewers_without_redis_say_what_is_missing() -> None:
     assert (done.returncode, "REDIS_URL" in done.stderr) == (2, True)
 
 
+def a_class_from_beginning_to_end(rest: Caller) -> None:
+    """Joined, grouped, handed out, judged, asked, exported, deleted: each table of `web.people` is written and read."""
+    made = rest.post("teachers", {"name": "Ada \u00e9"}).json
+    code = rest.post("classes", {"title": "Systems"}).json["code"]
+    assert rest.post(f"classes/{code}/tasks", {"document": {**SMALL, "seeds": [1, 1]}}).status == 200
+    first, second = (student(rest.url.rstrip("/"), code, name) for name in ("otter", "수달"))
+    assert Visitor(rest.url.rstrip("/")).join(code, "OTTER").status == 422
+    assert rest.post(f"classes/{code}/groups", {"size": 2}).json["groups"][0]["students"] == [1, 2]
+    assert first.post("/api/me/hints", {"exercise": "small"}).json["price"] == 4
+    handed = first.post("/api/me/hand-ins", {"exercise": "small", "set": {"acks": "all", "least": "2"}}).json
+    deadline = time.monotonic() + 2 * PATIENCE_S
+    while handed["state"] in ("queued", "running") and time.monotonic() < deadline:
+        handed = first.get(f"/api/me/hand-ins/{handed['id']}?wait=10").json
+    assert (handed["state"], handed["points"]) == ("passed", 6)
+    assert first.get("/api/me/hand-ins/%00").status == 404
+    assert second.post("/api/me/lessons", {"name": "acks-1", "grade": "wrong"}).json["results"] == {"acks-1": "wrong"}
+    question = next(one for one in all_questions().values() if one.way == "choices")
+    assert second.post("/api/quizzes/answers", {"question": question.name, "answer": 0}).status == 200
+    assert rest.post(f"classes/{code}/poll", {"question": question.name}).status < 300
+    assert second.post("/api/me/poll", {"answer": 0}).status < 300
+    found = rest.get(f"classes/{code}/export").json
+    assert [one["points"] for one in found["students"]] == [6, 0] and len(found["polls"][0]["answers"]) == 1
+    assert list(found["students"][1]["questions"]) == [question.name]
+    assert "수달" in rest.get(f"classes/{code}/grades.csv").body.decode("utf-8-sig")
+    assert rest.delete(f"classes/{code}").status == 204 and first.get("/api/me").status == 401
+    assert rest.get("teachers").json["items"][0]["name"] == made["name"]
+
+
 @pytest.mark.slow
-def test_a_lab_goes_on_while_its_database_is_away_and_says_so(
+def test_a_class_lives_in_postgresql_and_a_lab_goes_on_while_its_database_is_away(
     require_module: Callable[[str], None], run_lab: Callable[..., StartedLab], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     require_module("psycopg")
@@ -307,6 +338,7 @@ def test_a_lab_goes_on_while_its_database_is_away_and_says_so(
         lab = start(run_lab, monkeypatch, DATABASE_URL=url)
         rest = Caller(lab.page)
         assert rest.get("jobs").json == {"items": [], "total": 0}
+        a_class_from_beginning_to_end(rest)
     refused = rest.get("jobs", Accept_Language="ko")
     assert (refused.status, refused.json["type"]) == (503, "/api/problems#no-database")
     assert refused.json["title"] == "데이터베이스가 응답하지 않습니다"

@@ -100,7 +100,7 @@ function quorum(view, found) {
     }, one.node.startsWith("broker-") ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
     cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}`), cell(words.t(one.voter ? "meta.voter" : "meta.observer")),
     number(one.epoch), number(one.leo), number(one.lag),
-    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one)));
+    cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
   return [
     facts([
       [words.t("meta.epoch"), count(found.epoch)], [words.t("meta.committed"), found.committed === null ? "–" : count(found.committed)],
