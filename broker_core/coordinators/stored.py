@@ -97,7 +97,7 @@ ConsumerGroupMemberMetadataValue 0-0 flexible 0+
   subscribed_topic_regex         string                0+  null = null
   rebalance_timeout_ms           int32                 0+  = -1
   server_assignor                string                0+  null = null
-  classic_member_metadata        ClassicMemberMetadata 0+  null tag 0 = null
+  classic_member_metadata        ClassicMemberMetadata 0+  null tag 0
     session_timeout_ms           int32                 0+
     supported_protocols          [ClassicProtocol]     0+
       name                       string                0+

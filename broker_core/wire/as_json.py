@@ -12,6 +12,7 @@ import base64
 import uuid
 from typing import Any
 
+from broker_core.wire.plain import is_default
 from broker_core.wire.schema import Field, Struct
 
 
@@ -25,7 +26,7 @@ def _struct(message: Any, struct: Struct) -> dict[str, Any]:
     found = {}
     for name in struct.order or fields:
         field, value = fields[name], getattr(message, name)
-        if field.tag is None or value != field.fresh_default():
+        if field.tag is None or not is_default(field, value):
             found[_camel_case(name)] = _value(value, field)
     return found
 

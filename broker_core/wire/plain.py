@@ -105,7 +105,7 @@ class PlainReader:
         kind = field.type
         if isinstance(kind, Struct):
             if field.nullable and self._number("b") < (0 if field.tag is None else 1):
-                return None  # -1; as a tagged field, which Kafka writes though it is the default, 0
+                return None  # -1; as a tagged field 0
             return self.message(kind)
         if kind in FORMATS:
             return self._number(FORMATS[kind])
@@ -226,7 +226,7 @@ class PlainWriter:
         kind = field.type
         if isinstance(kind, Struct):
             if field.nullable:
-                self._number("b", -1 if value is None else 1)
+                self._number("b", 1 if value is not None else -1 if field.tag is None else 0)
             elif value is None:
                 self.fail("null is not allowed here")
             if value is not None:
@@ -298,10 +298,11 @@ class PlainWriter:
 
 
 def is_default(field: Field, value: Any) -> bool:
-    """Whether a tagged field is left out."""
+    """Whether a tagged field is left out. A struct's default is an empty one, also where null is allowed: so null is
+    written. (Of a record that lacks it we read null.)"""
     if field.array:
         return value is None if field.default is None else not value
     if isinstance(field.type, Struct):
         inner = field.type.fields + field.type.tagged
-        return value is None or (not field.nullable and all(is_default(f, getattr(value, f.name)) for f in inner))
+        return not field.nullable if value is None else all(is_default(f, getattr(value, f.name)) for f in inner)
     return bool(value == field.default)

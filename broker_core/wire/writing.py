@@ -162,7 +162,7 @@ class _Emitter:
         if not field.nullable:
             self.struct(field.type, item)
             return
-        s.line(f"if {item} is None: {self._out}.append(255)")
+        s.line(f"if {item} is None: {self._out}.append({255 if field.tag is None else 0})")  # as in `plain`
         s.open("else:")
         s.line(f"{self._out}.append(1)")
         self.struct(field.type, item)
@@ -202,12 +202,11 @@ class _Emitter:
         s.line(f"{outer} += {inner}")
 
     def _is_set(self, value: str, field: Field) -> str:
-        """The condition under which a tagged field is written: it differs from its default."""
+        """The condition under which a tagged field is written: it differs from its default (`plain.is_default`)."""
         if field.array:
             return f"{value} is not None" if field.default is None else f"({value} is not None and len({value}) > 0)"
         if isinstance(field.type, Struct):
-            if field.nullable:
-                return f"{value} is not None"
             inner = [self._is_set(f"{value}.{f.name}", f) for f in field.type.fields + field.type.tagged]
-            return f"({value} is not None and ({' or '.join(inner)}))"
+            unless = "is None or" if field.nullable else "is not None and"
+            return f"({value} {unless} ({' or '.join(inner)}))"
         return f"{value} != {self._source.constant('default', field.default)}"
