@@ -38,7 +38,7 @@ def rows(written, name, run, *columns):
 WANTED = [
     ("receipt", "failover", ("producer", "acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered"),
      [("operator", 1, 1, 0, 0, None, 0, 0), ("p", 13, 13, 2, 0, None, 1, 0), ("q", 3, 2, 0, 1, None, 0, 1)]),
-    ("lost", "failover", ("label", "number", "offset", "test"), [("p", "8", 8, "passed"), ("p", "9", 9, "passed")]),
+    ("lost", "failover", ("label", "number", "offset", "test"), [("p", "8", 8, "cut"), ("p", "9", 9, "cut")]),
     ("duplicated", "failover", ("label", "number", "offset"), [("p", "11", 12)]),
     ("reordered", "failover", ("label", "number", "offset", "behind"), [("q", "0", 16, 1)]),
     ("inconsistent", "failover", ("label", "number", "offset"), [("p", "8", 8), ("p", "9", 9)]),

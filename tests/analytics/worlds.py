@@ -14,7 +14,8 @@ Rows = list[tuple[Any, ...]]
 
 
 def write(home: Path, name: str, end_s: float | None, events: Rows = (), operations: Rows = ()) -> Path:
-    """A run: events as (seconds, node, code, params[, cause, seq]), operations as (seconds, process, kind, op, fields)."""
+    """A run: events as (seconds, node, code, params[, cause, seq]), operations as (seconds, process, kind, op, fields); an
+    operation happens in the last event before it."""
     run = home / name
     run.mkdir()
     (run / "run.json").write_bytes(orjson.dumps({"format": 1, "name": name, "kind": "simulated", "seed": 1}
@@ -22,8 +23,8 @@ def write(home: Path, name: str, end_s: float | None, events: Rows = (), operati
     lines = [[event[5] if len(event) > 5 else seq, round(event[0] * 1e6), event[1], event[2], event[4] if len(event) > 4 else 0, event[3]]
              for seq, event in enumerate(events, 1)]
     (run / "journal.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
-    rows = [{"t": round(seconds * 1e6), "seq": seq, "process": process, "kind": kind, "op": op, **fields}
-            for seq, (seconds, process, kind, op, fields) in enumerate(operations, 1)]
+    rows = [{"t": round(seconds * 1e6), "seq": max((line[0] for line in lines if line[1] <= round(seconds * 1e6)), default=0), "process": process,
+             "kind": kind, "op": op, **fields} for seconds, process, kind, op, fields in operations]
     (run / "operations.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return run
 
@@ -44,6 +45,7 @@ def failover(home: Path) -> Path:
         (1, "broker-3", "controller_elected", {"broker": 3, "epoch": 1}),
         (2, "broker-3", "leader_elected", {**led, "leader": 1, "previous": -1, "isr": [1, 2, 3], "reason": "new"}),
         (2.1, "broker-1", "became_leader", {**led, "leo": 0}),
+        (2.1, "broker-2", "became_follower", {**led, "leader": 1, "leo": 0}),
         (10, "broker-1", "process_ended", {"how": "crash"}),
         (13, "zookeeper-1", "session_expired", {"session": "0x1", "owner": "broker-1"}),
         (13.2, "broker-3", "leader_elected", {**PLACE, "leader": 2, "previous": 1, "leader_epoch": 1, "isr": [2, 3], "reason": "broker gone"}),
