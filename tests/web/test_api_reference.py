@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
+import pkgutil
 import re
+from collections import Counter
 from http.client import HTTPConnection
 
 from tests.conftest import PATIENCE_S
 import pytest
+from pydantic import BaseModel
 from tests.web.live_rest import Rest, refused, rest
 
+import web.api
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.vocabulary import KINDS
@@ -28,6 +33,14 @@ def test_settings_events_and_commands_are_all_listed(rest: Rest) -> None:
     events = rest.get("events-registry").json["items"]
     assert {row["code"]: row["params"] for row in events} == {code.name: code.params for code in REGISTRY.values()}
     assert [row["do"] for row in rest.get("commands").json["items"]] == [*KINDS, "time"]
+
+
+def test_no_two_shapes_have_one_name() -> None:
+    """The description knows them by their names: of two it has the later one, wherever the other is meant."""
+    modules = [importlib.import_module(f"web.api.{one.name}") for one in pkgutil.iter_modules(web.api.__path__)]
+    shapes = {one for module in modules for one in vars(module).values() if isinstance(one, type) and issubclass(one, BaseModel)}
+    names = Counter(one.__name__ for one in shapes if one.__module__.startswith("web."))
+    assert len(names) > 200 and [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_page_of_operations_needs_nothing_from_elsewhere(rest: Rest) -> None:

@@ -174,7 +174,7 @@ class StudentView(Exported):
     back: str
 
 
-class GroupView(Closed):
+class ClassGroup(Closed):
     """Students who share a lab: their numbers, the name of the lab."""
 
     number: int
@@ -234,10 +234,10 @@ class Grid(Closed):
     created: str
     tasks: list[TaskView]
     students: list[StudentView]
-    groups: list[GroupView]
+    groups: list[ClassGroup]
 
 
-class QuestionView(Closed):
+class AnsweredView(Closed):
     """What a student has answered to a question: the best grade, the first one, how often."""
 
     grade: LessonGrade
@@ -248,7 +248,7 @@ class QuestionView(Closed):
 class ExportedStudent(Exported):
     """A student with all that he has answered. `first_lessons`: what his first prediction for a lesson was."""
 
-    questions: dict[str, QuestionView]
+    questions: dict[str, AnsweredView]
     first_lessons: dict[str, LessonGrade]
 
 
@@ -325,7 +325,7 @@ class Learned(Closed):
 class Answered(Closed):
     """Question -> what was answered."""
 
-    results: dict[str, QuestionView]
+    results: dict[str, AnsweredView]
 
 
 class HintsTold(Closed):

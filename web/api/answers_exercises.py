@@ -61,7 +61,7 @@ class ValidExercise(ExerciseView):
     exercise: str
 
 
-class Told(Coded):
+class Reason(Coded):
     """With its text in English."""
 
     text: str
@@ -72,7 +72,7 @@ class SeedView(Closed):
 
     seed: int
     passed: bool
-    unmet: list[Told]
+    unmet: list[Reason]
     receipt: dict[str, int | None]
 
 
@@ -85,5 +85,5 @@ class GradeView(Closed):
     most: int
     attempt: dict[str, Any]
     seeds: list[SeedView]
-    refused: list[Told]
+    refused: list[Reason]
     why: Titles
