@@ -14,6 +14,7 @@ retention by time judges a segment by that number.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from struct import Struct
 
@@ -31,13 +32,14 @@ class TimeIndex:
         - timestamps go strictly up, offsets go up
     """
 
-    __slots__ = ("base_offset", "file", "full_bytes", "_entries")
+    __slots__ = ("base_offset", "file", "full_bytes", "_offsets", "_stamps")
 
     def __init__(self, file: File, base_offset: int, max_bytes: int) -> None:
         self.file = file
         self.base_offset = base_offset
         self.full_bytes = (max_bytes // ENTRY_SIZE - 1) * ENTRY_SIZE
-        self._entries: list[tuple[int, int]] | None = None
+        self._stamps: array[int] | None = None
+        self._offsets: array[int] = array("i")
 
     def __len__(self) -> int:
         return self.file.size // ENTRY_SIZE
@@ -49,44 +51,46 @@ class TimeIndex:
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Add (timestamp, offset) unless the last entry is as late already."""
-        entries = self._load()
-        if timestamp < 0 or (entries and (timestamp <= entries[-1][0] or offset < entries[-1][1])):
+        stamps, relative = self._load(), offset - self.base_offset
+        if timestamp < 0 or (stamps and (timestamp <= stamps[-1] or relative < self._offsets[-1])):
             return
-        self.file.append((ENTRY.pack(timestamp, offset - self.base_offset),))
-        entries.append((timestamp, offset))
+        self.file.append((ENTRY.pack(timestamp, relative),))
+        stamps.append(timestamp)
+        self._offsets.append(relative)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
         """(timestamp, offset) of the last entry not above `timestamp`; (-1, base offset) when there is none."""
-        entries = self._load()
-        slot = bisect_right(entries, timestamp, key=_timestamp) - 1
-        return entries[slot] if slot >= 0 else (-1, self.base_offset)
+        stamps = self._load()
+        slot = bisect_right(stamps, timestamp) - 1
+        return (stamps[slot], self.base_offset + self._offsets[slot]) if slot >= 0 else (-1, self.base_offset)
 
     def last_entry(self) -> tuple[int, int]:
         """(timestamp, offset) of the last entry; (-1, base offset) when empty."""
-        if self._entries is None:  # a start asks every segment for it: not worth the whole file
+        if self._stamps is None:  # a start asks every segment for it: not worth the whole file
             size = self.file.size // ENTRY_SIZE * ENTRY_SIZE
             if not size:
                 return -1, self.base_offset
             stamp, offset = ENTRY.unpack(self.file.read(size - ENTRY_SIZE, ENTRY_SIZE))
             return stamp, self.base_offset + offset
-        return self._entries[-1] if self._entries else (-1, self.base_offset)
+        stamps = self._stamps
+        return (stamps[-1], self.base_offset + self._offsets[-1]) if stamps else (-1, self.base_offset)
 
     def entries(self) -> list[tuple[int, int]]:
         """Every (timestamp, offset)."""
-        return list(self._load())
+        return [(stamp, self.base_offset + offset) for stamp, offset in zip(self._load(), self._offsets, strict=True)]
 
     def truncate_to(self, offset: int) -> None:
         """Drop entries at or above `offset`."""
-        entries = self._load()
-        keep = bisect_left(entries, offset, key=_offset)
-        if keep < len(entries):
-            del entries[keep:]
+        stamps = self._load()
+        keep = bisect_left(self._offsets, offset - self.base_offset)
+        if keep < len(stamps):
+            del stamps[keep:], self._offsets[keep:]
             self.file.truncate(keep * ENTRY_SIZE)
 
     def reset(self) -> None:
         """Empty the index, to rebuild it."""
         self.file.truncate(0)
-        self._entries = []
+        self._stamps, self._offsets = array("q"), array("i")
 
     def sanity_check(self) -> None:
         """Raise CorruptIndex when the file cannot be right."""
@@ -98,16 +102,11 @@ class TimeIndex:
             if last < 0 or last_timestamp < first_timestamp or (last_timestamp == 0 and len(self) > 1):
                 raise CorruptIndex(f"{self.file.path}: last entry ({last_timestamp}, {last}) contradicts the first")
 
-    def _load(self) -> list[tuple[int, int]]:
-        if self._entries is None:
-            data = self.file.read(0, len(self) * ENTRY_SIZE)
-            self._entries = [(stamp, self.base_offset + offset) for stamp, offset in ENTRY.iter_unpack(data)]
-        return self._entries
-
-
-def _timestamp(entry: tuple[int, int]) -> int:
-    return entry[0]
-
-
-def _offset(entry: tuple[int, int]) -> int:
-    return entry[1]
+    def _load(self) -> array[int]:
+        """The timestamps; the offsets behind the base that go with them are there as well."""
+        if self._stamps is None:
+            self._stamps, self._offsets = array("q"), array("i")
+            for stamp, offset in ENTRY.iter_unpack(self.file.read(0, len(self) * ENTRY_SIZE)):
+                self._stamps.append(stamp)
+                self._offsets.append(offset)
+        return self._stamps
