@@ -35,6 +35,10 @@ LIVELOCK = 2_000_000
 _log = logging.getLogger("brokerlab.world")
 
 
+def _of_the_dead() -> None:
+    """Stands for what a process that is gone would have called; nobody calls it."""
+
+
 class EventQueue:
     """What is to happen, in its order; `world.World` is one."""
 
@@ -69,6 +73,13 @@ class EventQueue:
         """What this process waits for at a later time, in its order."""
         found = [entry for entry in self._later if entry[2].node is node and entry[2].incarnation == node.incarnation]
         return [timer for _, _, timer in sorted(found, key=lambda entry: entry[:2])]
+
+    def let_go(self, node: Node) -> None:
+        """Its process has ended. What it waits for is passed over when it is due, be it in an hour: until then these
+        calls hold nothing of what the process had in memory."""
+        for _, _, timer in self._later:
+            if timer.node is node and timer.method is not None:
+                timer.method, timer.args = _of_the_dead, ()
 
     def run_until(self, time_us: int) -> None:
         """Execute everything that is due up to and including `time_us`; the clock ends there."""

@@ -154,6 +154,7 @@ class World(EventQueue):
         node.how_stopped = how
         node.machine = None
         node.held.clear()
+        self.let_go(node)
         node.emit(events.PROCESS_ENDED, how=how)
         for connection in [number for number, owner in self.connections.items() if owner == node.name]:
             self.close_connection(connection, "process ended")

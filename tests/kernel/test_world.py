@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -85,6 +87,21 @@ def test_nothing_of_an_ended_process_runs_after_its_restart() -> None:
     world.run_until(10)
     assert seen(world, "a") == [(0, "start")]
     assert world.nodes["a"].incarnation == 2
+
+
+def test_what_an_ended_process_had_in_memory_is_gone_long_before_its_last_call_was_due() -> None:
+    world = world_of("a")
+    node = world.nodes["a"]
+    node.after(3_600_000_000, note(world, "a"), "in an hour")
+    memory = weakref.ref(node.machine)
+    world.crash("a")
+    world.run_until(10)
+    gc.collect()
+    assert memory() is None
+    executed = world.executed
+    world.start_node("a")
+    world.run_until(3_600_000_000)
+    assert seen(world, "a") == [(10, "start")] and world.executed == executed + 2  # the start, and the call that is passed over
 
 
 def test_a_paused_process_catches_up_in_its_old_order() -> None:
