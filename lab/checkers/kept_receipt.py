@@ -11,7 +11,8 @@ the first that happened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +34,11 @@ Parts = dict[Partition, list[tuple[int, int, Written, Stand]]]
 def kept_receipt(kept: Kept, copies: list[dict[str, Any]] | None) -> Receipt:
     """What `make_receipt` says of the run so far, with these disks. Raises TooMuch."""
     return _Judging(kept, copies).judge()
+
+
+def _first(epoch: tuple[int, int]) -> int:
+    """The offset at which it begins."""
+    return epoch[1]
 
 
 class _OddJudge(Judge):
@@ -100,25 +106,35 @@ class _Judging:
         """Parts of acknowledged stretches, and how each stands."""
         lineage = self.kept.lineage
         for partition, log in self.kept.logs.items():
+            if log.acks.rows and partition not in lineage.partitions:
+                raise TooMuch
+            edges = self._edges(partition, log) if log.acks.rows else []
             for one in list(log.acks.rows):
-                if not lineage.is_led(partition) and partition not in lineage.partitions:
-                    raise TooMuch
-                marks = [*self._marks(partition, one), log.passed + 1]
-                for first, end in edges_in(marks, one.first, one.end):
+                for first, end in edges_in(self._marks(partition, one, edges), one.first, one.end):
                     written = lineage.written(partition, first, one.seq, one.node)
                     if written is None:
                         raise TooMuch
                     yield partition, log, first, end, written, lineage.stand(partition, first, written)
 
-    def _marks(self, partition: Partition, one: Stretch) -> Iterable[int]:
-        yield from self.kept.lineage.edges(partition)
-        term = self.kept.lineage.term_at(partition, one.seq, one.node) or self.kept.lineage.term_at(partition, one.seq)
-        yield from (first for _, first in term.epochs) if term is not None else ()
+    def _edges(self, partition: Partition, log: KeptLog) -> list[int]:
+        """Where something changes in the log that counts, or on the disks; going up."""
+        found = {log.passed + 1, *self.kept.lineage.edges(partition)}
         if self._copies is not None and self._copies.knows(partition):
-            yield from self._copies.edges(partition)
+            found.update(self._copies.edges(partition))
         lines = self.kept.lineage.partitions[partition]
         if lines.last is not None:
-            yield lines.copies[lines.last.node].cleaned
+            found.add(lines.copies[lines.last.node].cleaned)
+        return sorted(found)
+
+    def _marks(self, partition: Partition, one: Stretch, edges: list[int]) -> list[int]:
+        """Those of a stretch: of the edges, and of the log in which it was acknowledged. (There are as many edges as
+        elections, and so are stretches: each looks only at its own.)"""
+        found = edges[bisect_right(edges, one.first) : bisect_left(edges, one.end)]
+        term = self.kept.lineage.term_at(partition, one.seq, one.node) or self.kept.lineage.term_at(partition, one.seq)
+        if term is not None:
+            begun = bisect_right(term.epochs, one.first, key=_first), bisect_left(term.epochs, one.end, key=_first)
+            found += (first for _, first in term.epochs[slice(*begun)])
+        return found
 
     def _parts(self) -> Parts:
         """By partition the parts that are there, or were removed; what was cut off becomes odd."""

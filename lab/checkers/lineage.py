@@ -101,9 +101,12 @@ class _Lines:
     """Of one partition: its terms in the order of the journal, by reign too, and each broker's copy.
 
     * `life` counts the topics of this name: what one of them had is gone with it
+    * `counted`: beside each term the one that counted when it began; `last` is the one that counts now
     """
 
     terms: list[Term] = field(default_factory=list)
+    counted: list[Term] = field(default_factory=list)
+    last: Term | None = None
     leaders: dict[int, Term] = field(default_factory=dict)
     copies: dict[str, _Copy] = field(default_factory=dict)
     life: int = 0
@@ -126,10 +129,13 @@ class _Lines:
         """Those of an epoch, the first one first."""
         return [reign for reign in self.leaders if epoch_of_reign(reign) == epoch]
 
-    @property
-    def last(self) -> Term | None:
-        """The term that counts: that of the highest epoch, and of its last reign."""
-        return self.leaders[max(self.leaders)] if self.leaders else None
+    def begin(self, term: Term) -> None:
+        """The term that counts is that of the highest epoch, and of its last reign."""
+        self.leaders[term.reign] = term
+        self.terms.append(term)
+        if self.last is None or term.reign >= self.last.reign:
+            self.last = term
+        self.counted.append(self.last)
 
 
 class Lineage:
@@ -155,10 +161,12 @@ class Lineage:
     def term_at(self, partition: Partition, seq: int, node: str | None = None) -> Term | None:
         """The last term of a broker that had begun by then; without a broker, the one that counted then."""
         lines = self.partitions.get(partition)
-        begun = lines.terms[: bisect_right(lines.terms, seq, key=lambda term: term.seq)] if lines is not None else []
-        if node is not None:
-            return next((term for term in reversed(begun) if term.node == node), None)
-        return max(begun, key=lambda term: (term.life, term.reign), default=None)
+        begun = bisect_right(lines.terms, seq, key=lambda term: term.seq) if lines is not None else 0
+        if lines is None or not begun:
+            return None
+        if node is None:
+            return lines.counted[begun - 1]
+        return next((lines.terms[at] for at in range(begun - 1, -1, -1) if lines.terms[at].node == node), None)
 
     def written(self, partition: Partition, offset: int, seq: int, node: str | None = None) -> Written | None:
         """Who wrote what stood at an offset then, in the log of `node`; None where nobody has ever led."""
@@ -211,9 +219,7 @@ def _led(lineage: Lineage, row: Any) -> None:
     reign = epoch << _REIGNS | len(lines.reigns(epoch))
     copy.epochs = (*(one for one in copy.epochs if one[1] < leo), (reign, leo))
     copy.leads, copy.follows = True, None
-    term = Term(row[0], node, reign, copy.epochs, lines.life)
-    lines.leaders[reign] = term
-    lines.terms.append(term)
+    lines.begin(Term(row[0], node, reign, copy.epochs, lines.life))
 
 
 def _followed(lineage: Lineage, row: Any) -> None:
@@ -251,7 +257,7 @@ def _deleted(lineage: Lineage, row: Any) -> None:
     for (topic, _), lines in lineage.partitions.items():
         if topic == row[5]["topic"]:
             lines.life += 1
-            lines.leaders, lines.copies = {}, {}
+            lines.leaders, lines.copies, lines.last = {}, {}, None
 
 
 _READ = {
