@@ -134,10 +134,13 @@ def test_what_is_under_way_is_seen_and_one_of_it_is_delivered_next(seen: LabPage
         seen.command(do="delay_link", between=["producer-orders", broker], delay_ms=600, one_way=True)
     under_way = "lab.app.standing.filter((one) => one.api === 'Produce' && one.kind === 'request')"
     tab(seen, "request")
-    seen.wait(f"{under_way}.length > 1")
+    ready = f"{under_way}.length > 1 && {under_way}.some((one) => one.first)"
+    seen.wait(ready)
     seen.command(do="time", speed="pause")
-    seen.wait(f"lab.clock.cluster.paused && {under_way}.some((one) => one.first)")
-    seen.page.evaluate("lab.app.inquiry.fresh('flights').then(() => true)")
+    while not seen.value(f"lab.clock.cluster.paused && lab.app.inquiry.fresh('flights').then(() => {ready})"):  # two of them, when it stands
+        seen.command(do="time", speed="play")
+        seen.wait(ready)
+        seen.command(do="time", speed="pause")
     first = seen.value(f"{under_way}.find((one) => one.first)")
     seen.wait("lab.screen.dots.standing.length > 0")
     stands = "lab.app.inquiry.fresh('flights').then((entry) => entry.t)"
@@ -155,6 +158,7 @@ def test_what_is_under_way_is_seen_and_one_of_it_is_delivered_next(seen: LabPage
     arrived = f"""[...lab.history.between(lab.history.begin, lab.history.end)].some((event) => event.code === 'request_received'
         && event.params.api === 'Produce' && event.params.correlation === {first["correlation"]} && event.node === '{first["to"]}')"""
     seen.wait(arrived)
+    seen.wait(f"{under_way}.some((one) => one.first)")
     lost = seen.value(f"{under_way}.find((one) => one.first && one.kind === 'request')")
     seen.page.click(f'[data-drop="{lost["key"]}"]')
     seen.wait(f"!{under_way}.some((one) => one.key === '{lost['key']}')")
