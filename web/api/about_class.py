@@ -6,16 +6,15 @@ Spark gets an export without names, which is deleted with the class, as all repo
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import orjson
 from django.conf import settings
 
-from web.api.models import DONE
 from web.api.spark import new_id, spark
-from web.api.spark_answers import Reported
+from web.api.spark_answers import Answering
 from web.people import classes as rooms
 from web.people.changes import changes
 from web.people.models import Classroom
@@ -24,40 +23,24 @@ EXPORT = "export.json"
 
 
 @dataclass(slots=True)
-class ClassReport(Reported):
+class ClassReport(Answering):
     """One class that Spark is asked about."""
 
     KIND: ClassVar[str] = "report"
     REPORT: ClassVar[str] = "class.html"
     code: str = ""
-    steps: dict[str, Any] = field(default_factory=dict)
-    answers: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return f"/api/classes/{self.code}/reports/{self.id}"
 
     def view(self) -> dict[str, Any]:
-        total = self.steps.get("total", 0)
-        share = self.steps["done"] / total if total else 0.0
-        return {**Reported.view(self), "code": self.code, "answers": self.answers,
-                "progress": 1.0 if self.state == DONE else round(share, 3)}  # fmt: skip
-
-    def anew(self) -> None:
-        self.steps = {}
-        self.answers = []
+        return {**Answering.view(self), "code": self.code, "answers": self.answers, "progress": self.progress}
 
     def take(self, event: dict[str, Any]) -> None:
-        Reported.take(self, event)
+        Answering.take(self, event)
         if event["event"] != "stage":
             changes.told(news_of(self.code))
-
-    def found(self, event: dict[str, Any]) -> None:
-        facts = {name: value for name, value in event.items() if name not in ("event", "id")}
-        if event["event"] == "progress":
-            self.steps = facts
-        elif event["event"] == "answer":
-            self.answers.append(facts)
 
 
 def news_of(code: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,10 +14,9 @@ from ninja import Router
 from broker_core.kernel.problems import problem
 from web.api import schemas, spark_schemas
 from web.api.asking import answer, flushed, run_directory
-from web.api.models import DONE
 from web.api.problems import Problem
 from web.api.spark import check_installed, new_id, spark
-from web.api.spark_answers import Reported, accepted, cancelled, one_of, report_of
+from web.api.spark_answers import Answering, accepted, cancelled, one_of, report_of
 from web.language import language_of
 
 router = Router(tags=["spark"])
@@ -25,14 +24,12 @@ Problems = schemas.Problem
 
 
 @dataclass(slots=True)
-class Replay(Reported):
+class Replay(Answering):
     """One run that Spark is asked about."""
 
     KIND: ClassVar[str] = "replay"
     REPORT: ClassVar[str] = "report.html"
     run: str = ""
-    steps: dict[str, Any] = field(default_factory=dict)
-    answers: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, path: Path, home: Path, queries: Sequence[str]) -> Replay:
@@ -42,23 +39,10 @@ class Replay(Reported):
         return cls(name, request, run=path.name, out=home / name)
 
     def view(self) -> dict[str, Any]:
-        total = self.steps.get("total", 0)
-        share = self.steps["done"] / total if total else 0.0
         return {
-            **Reported.view(self), "run": self.run, "progress": 1.0 if self.state == DONE else round(share, 3),
+            **Answering.view(self), "run": self.run, "progress": self.progress,
             "step": self.steps.get("what", ""), "answers": [told(one) for one in self.answers],
         }  # fmt: skip
-
-    def anew(self) -> None:
-        self.steps = {}
-        self.answers = []
-
-    def found(self, event: dict[str, Any]) -> None:
-        facts = {name: value for name, value in event.items() if name not in ("event", "id")}
-        if event["event"] == "progress":
-            self.steps = facts
-        elif event["event"] == "answer":
-            self.answers.append(facts)
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:

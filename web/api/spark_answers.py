@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -37,6 +37,31 @@ class Reported(Work):
 
     def view(self) -> dict[str, Any]:
         return {**Work.view(self), "report": f"{self.address}/report" if self.state == DONE else None}
+
+
+@dataclass(slots=True)
+class Answering(Reported):
+    """Such work that answers questions one after the other: how far it is, and what it has found by now."""
+
+    steps: dict[str, Any] = field(default_factory=dict)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def progress(self) -> float:
+        """From 0 to 1."""
+        total = self.steps.get("total", 0)
+        return 1.0 if self.state == DONE else round(self.steps["done"] / total, 3) if total else 0.0
+
+    def anew(self) -> None:
+        self.steps = {}
+        self.answers = []
+
+    def found(self, event: dict[str, Any]) -> None:
+        facts = {name: value for name, value in event.items() if name not in ("event", "id")}
+        if event["event"] == "progress":
+            self.steps = facts
+        elif event["event"] == "answer":
+            self.answers.append(facts)
 
 
 W = TypeVar("W", bound=Reported)
