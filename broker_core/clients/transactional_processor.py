@@ -51,8 +51,12 @@ class TransactionalProcessorMachine(ProcessorMachine):
         self._offsets: list[list[Any]] = []  # that the transaction commits
 
     def start(self) -> None:
-        self._then = super().start
+        self._then = self._begin_to_read
         self.rounds.start()
+
+    def _begin_to_read(self) -> None:
+        """What waits has a name of its own: of `super().start`, kept, a snapshot would make `self.start`."""
+        super().start()
 
     # -- the application's thread -----------------------------------------------------------
     def _write(self, record: Record) -> bool:
@@ -134,10 +138,16 @@ class TransactionalProcessorMachine(ProcessorMachine):
     # -- rebalances -------------------------------------------------------------------------
     def revoked(self, done: Any) -> None:
         """Partitions go: what was read of them is committed first, if this is still a member."""
-        self._before_going(partial(super().revoked, done))
+        self._before_going(partial(self._revoke, done))
 
     def let_go(self, partitions: list[TopicPartition], done: Any) -> None:
-        self._before_going(partial(super().let_go, partitions, done))
+        self._before_going(partial(self._let_go, partitions, done))
+
+    def _revoke(self, done: Any) -> None:
+        super().revoked(done)
+
+    def _let_go(self, partitions: list[TopicPartition], done: Any) -> None:
+        super().let_go(partitions, done)
 
     def _before_going(self, then: Then) -> None:
         if self.rounds.is_open and not self.rounds.ending:
@@ -158,9 +168,12 @@ class TransactionalProcessorMachine(ProcessorMachine):
         if self._closed or self.rounds.ending:
             return  # whoever waits for the end of a transaction polls then, and closes
         if self.rounds.is_open:
-            self._end(super()._close)
+            self._end(self._close_now)
         else:
-            super()._close()
+            self._close_now()
+
+    def _close_now(self) -> None:
+        super()._close()
 
     def view(self) -> dict[str, Any]:
         return {**super().view(), "transactions": self.rounds.view()}
