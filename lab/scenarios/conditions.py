@@ -14,7 +14,7 @@
 | `failed_by: producer-1` | records that failed so far |
 | `read_by: consumer-1` | records read so far |
 | `state_of: broker-1` | running, paused, stopped |
-| `group_state_of`, `members_of`, `generation_of`, `lag_of: billing`, `znode: /controller`, ... | see `looking` |
+| `group_state_of`, `members_of`, `lag_of: billing`, `transaction_state_of: sales`, ... | see `looking` |
 
 `is:` compares: `3`, `">= 3"`, `"!= 1"`, `"50 ± 15"` (35 to 65; `+-` may stand for `±`), `running`, or `changed`:
 another value than when the step began to wait, and for leaders and controllers not "nobody".
@@ -35,7 +35,7 @@ from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
 from lab.clusters.observe import log_marks
 from lab.clusters.roles import split
-from lab.scenarios.looking import GROUP_STATES, LOOKS
+from lab.scenarios.looking import GROUP_STATES, LOOKS, TRANSACTION_STATES
 from lab.truth import truth_of
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
@@ -46,7 +46,7 @@ CHANGED = "changed"
 NOBODY = -1
 STATE = "state_of"
 STATES = (RUNNING, PAUSED, STOPPED)
-WORDS = {STATE: STATES, "group_state_of": GROUP_STATES}
+WORDS = {STATE: STATES, "group_state_of": GROUP_STATES, "transaction_state_of": TRANSACTION_STATES}
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 

@@ -1,15 +1,16 @@
-"""What conditions look at beside partitions and processes: groups, znodes, queues, segments, beliefs.
+"""What conditions look at beside partitions and processes: groups, transactions, znodes, queues, segments, beliefs.
 
 | condition | Kafka's own tool tells it as |
 |---|---|
 | group_state_of, members_of, generation_of, lag_of | `kafka-consumer-groups --describe --state`, `--members` |
+| transaction_state_of | `kafka-transactions describe` |
 | znode | `zookeeper-shell get -s`: the data version |
 | queued_at | RequestQueueSize |
 | segments_of | NumLogSegments |
 | believed_by | a Metadata answer of that very broker |
 
-A group that nobody coordinates at this moment, a tree in a cluster that has none: there is no such thing, and no
-comparison holds.
+A group or a transactional id that nobody coordinates at this moment, a tree in a cluster that has none: there is no
+such thing, and no comparison holds.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 
 from broker_core.kernel.names import broker_node, is_broker
 from broker_core.kernel.world import World
+from broker_core.transactions.states import TransactionState
+from broker_core.wire.errors import ErrorCode
 from lab.clusters.observe import brokers, log_marks, partitions_of
 from lab.clusters.roles import split
 from lab.truth import truth_of
@@ -28,6 +31,8 @@ GROUP_STATES = (
     "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Assigning", "Reconciling", "Dead",
 )  # fmt: skip
 """Of classic groups (KIP-62), and of next-generation ones (KIP-848)."""
+TRANSACTION_STATES = tuple(state.value for state in TransactionState)
+"""Of transactional ids (KIP-98)."""
 
 
 def _group(world: World, name: str) -> dict[str, Any] | None:
@@ -70,6 +75,16 @@ def _lag(world: World, target: str) -> Any:
     return behind
 
 
+def _transaction_state(world: World, target: str) -> Any:
+    """As its coordinator knows it, once it has loaded it."""
+    for _, node in brokers(world):
+        machine: Any = node.machine
+        error, found = (None, None) if machine is None else machine.transactions.registry.find(target)
+        if error is ErrorCode.NONE and found is not None:
+            return found.stored.state.value
+    return None
+
+
 def _znode(world: World, target: str) -> Any:
     """Its version; -1: it is not there."""
     server = server_of(world)
@@ -105,5 +120,6 @@ def _believed(world: World, target: str) -> Any:
 
 LOOKS: dict[str, Callable[[World, str], Any]] = {
     "group_state_of": _group_state, "members_of": _members, "generation_of": _generation, "lag_of": _lag,
-    "znode": _znode, "queued_at": _queued, "segments_of": _segments, "believed_by": _believed,
+    "transaction_state_of": _transaction_state, "znode": _znode, "queued_at": _queued, "segments_of": _segments,
+    "believed_by": _believed,
 }  # fmt: skip

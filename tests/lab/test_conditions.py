@@ -38,6 +38,16 @@ def test_a_group_forms_works_and_is_left(controller: str) -> None:
         assert kafka.value(lag_of="billing") == 5
 
 
+@GENERATIONS
+def test_a_transaction_is_opened_decided_and_complete(controller: str) -> None:
+    sales = {"kind": "producer", "topic": "orders", "rate": 20, "settings": {"transactional.id": "sales", "acks": "all"}, "transaction_ms": 500}
+    with cluster(simulated=True, controller=controller, topics={"orders": 1}, link_delay_ms=5) as kafka:
+        assert kafka.value(transaction_state_of="sales") is None
+        kafka.start_client("producer-1", **sales)
+        for state in ("Empty", "Ongoing", "PrepareCommit", "CompleteCommit"):
+            assert kafka.wait(transaction_state_of="sales", is_=state) == state
+
+
 def test_a_znode_appears_and_is_gone() -> None:
     with cluster(simulated=True, controller="zookeeper") as kafka:
         assert kafka.value(znode="/controller") == 0
@@ -80,6 +90,7 @@ def test_segments_roll_and_requests_queue() -> None:
 @pytest.mark.parametrize(("given", "place"), [
     ({"group_state_of": "billing", "is": "Stabel"}, "is"),
     ({"members_of": "billing", "is": "Stable"}, "is"),
+    ({"transaction_state_of": "sales", "is": "Committed"}, "is"),
     ({"believed_by": "orders-0", "is": 1}, "believed_by"),
     ({"znode": "controller", "is": 1}, "znode"),
     ({"segments_of": "orders", "is": 1}, "segments_of"),

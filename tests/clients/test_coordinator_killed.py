@@ -1,0 +1,111 @@
+"""The transaction coordinator is killed in each of its states under a producer of librdkafka: nothing is lost or doubled.
+
+What makes a state last is that the marker for one partition is held up on its way; then the condition of the grammar
+says when it is there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from broker_core.coordinators.partitioning import partition_for
+from lab.testing import cluster
+from lab.testing.clusters import Cluster
+from tests.conftest import PATIENCE_S
+
+pytestmark = pytest.mark.clients
+PARTITIONS, LOGS = 3, 5
+SETTINGS = {
+    "transaction.state.log.num.partitions": str(LOGS), "min.insync.replicas": "2", "default.replication.factor": "3",
+    "broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "300",
+}  # fmt: skip
+HELD_MS = 60_000
+"""A marker stays away until the connection on which it waits has gone with the coordinator."""
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> Iterator[Cluster]:
+    with cluster(controller="kraft", controllers=1, settings=SETTINGS, topics={"orders": PARTITIONS}, directory=tmp_path / "lab") as started:
+        yield started
+
+
+def written(kafka: Cluster, isolation: str) -> list[str]:
+    """Everything up to the end that this isolation level shows."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reader", "isolation.level": isolation,
+                         "enable.partition.eof": True, "auto.offset.reset": "earliest"})  # fmt: skip
+    consumer.assign([TopicPartition("orders", number, 0) for number in range(PARTITIONS)])
+    found, ended = list[str](), set[int]()
+    deadline = time.monotonic() + PATIENCE_S
+    while len(ended) < PARTITIONS:
+        assert time.monotonic() < deadline, found
+        record = consumer.poll(1)
+        if record is not None and record.error():
+            ended.add(record.partition())
+        elif record is not None:
+            found.append(record.value().decode())
+    consumer.close()
+    return sorted(found)
+
+
+def test_nothing_is_lost_or_doubled_whatever_the_coordinator_was_doing_when_it_was_killed(kafka: Cluster) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "tx"})
+    committed, aborted = list[str](), list[str]()
+
+    def coordinator() -> int:
+        return int(kafka.wait(leader_of=f"__transaction_state-{partition_for('tx', LOGS)}", is_=">= 1", within=PATIENCE_S))
+
+    def kill(state: str) -> None:
+        """The broker that coordinates, as soon as the id is in this state; the last one that was killed is back by then."""
+        kafka.wait(transaction_state_of="tx", is_=state, within=PATIENCE_S)
+        dead = coordinator()
+        kafka.kill(dead)
+        kafka.wait(leader_of=f"__transaction_state-{partition_for('tx', LOGS)}", before=dead, within=PATIENCE_S)
+        kafka.restart(dead)
+        for number in range(PARTITIONS):
+            kafka.wait(isr_of=f"orders-{number}", is_=3, within=PATIENCE_S)
+        kafka.wait(isr_of=f"__transaction_state-{partition_for('tx', LOGS)}", is_=3, within=PATIENCE_S)
+
+    def write(word: str) -> None:
+        producer.begin_transaction()
+        for number in range(PARTITIONS):
+            producer.produce("orders", f"{word}/{number}", partition=number)
+        assert producer.flush(PATIENCE_S) == 0
+
+    def hold_a_marker() -> None:
+        """On its way to the leader of a partition that does not coordinate."""
+        leaders = [kafka.value(leader_of=f"orders-{number}") for number in range(PARTITIONS)]
+        here = coordinator()
+        other = next(leader for leader in leaders if leader != here)
+        kafka.command({"do": "hold_next", "between": [here, other], "api": "WriteTxnMarkers", "delay_ms": HELD_MS})
+
+    producer.init_transactions(PATIENCE_S)
+    kill("Empty")
+    write("ongoing")
+    kill("Ongoing")
+    producer.commit_transaction(PATIENCE_S)
+    committed.append("ongoing")
+    kill("CompleteCommit")
+    with ThreadPoolExecutor(1) as pool:
+        for word, state, end, told in (
+            ("committed", "PrepareCommit", producer.commit_transaction, committed),
+            ("aborted", "PrepareAbort", producer.abort_transaction, aborted),
+        ):
+            write(word)
+            hold_a_marker()
+            ending = pool.submit(end, PATIENCE_S)
+            kill(state)
+            ending.result(PATIENCE_S)
+            told.append(word)
+    kill("CompleteAbort")
+    write("last")
+    producer.commit_transaction(PATIENCE_S)
+    committed.append("last")
+    assert written(kafka, "read_committed") == sorted(f"{word}/{number}" for word in committed for number in range(PARTITIONS))
+    everything = sorted(f"{word}/{number}" for word in (*committed, *aborted) for number in range(PARTITIONS))
+    assert written(kafka, "read_uncommitted") == everything
