@@ -17,6 +17,7 @@ import orjson
 
 from lab.analytics.history import COUNTS, MORE, History
 from lab.analytics.outside import FIGURES, Outside
+from lab.analytics.owed import OWED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,6 +38,7 @@ _ROWS = {
     "inconsistent": ("inconsistent", f"concat({_VALUE}, ' at ', {_AT})"),
     "failed_read": ("failed_reads", f"concat({_VALUE}, ' at ', {_AT}, ', read by ', reader)"),
     "stale": ("stale", f"concat(process, ' from ', before, ' to ', {_AT}, ', step ', step, ', ', test, ', t ', t_us)"),
+    **{kind: (kind, f"concat(transaction, ' at ', {_AT}, coalesce(concat(', ', cycle), ''))") for kind in OWED},
     "nonmonotonic_send": ("falls", f"concat(process, ' from ', before, ' to ', {_AT}, ', t ', t_us)"),
 }  # fmt: skip
 """Anomaly -> the frame of `History` and a row of it in one line."""
@@ -136,6 +138,8 @@ def _line(kind: str, place: Mapping[str, Any]) -> str:
                 f" t {place['t_us']}")
     if kind == "nonmonotonic_send":
         return f"{place['process']} from {place['last_acked']} to {at}, t {place['t_us']}"
+    if kind in OWED:
+        return f"{place['transaction']} at {at}" + (f", {place['cycle']}" if "cycle" in place else "")
     value = place["text"] if "text" in place else f"{place['producer']} {place['number']}"
     tails = {"lost": ", {test}", "at_risk": ", on {copies}", "reordered": ", behind {behind}",
              "failed_read": ", read by {reader}"}

@@ -14,6 +14,7 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 | reordered | read in a partition behind a later number of the same label |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | aborted, aborted_read | values of aborted transactions, and those of them that a reader got; the read-back is none |
+| write_cycle, read_cycle, precommitted_read | transactions that depend on themselves (G0, G1c), or read of their own |
 | failed_reads | places and readers of values whose write failed (G1a) |
 | steps | from each value that a consumer read to its next one, by index; none over a rebalance |
 | falls | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING
 from broker_core.kernel.names import CHECKER
 from lab.analytics.fates import fates
 from lab.analytics.outside import Outside
+from lab.analytics.owed import OWED, owed_of_runs
 from lab.analytics.standing import Standing
 from lab.analytics.tables import Tables
 
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
 COUNTS = ("acked", "read", "lost", "unread", "at_risk", "duplicated", "reordered", "removed")
 STEPS = ("poll_skip", "nonmonotonic_poll", "int_poll_skip", "int_nonmonotonic_poll")
 MORE = (
-    "inconsistent", "failed_read", "aborted", "aborted_read", "unknown", "unknown_read", *STEPS, "nonmonotonic_send",
+    "inconsistent", "failed_read", "aborted", "aborted_read", *OWED, "unknown", "unknown_read", *STEPS,
+    "nonmonotonic_send",
 )  # fmt: skip
 TEXT = 200  # polls tell so many characters of a text
 _VALUE = ["run", "label", "number"]
@@ -237,6 +240,26 @@ class History:
             "run", "process", "topic", "partition", "t_us", "before", "offset")
 
     @cached_property
+    def owed(self) -> DataFrame:
+        """Transactions in cycles of dependencies, and what they have read of their own."""
+        return owed_of_runs(self.tables)
+
+    @property
+    def write_cycle(self) -> DataFrame:
+        """G0."""
+        return self.owed.where("kind = 'write_cycle'")
+
+    @property
+    def read_cycle(self) -> DataFrame:
+        """G1c."""
+        return self.owed.where("kind = 'read_cycle'")
+
+    @property
+    def precommitted_read(self) -> DataFrame:
+        """What a transaction wrote, and read before it was committed."""
+        return self.owed.where("kind = 'precommitted_read'")
+
+    @cached_property
     def outside(self) -> Outside:
         """Clients that the lab did not start: they have no operations, only what the brokers saw."""
         return Outside(self.tables, self.standing)
@@ -269,7 +292,7 @@ class History:
             (fates["abort"], "aborted"), (fates["abort"].join(got, _VALUE, "left_semi"), "aborted_read"),
             (fates["info"], "unknown"), (fates["info"].join(known, _VALUE, "left_semi"), "unknown_read"),
             *((self.stale.where(f"test = '{name.replace('_', '-')}'"), name) for name in STEPS),
-            (self.falls, "nonmonotonic_send"),
+            (self.falls, "nonmonotonic_send"), *((getattr(self, name), name) for name in OWED),
         ]  # fmt: skip
         rows: DataFrame | None = None
         for frame, name in parts:

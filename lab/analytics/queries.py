@@ -102,6 +102,16 @@ def aborted_read(tables: Tables, history: History) -> DataFrame:
         "run", "topic", "partition", "offset", "reader")
 
 
+def transaction_cycles(tables: Tables, history: History) -> DataFrame:
+    """Committed transactions that lead back to themselves, and what one has read of its own before its commit.
+
+    write_cycle (G0): at one place in front of the next one, at another behind it · read_cycle (G1c): the same, and
+    on the way one has read what another wrote · precommitted_read: it wrote what it read. `cycle`: the first of its
+    members by name; the place: the first that the transaction wrote.
+    """
+    return history.owed.orderBy("run", "kind", "topic", "partition", "offset", "transaction")
+
+
 def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:
     """Acknowledgements whose offset lies below one that the same producer was told before, in a partition."""
     return history.falls.selectExpr(
@@ -153,6 +163,11 @@ QUERIES = {query.name: query for query in (
     Query("aborted_read", ("Failed writes that were read", "실패했지만 읽힌 쓰기"),
           ("The producer was told that the write failed; somebody read it all the same.",
            "프로듀서는 쓰기가 실패했다고 들었지만, 누군가 그 값을 읽었습니다."), aborted_read),
+    Query("transaction_cycles", ("Transactions that depend on themselves", "자기 자신에게 되돌아오는 트랜잭션"),
+          (("Kafka gives no order to transactions that write at the same time: cycles of writes are no fault. That one "
+            "reads what it wrote before its commit would be."),
+           ("Kafka는 동시에 쓰는 트랜잭션의 순서를 정하지 않으므로 쓰기의 순환은 잘못이 아닙니다. "
+            "커밋하기 전에 자기가 쓴 것을 읽는다면 잘못입니다.")), transaction_cycles),
     Query("inconsistent", ("Two values at one offset", "한 오프셋에 두 값"),
           ("The log was rewritten: what stood there was acknowledged before.",
            "로그가 다시 쓰였습니다. 그 자리에 있던 것은 이미 확인 응답을 받았습니다."), inconsistent),

@@ -36,7 +36,7 @@ WORDS: dict[str, Text] = {
     DISKS: ("the disks", "디스크"),
 }  # fmt: skip
 _HISTORY = ("receipt", "lost", "duplicated", "reordered", "stale", "nonmonotonic_send", "aborted_read", "inconsistent",
-            "write_gaps")
+            "transaction_cycles", "write_gaps")
 _TRANSITIONS = ("unavailability", "failovers", "elections", "isr_churn", "rebalance_cost", "stable_gap",
                 "aborted_share", "zookeeper_and_kraft")
 _PRODUCED = ("request_received", "response_sent", "log_appended", "records_sent")

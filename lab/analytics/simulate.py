@@ -18,6 +18,7 @@ import orjson
 from broker_core.kernel.problems import told
 from lab import heap
 from lab.analytics.errors import kept, trouble
+from lab.analytics.owed import OWED
 from lab.experiments.directory import RUN, read_operations
 from lab.experiments.findings import load_end_us, longest_gaps_us
 from lab.experiments.run import run_scenario
@@ -25,7 +26,8 @@ from lab.scenarios import grammar
 
 FIGURES = ("acked", "read", "lost", "duplicated", "reordered")
 MORE = (
-    "unread", "at_risk", "removed", "inconsistent", "failed_read", "aborted", "aborted_read", "unknown", "unknown_read",
+    "unread", "at_risk", "removed", "inconsistent", "failed_read", "aborted", "aborted_read", *OWED, "unknown",
+    "unknown_read",
 )  # fmt: skip
 COLUMNS = (
     ("cell", "string"), ("seed", "bigint"), *((name, "bigint") for name in (*FIGURES, *MORE)),

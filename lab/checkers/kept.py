@@ -22,6 +22,7 @@ from typing import Any
 from broker_core.kernel.journal import Row
 from broker_core.kernel.names import CHECKER
 from broker_core.kernel.world import World
+from lab.checkers.dependencies import Dependencies
 from lab.checkers.kept_log import BITS, EMPTY, FIRST, FOREIGN, LABELS, ODD, PENDING, KeptLog, TooMuch
 from lab.checkers.lineage import Lineage
 from lab.checkers.receipt_history import Ack, History, Partition, Step, Value
@@ -68,6 +69,7 @@ class Kept:
     def __init__(self) -> None:
         self.lineage = Lineage()
         self.odd = History()
+        self.dependencies = Dependencies()
         self.logs: dict[Partition, KeptLog] = {}
         self.names: list[str] = []
         self.ended = False
@@ -98,11 +100,14 @@ class Kept:
             return
         try:
             self._take(row)
-            if len(self._strange) + len(self.steps) + len(self.pending) + len(self.odd.undecided) > MOST:
+            self.dependencies.take(row)
+            many = len(self._strange) + len(self.steps) + len(self.pending) + len(self.odd.undecided)
+            if many + self.dependencies.size > MOST:
                 raise TooMuch
         except TooMuch:
             self.ended = True
             self.odd, self.logs, self._numbers, self._strange = History(), {}, {}, set()
+            self.dependencies = Dependencies()
 
     def _take(self, row: Mapping[str, Any]) -> None:
         op, kind = row["op"], row["kind"]

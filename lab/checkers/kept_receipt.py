@@ -90,6 +90,7 @@ class _Judging:
         self._count_steps()
         for count in (judging.count_acked, judging.count_duplicates, judging.count_inconsistent, judging.count_falls):
             count(receipt, history)
+        judging.count_dependencies(receipt, kept.dependencies.found())
         judging.count_fates(receipt, _OddJudge(kept, self.evidence))
         judging.sum_up(receipt, self.evidence)
         return receipt

@@ -12,7 +12,8 @@ offsets and indexes of the version order, `receipt_fates` who is heard as a witn
 | reordered | values read behind a later one of the same producer in the same partition |
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | failed_read | values of failed writes that an ok read holds (G1a); a place for each offset and reader |
-| aborted, aborted_read | values of aborted transactions, and those of them that a reader got; the read-back is none |
+| aborted, aborted_read | values of aborted transactions; those of them that a reader got (G1a), not the read-back |
+| write_cycle, read_cycle, precommitted_read | transactions that depend on themselves: `dependencies` |
 | stale | steps of a consumer from a value to the next by more than one index (skip) or less (nonmonotonic) |
 | nonmonotonic_send | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
@@ -42,6 +43,7 @@ import orjson
 
 from broker_core.clients.history import producer_of
 from broker_core.kernel.names import OPERATOR
+from lab.checkers.dependencies import KINDS, PRECOMMITTED_READ, Dependencies, Found
 from lab.checkers.fates import Fate
 from lab.checkers.lineage import Lineage, read_lineage
 from lab.checkers.receipt_fates import Evidence, Judge
@@ -80,6 +82,7 @@ class Receipt:
     failed_read: int = 0
     aborted: int = 0
     aborted_read: int = 0
+    owed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     unknown: int = 0
     unknown_read: int = 0
     steps: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STEPS, 0))
@@ -102,7 +105,7 @@ class Receipt:
         return {
             **self.total.to_dict(),
             "inconsistent": self.inconsistent, "failed_read": self.failed_read,
-            "aborted": self.aborted, "aborted_read": self.aborted_read,
+            "aborted": self.aborted, "aborted_read": self.aborted_read, **self.owed,
             "unknown": self.unknown, "unknown_read": self.unknown_read,
             "stale": sum(self.steps.values()), **self.steps, "nonmonotonic_send": self.nonmonotonic_send,
             "producers": {name: of.to_dict() for name, of in sorted(self.producers.items())},
@@ -140,12 +143,14 @@ def _lines(path: Path) -> Iterable[Any]:
 def make_receipt(operations: Iterable[Mapping[str, Any]], evidence: Evidence | None = None) -> Receipt:
     """Judge a history; without `evidence` by itself alone."""
     evidence = evidence or Evidence(Lineage())
-    history = History()
+    history, dependencies = History(), Dependencies()
     for row in operations:
         history.take(row)
+        dependencies.take(row)
     history.finish()
     receipt = Receipt()
     count_fates(receipt, Judge(history, evidence))
+    count_dependencies(receipt, dependencies.found())
     for judge in (count_acked, count_duplicates, count_reordered, count_inconsistent,
                   count_failed_reads, count_steps, count_falls):
         judge(receipt, history)
@@ -253,6 +258,14 @@ def count_failed_reads(receipt: Receipt, history: History) -> None:
         for partition, offset in places:
             for reader in history.readers(value, partition, offset):
                 receipt.place("failed_read", value, partition, offset, reader=reader)
+
+
+def count_dependencies(receipt: Receipt, found: Found) -> None:
+    """Transactions in cycles, and what they have read of their own."""
+    receipt.owed = dict(found.counts)
+    for one in found.listed:
+        more = {} if one.kind == PRECOMMITTED_READ else {"cycle": one.cycle}
+        receipt.place(one.kind, None, one.partition, one.offset, transaction=one.transaction, **more)
 
 
 def count_steps(receipt: Receipt, history: History) -> None:

@@ -27,6 +27,7 @@ const MEANT = {
   replication_lag: (row) => ({ codes: ["log_appended"], fits: (event) => event.node === row.follower && place(row)(event) }),
   latency: (row) => ({ codes: ["request_received"], fits: ({ params }) => params.api === row.api }),
   rebalance_cost: (row) => ({ codes: ["group_state"], fits: ({ params }) => params.group === row.group && REBALANCING.has(params.after) }),
+  transaction_cycles: (row) => ({ codes: ["transaction_ends"], fits: place(row) }),
   stable_gap: (row) => ({ codes: ["transaction_begins"], fits: place(row) }),
   aborted_share: (row) => ({ codes: ["transaction_state"], fits: ({ params }) => params.transactional_id === row.producer && params.after === "PrepareAbort" }),
   zookeeper_and_kraft: () => ({ codes: ["controller_elected"], fits: () => true }),

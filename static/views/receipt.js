@@ -10,7 +10,7 @@ const TONE = { lost: "bad", at_risk: "warn", duplicated: "warn", reordered: "war
 const TOLD = new Set(["lost", "unread", "at_risk", "duplicated", "removed", "aborted"]);
 
 /** Counted from another side than the five figures, often the same records once more: never to be added to them. */
-const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale"];
+const FURTHER = ["inconsistent", "failed_read", "nonmonotonic_send", "stale", "precommitted_read", "read_cycle", "write_cycle"];
 
 /**
  * The figures of a receipt, or of one of its producers; null is not recorded. What a rule has deleted is told where it
@@ -153,7 +153,7 @@ function place(view, one, index, named = true) {
         ? words.t("receipt.on_disks", { n: one.copies })
         : one.lastNumber !== undefined
           ? words.t("receipt.values", { producer: one.producer, first: one.number, last: one.lastNumber })
-          : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? "");
+          : one.producer ? words.t("receipt.value", { producer: one.producer, number: one.number }) : String(one.text ?? one.transaction ?? "");
   return h("li", { key: `${one.kind}-${name}-${one.offset}-${index}` },
     h("button", { type: "button", class: "plain", "data-offset": `${name}@${one.offset}`, onclick: () => desk.receipts.goTo(one) },
       named && [h("b", { key: "kind", class: TONE[one.kind] ?? "" }, words.t(`receipt.one.${one.kind}`)), " "],

@@ -34,6 +34,12 @@ def sent(seconds: float, kind: str, label: str, values: list[list[int]], offset:
     return seconds, label, kind, "send", fields | ({"texts": list(texts)} if texts else {}) | ({} if offset is None else {"offset": offset})
 
 
+def inside(seconds: float, who: str, number: int, offset: int) -> tuple[Any, ...]:
+    """A record of a transaction that was committed."""
+    row = sent(seconds, "ok", who, [[number, 1]], offset)
+    return *row[:-1], {**row[-1], "transaction": f"{who}/1"}
+
+
 def read(seconds: float, process: str, *runs: list[Any]) -> tuple[Any, ...]:
     return seconds, process, "ok", "poll", {**PLACE, "runs": list(runs)}
 
@@ -129,7 +135,8 @@ def rebalances(home: Path) -> Path:
 
 
 def transactions(home: Path) -> Path:
-    """Two transactions overlap, one is aborted and one never ends; a queue in which a lock runs out and a leader changes."""
+    """Two transactions overlap, one is aborted and one never ends; a queue in which a lock runs out and a leader changes. And
+    of two that were committed the batches lie between one another."""
     def state(seconds: float, name: str, after: str, producer_id: int) -> tuple[Any, ...]:
         return seconds, "broker-3", "transaction_state", {"transactional_id": name, "before": "x", "after": after, "producer_id": producer_id, "epoch": 0}
 
@@ -149,7 +156,10 @@ def transactions(home: Path) -> Path:
         begins(18, 8, 10), (19, "broker-3", "transaction_timed_out", {"transactional_id": "b", "producer_id": 8, "timeout_ms": 1}),
         share(1, "share_acquired", 0, 1, client="w", count=1, lock_ms=2000), share(2, "share_settled", 0, 0, state="acknowledged", count=1),
         share(3, "share_locks_expired", 1, 1, state="available"), share(3, "share_settled", 1, 1, state="available", count=1),
-        share(4, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000), share(5, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000)])
+        share(4, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000), share(5, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000)],
+        [*((1, who, "invoke", "transaction", {"id": f"{who}/1"}) for who in "pq"),
+         *(inside(2, who, number, offset) for who, number, offset in (("p", 0, 0), ("q", 0, 1), ("p", 1, 2))),
+         *((3, who, "ok", "transaction", {"id": f"{who}/1"}) for who in "pq")])
 
 
 def requests(home: Path) -> Path:

@@ -36,6 +36,26 @@ def assigned(who: str) -> Row:
     return {"kind": "info", "op": "assign", "process": who, "partitions": [["t", 0]]}
 
 
+def transaction(kind: str, who: str) -> Row:
+    """It begins (invoke), or has ended."""
+    return {"kind": kind, "op": "transaction", "process": who, "id": f"{who}/1"}
+
+
+def inside(who: str, first: int, offset: int, partition: int = 0) -> Row:
+    """A record that was committed with a transaction of `who`."""
+    return {**sent("ok", first, 1, offset, who), "partition": partition, "transaction": f"{who}/1"}
+
+
+def transformed(who: str, *runs: list[Any]) -> Row:
+    """What a processor makes of records of the first partition."""
+    return {"kind": "info", "op": "transform", "process": who, "topic": "t", "partition": 0, "runs": list(runs)}
+
+
+A, B, P = "producer-a", "producer-b", "processor-p"
+OPEN = [transaction("invoke", who) for who in (A, B, P)]
+OVER = [transaction("ok", who) for who in (A, B, P)]
+
+
 def a(offset: int, number: int, count: int = 1) -> list[Any]:
     """Values of producer-a that were read."""
     return [offset, "producer-a", number, count]
@@ -143,6 +163,27 @@ _TOLD: dict[str, tuple[list[Row], dict[str, int]]] = {
         {"acked": 3, "read": 5, "unknown": 2, "unknown_read": 2, "stale": 1, "poll_skip": 1}),
 }  # fmt: skip
 _TOLD |= {
+    "two transactions that stand in one partition one way, in another the other way, are a cycle of writes": (
+        [*OPEN, inside(A, 0, 0), inside(A, 1, 1, 1), inside(B, 0, 1), inside(B, 1, 0, 1), inside(P, 0, 2), *OVER],
+        {"acked": 5, "unread": 5, "write_cycle": 2}),
+    "a third one may close the circle": (
+        [*OPEN, inside(A, 0, 0), inside(B, 0, 1), inside(B, 1, 0, 1), inside(P, 0, 1, 1), inside(P, 1, 0, 2), inside(A, 1, 1, 2), *OVER],
+        {"acked": 6, "unread": 6, "write_cycle": 3}),
+    "what came of a read stands before the rest of what was read": (
+        [*OPEN, inside(A, 0, 0), inside(A, 1, 1, 1), transformed(P, [0, P, 0, 1]), inside(P, 0, 0, 1), inside(B, 0, 1), *OVER],
+        {"acked": 4, "unread": 4, "read_cycle": 2}),
+    "a transaction reads what it wrote itself": (
+        [*OPEN, transformed(P, [0, P, 0, 1], [2, P, 1, 1]), inside(P, 0, 2), inside(P, 1, 3), inside(B, 0, 0), *OVER],
+        {"acked": 3, "unread": 3, "precommitted_read": 1}),
+    "batches of two transactions that lie between one another are a cycle of writes": (
+        [*OPEN, inside(A, 0, 0), inside(B, 0, 1), inside(A, 1, 2), *OVER], {"acked": 3, "unread": 3, "write_cycle": 2}),
+    "what was over before is in no cycle with what came later, though offsets were given again": (
+        [transaction("invoke", A), inside(A, 0, 1), inside(A, 1, 0, 1), transaction("ok", A),
+         transaction("invoke", B), inside(B, 0, 0), inside(B, 1, 1, 1), transaction("ok", B)],
+        {"acked": 4, "unread": 4}),
+    "what is told of no transaction owes nothing": (
+        [*OPEN, inside(A, 0, 0), inside(A, 1, 1, 1), sent("ok", 0, 1, 1, B), {**sent("ok", 1, 1, 0, B), "partition": 1}, *OVER],
+        {"acked": 4, "unread": 4}),
     "what was written before this run, and by others, can be read, but is none of its values": (
         [sent("ok", 0, 2, 8), wrote("ok", "mine", 10), polled(a(8, 0, 2), [10, None, "mine", 1]),
          polled([0, "producer-old", 0, 3], [3, "producer-old", 0, 3], [6, None, "theirs", 1], [7, None, "theirs", 1], who="other")],
@@ -153,6 +194,9 @@ _TOLD |= {
 HISTORIES = {name: (rows if "this run" in name else begun(rows), wanted) for name, (rows, wanted) in _TOLD.items()}
 
 PLACES: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "two transactions that stand in one partition one way, in another the other way, are a cycle of writes": ("write_cycle", [
+        {"offset": 0, "transaction": "producer-a/1", "cycle": "producer-a/1"}, {"offset": 1, "transaction": "producer-b/1", "cycle": "producer-a/1"}]),
+    "a transaction reads what it wrote itself": ("precommitted_read", [{"offset": 2, "transaction": "processor-p/1"}]),
     "steps inside one poll have names of their own": ("stale", [
         {"offset": 5, "reader": "checker", "last_read": 2, "step": 3, "test": "int-poll-skip"},
         {"offset": 4, "reader": "checker", "last_read": 5, "step": -1, "test": "int-nonmonotonic-poll"}]),

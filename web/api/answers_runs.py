@@ -141,6 +141,8 @@ class PlaceOfValue(Closed):
     process: str | None = None
     last_acked: int | None = None
     t_us: int | None = None
+    transaction: str | None = None
+    cycle: str | None = None
 
 
 class PlaceOutside(Closed):
@@ -180,6 +182,9 @@ class Receipt(ProducerFigures):
     failed_read: int
     aborted: int
     aborted_read: int
+    write_cycle: int
+    read_cycle: int
+    precommitted_read: int
     unknown: int
     unknown_read: int
     stale: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ from lab.analytics.by_run.told import Fate, Judged
 from lab.analytics.facts import Hurt
 from lab.analytics.history import COUNTS
 from lab.analytics.outside import FIGURES
+from lab.analytics.owed import COLUMNS as OWED_COLUMNS
+from lab.analytics.owed import owed
 from lab.analytics.places import RunPlace
 
 Row = dict[str, Any]
@@ -101,6 +103,11 @@ def _aborted(run: Run) -> list[Row]:
     return sorted(({**row, "number": str(row["number"])} for row in rows), key=lambda row: (*_at(row), row["reader"]))
 
 
+def _cycles(run: Run) -> Iterator[Row]:
+    rows = ((row[2], row[3], row[4], row[5]) for row in run.recording.operations)
+    return (dict(zip(OWED_COLUMNS, (run.name, *one), strict=True)) for one in owed(rows))
+
+
 _ASKED: dict[str, tuple[tuple[str, ...], Callable[[Run], Iterable[Row]]]] = {
     "receipt": (("run", "producer", *COUNTS, "lost_topic", "lost_partition", "lost_offset"),
                 lambda run: run.judged.receipt()),
@@ -130,6 +137,7 @@ _ASKED: dict[str, tuple[tuple[str, ...], Callable[[Run], Iterable[Row]]]] = {
                 lambda run: run.messages.latency()),
     "rebalance_cost": (("run", "group", "generations", "rebalances", "joining_ms", "assigning_ms", "converging_ms",
                         "longest_ms"), lambda run: happened.rebalance_cost(run.recording)),
+    "transaction_cycles": (OWED_COLUMNS, _cycles),
     "stable_gap": ((*_PLACE, "transactions", "seconds", "longest_ms", "share"),
                    lambda run: transacted.stable_gap(run.recording)),
     "aborted_share": (("run", "producer", "committed", "aborted", "expired", "share"),
