@@ -82,7 +82,9 @@ class Receipt:
     failed_read: int = 0
     aborted: int = 0
     aborted_read: int = 0
-    owed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    write_cycle: int = 0
+    read_cycle: int = 0
+    precommitted_read: int = 0
     unknown: int = 0
     unknown_read: int = 0
     steps: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STEPS, 0))
@@ -105,7 +107,8 @@ class Receipt:
         return {
             **self.total.to_dict(),
             "inconsistent": self.inconsistent, "failed_read": self.failed_read,
-            "aborted": self.aborted, "aborted_read": self.aborted_read, **self.owed,
+            "aborted": self.aborted, "aborted_read": self.aborted_read,
+            **{name: getattr(self, name) for name in KINDS},
             "unknown": self.unknown, "unknown_read": self.unknown_read,
             "stale": sum(self.steps.values()), **self.steps, "nonmonotonic_send": self.nonmonotonic_send,
             "producers": {name: of.to_dict() for name, of in sorted(self.producers.items())},
@@ -262,7 +265,8 @@ def count_failed_reads(receipt: Receipt, history: History) -> None:
 
 def count_dependencies(receipt: Receipt, found: Found) -> None:
     """Transactions in cycles, and what they have read of their own."""
-    receipt.owed = dict(found.counts)
+    for kind, count in found.counts.items():
+        setattr(receipt, kind, count)
     for one in found.listed:
         more = {} if one.kind == PRECOMMITTED_READ else {"cycle": one.cycle}
         receipt.place(one.kind, None, one.partition, one.offset, transaction=one.transaction, **more)
