@@ -172,14 +172,12 @@ class Kept:
     def _acked_plainly(self, partition: Partition, offset: int, index: int, number: int, count: int) -> bool:
         """Where nothing stands yet, of numbers that nobody knows; False when it has to be looked at one by one."""
         log = self._log(partition)
-        at = log.place(offset, count)
         values = array("q", range(index << BITS | number, (index << BITS | number) + count))
-        if log.cells.count(EMPTY, at, at + count) != count or self._numbers[index].has(number, number + count):
+        if not log.has_only(EMPTY, offset, count) or self._numbers[index].has(number, number + count):
             return False
         if not (self._strange.isdisjoint(values) and self.pending.keys().isdisjoint(values)):
             return False
-        log.cells[at : at + count] = bytes([self._letter(index)]) * count
-        log.values[at : at + count] = values
+        log.put(offset, self._letter(index), values)
         self._numbers[index].add(number, number + count)
         self.acked[index] = self.acked.get(index, 0) + count
         return True
@@ -187,14 +185,14 @@ class Kept:
     def _acked_slowly(self, row: Mapping[str, Any], partition: Partition, offset: int, index: int, number: int) -> None:
         log, value = self._logs_at(partition, offset)
         whole = index << BITS | number
-        if value == whole and log.cell(offset) == PENDING and self.pending.get(whole) == (partition, offset):
+        if value == whole and log.cells[offset] == PENDING and self.pending.get(whole) == (partition, offset):
             del self.pending[whole]
-            log.cells[offset - log.base] = self._letter(index) + 1
+            log.cells[offset] = self._letter(index) + 1
             self._numbers[index].add(number, number + 1)
             self.acked[index] = self.acked.get(index, 0) + 1
             self.read[index] = self.read.get(index, 0) + 1
             return
-        if log.cell(offset) == EMPTY and not self._is_known(whole):
+        if log.cells[offset] == EMPTY and not self._is_known(whole):
             self._acked_plainly(partition, offset, index, number, 1)
             return
         self._make_odd(whole)
@@ -205,8 +203,7 @@ class Kept:
 
     def _logs_at(self, partition: Partition, offset: int) -> tuple[KeptLog, int]:
         log = self._log(partition)
-        log.place(offset, 1)
-        return log, log.value(offset)
+        return log, log.values[offset]
 
     def _odd_ack(self, value: Value, ack: Ack) -> None:
         self.odd.settle("ok", value, ack)
@@ -236,7 +233,6 @@ class Kept:
             if before is not None and first != before + 1:
                 self.steps.append(Step(row.get("t", 0), process, partition, before, first, inside))
             positions[partition], inside = first + count - 1, True
-            log.place(first, count)
             if label is None:
                 self._read_text(log, partition, first, number, seq)
                 continue
@@ -260,17 +256,17 @@ class Kept:
         self, log: KeptLog, partition: Partition, first: int, index: int, number: int, count: int, seq: int
     ) -> bool:  # fmt: skip
         """All of it was acknowledged there, and nobody has read it yet: or everything was read before."""
-        at, letter = first - log.base, self.letters.get(index)
+        letter = self.letters.get(index)
         if letter is None:
             return False
         whole = index << BITS | number
-        if log.values[at : at + count] != array("q", range(whole, whole + count)):
+        if log.values.read(first, first + count) != array("q", range(whole, whole + count)):
             return False
-        if log.cells.count(letter + 1, at, at + count) == count:
+        if log.has_only(letter + 1, first, count):
             return True
-        if log.cells.count(letter, at, at + count) != count or first <= log.top:
+        if not log.has_only(letter, first, count) or first <= log.top:
             return False
-        log.cells[at : at + count] = bytes([letter + 1]) * count
+        log.paint(first, count, letter + 1)
         log.reads.add(first, first + count, seq, None, self._term(partition))
         self.read[index] = self.read.get(index, 0) + count
         log.largest[index] = max(log.largest.get(index, -1), number + count - 1)
@@ -284,17 +280,17 @@ class Kept:
         return True
 
     def _read_slowly(self, log: KeptLog, partition: Partition, offset: int, index: int, number: int, seq: int) -> None:
-        cell, whole = log.cell(offset), index << BITS | number
+        cell, whole = log.cells[offset], index << BITS | number
         plain = cell not in (EMPTY, ODD)
-        if plain and log.value(offset) == whole and (cell in (FOREIGN, PENDING) or (cell - FIRST) % 2):
+        if plain and log.values[offset] == whole and (cell in (FOREIGN, PENDING) or (cell - FIRST) % 2):
             return  # read before
         own = self.names[index] in self.odd.labels
-        if plain and log.value(offset) == whole:
-            log.cells[offset - log.base] = cell + 1
+        if plain and log.values[offset] == whole:
+            log.cells[offset] = cell + 1
             self.read[index] = self.read.get(index, 0) + 1
         elif cell == EMPTY and not self._is_known(whole):
-            log.cells[offset - log.base] = PENDING if own else FOREIGN
-            log.values[offset - log.base] = whole
+            log.cells[offset] = PENDING if own else FOREIGN
+            log.values[offset] = whole
             if own:
                 self.pending[whole] = partition, offset
         else:
@@ -351,7 +347,7 @@ class Kept:
             self.make_odd_at(*self.pending[value])
         elif self._numbers[index].has(number, number + 1):
             for partition, log in self.logs.items():
-                self._searched += 8 * len(log.values)
+                self._searched += log.values.size
                 if self._searched > SEARCHED:
                     raise TooMuch
                 offset = log.find(value)
@@ -362,8 +358,8 @@ class Kept:
     def make_odd_at(self, partition: Partition, offset: int) -> None:
         """What is plain at an offset is judged value by value from now on."""
         log, value = self._logs_at(partition, offset)
-        cell = log.cell(offset)
-        log.cells[offset - log.base] = ODD
+        cell = log.cells[offset]
+        log.cells[offset] = ODD
         if cell in (EMPTY, ODD):
             return
         self._strange.add(value)
@@ -380,21 +376,22 @@ class Kept:
 
     def read_at(self, log: KeptLog, partition: Partition, offset: int) -> Value:
         """The value that was read first at an offset."""
-        if log.cell(offset) == ODD:
+        if log.cells[offset] == ODD:
             return self.odd.logs[partition].read[offset]
-        value = log.value(offset)
+        value = log.values[offset]
         return self.names[value >> BITS], value & NUMBERS
 
     def walk_again(self, partition: Partition, log: KeptLog) -> None:
         """Something was read late: the order of all that was read, once more from the beginning."""
         log.late, log.top, log.latest, log.behind = False, -1, {}, {}
         read = self.odd.log(partition).read
-        for at, cell in enumerate(log.cells):
-            offset = log.base + at
-            if cell == ODD and offset in read:
-                label, number = read[offset]
-                if label:
-                    self.walk(partition, offset, self.labels[label], number)
-                log.top = offset
-            elif cell in (FOREIGN, PENDING) or (cell >= FIRST and (cell - FIRST) % 2):
-                self.walk(partition, offset, log.values[at] >> BITS, log.values[at] & NUMBERS)
+        for begin, piece in log.cells.pieces():
+            for offset, cell in enumerate(piece, begin):
+                if cell == ODD and offset in read:
+                    label, number = read[offset]
+                    if label:
+                        self.walk(partition, offset, self.labels[label], number)
+                    log.top = offset
+                elif cell in (FOREIGN, PENDING) or (cell >= FIRST and (cell - FIRST) % 2):
+                    value = log.values[offset]
+                    self.walk(partition, offset, value >> BITS, value & NUMBERS)

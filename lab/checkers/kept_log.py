@@ -1,4 +1,4 @@
-"""What a kept receipt holds of one partition: nine bytes for each offset, and nothing else for what is in order.
+"""What a kept receipt holds of one partition: two columns of numbers by offset, packed where nobody works on them.
 
 ```
 offset     0    1    2    3    4    5
@@ -17,13 +17,13 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from lab.checkers import column
+
 EMPTY, ODD, FOREIGN, PENDING, FIRST = 0, 1, 2, 3, 4
 LABELS = (256 - FIRST) // 2
 """So many producers (in each of their lives) have cells of their own."""
 BITS = 40
 JOINED = 200
-FURTHEST = 1 << 24
-"""Offsets between two that are known, at most."""
 
 
 class Stretch(NamedTuple):
@@ -84,9 +84,8 @@ class KeptLog:
     """
 
     def __init__(self) -> None:
-        self.base = 0
-        self.cells = bytearray()
-        self.values = array("q")
+        self.cells = column.small()
+        self.values = column.large()
         self.acks = Stretches()
         self.reads = Stretches()
         self.latest: dict[int, int] = {}
@@ -95,61 +94,44 @@ class KeptLog:
         self.top = self.passed = -1
         self.late = False
 
-    def place(self, offset: int, count: int) -> int:
-        """Room for so many offsets; the index of the first."""
-        if not self.cells:
-            self.base = offset
-        if offset < self.base:
-            self._reach(self.base - offset)
-            more = self.base - offset
-            self.cells[:0] = bytes(more)
-            self.values[:0] = array("q", bytes(8 * more))
-            self.base = offset
-        at = offset - self.base
-        missing = at + count - len(self.cells)
-        if missing > 0:
-            self._reach(missing)
-            self.cells += bytes(missing)
-            self.values.frombytes(bytes(8 * missing))
-        return at
+    def put(self, offset: int, cell: int, values: array[int]) -> None:
+        """One cell for all these values, from an offset on."""
+        self.cells.write(offset, bytearray([cell]) * len(values))
+        self.values.write(offset, values)
 
-    def _reach(self, more: int) -> None:
-        if more > FURTHEST:
-            raise TooMuch
+    def paint(self, offset: int, count: int, cell: int) -> None:
+        """One cell for so many offsets."""
+        self.cells.write(offset, bytearray([cell]) * count)
 
-    def cell(self, offset: int) -> int:
-        """What is known of an offset."""
-        at = offset - self.base
-        return self.cells[at] if 0 <= at < len(self.cells) else EMPTY
-
-    def value(self, offset: int) -> int:
-        return self.values[offset - self.base]
+    def has_only(self, cell: int, offset: int, count: int) -> bool:
+        """Whether it stands at so many offsets."""
+        return self.cells.read(offset, offset + count).count(cell) == count
 
     def known_between(self, one: int, other: int) -> int:
         """By how many known offsets `other` is behind `one`; negative when it is before."""
         if other < one:
             return -self.known_between(other, one)
-        low, high = max(0, one - self.base), max(0, other - self.base)
-        high = min(high, len(self.cells))
-        return max(0, high - low) - self.cells.count(EMPTY, low, high)
+        return other - one - self.count(EMPTY, one, other)
 
     def count(self, cell: int, first: int, end: int) -> int:
         """How often a cell is there between two offsets."""
-        return self.cells.count(cell, max(0, first - self.base), max(0, end - self.base))
+        return self.cells.count(cell, first, end)
 
     def plain(self, first: int, end: int) -> Iterator[int]:
         """Offsets of acknowledged plain values between two."""
-        low = max(0, first - self.base)
-        for index, cell in enumerate(self.cells[low : max(low, end - self.base)], low):
-            if cell >= FIRST:
-                yield self.base + index
+        for begin, piece in self.cells.pieces(first, end):
+            for offset, cell in enumerate(piece, begin):
+                if cell >= FIRST:
+                    yield offset
 
     def find(self, value: int) -> int | None:
         """The offset of a plain value, if it is here."""
-        content, wanted, at = self.values.tobytes(), array("q", [value]).tobytes(), -1
-        while (at := content.find(wanted, at + 1)) >= 0:
-            if at % 8 == 0 and self.cells[at // 8] not in (EMPTY, ODD):
-                return self.base + at // 8
+        wanted = array("q", [value]).tobytes()
+        for first, part in self.values.pieces():
+            content, at = part.tobytes(), -1
+            while (at := content.find(wanted, at + 1)) >= 0:
+                if at % 8 == 0 and self.cells[first + at // 8] not in (EMPTY, ODD):
+                    return first + at // 8
         return None
 
 

@@ -205,8 +205,8 @@ class _Judging:
         for offset in log.plain(*part) if cells else ():
             if len(self.receipt.places.get(kind, ())) >= judging.MAX_PLACES:
                 return
-            if log.cell(offset) in cells:
-                value = log.value(offset)
+            if log.cells[offset] in cells:
+                value = log.values[offset]
                 self.receipt.place(kind, (self.kept.names[value >> BITS], value & NUMBERS), partition, offset, **more)
 
     def _count_behind(self) -> None:

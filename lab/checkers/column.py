@@ -1,0 +1,144 @@
+"""A column of numbers by offset, of any length, of which only the parts that are worked on take room.
+
+    offsets   0 ........ 16,383 | 16,384 ... 32,767 | 32,768 ... 40,000 | 40,001 ...
+    kept as   packed            | packed            | as it is          | nothing: all zero
+
+What is in order hardly says anything: of a part in which everybody's numbers go up by one, all first bytes are the
+same, all second ones, and the last ones repeat themselves. So the first bytes of all numbers are laid together, then
+the second ones, before they are packed: a part of 128 KiB takes some hundred bytes. A part that is written to is
+unpacked, and packed again when others were written to since.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+SIZE = 1 << 14
+"""Numbers in a part."""
+OPEN = 4
+"""Parts that are kept as they are."""
+QUICKLY = 1
+EVERYTHING = 1 << 63
+
+Part = TypeVar("Part", bytearray, "array[int]")
+
+
+class Column(Generic[Part]):
+    """`make` turns bytes into a part; `width`: bytes of a number. What was never written is 0."""
+
+    def __init__(self, make: Callable[[bytes], Part], width: int) -> None:
+        self._make = make
+        self._width = width
+        self._open: dict[int, Part] = {}  # the one that was written to last is the last one
+        self._packed: dict[int, bytes] = {}
+        self._seen_last: tuple[int, Part] | None = None
+
+    def __getitem__(self, offset: int) -> int:
+        part, at = self._seen(offset // SIZE), offset % SIZE
+        return part[at] if part is not None and at < len(part) else 0
+
+    def __setitem__(self, offset: int, number: int) -> None:
+        self._written(offset // SIZE, offset % SIZE + 1)[offset % SIZE] = number
+
+    def read(self, first: int, end: int) -> Part:
+        """The numbers from `first` to before `end`."""
+        found = self._make(b"")
+        for number, low, high in _parts(first, end):
+            part = self._seen(number)
+            if part is not None:
+                found += part[low:high]
+            found += self._zeros(first, number * SIZE + high, found)
+        return found
+
+    def write(self, first: int, numbers: Part) -> None:
+        """These from `first` on."""
+        taken = 0
+        for number, low, high in _parts(first, first + len(numbers)):
+            self._written(number, high)[low:high] = numbers[taken : taken + high - low]
+            taken += high - low
+
+    def pieces(self, first: int = 0, end: int = EVERYTHING) -> Iterator[tuple[int, Part]]:
+        """What was written from `first` to before `end`, in order: parts of it, each with its first offset."""
+        for number in sorted(self._open.keys() | self._packed.keys()):
+            begin = number * SIZE
+            if begin < end and first < begin + SIZE:
+                part, low = self._seen(number), max(0, first - begin)
+                assert part is not None
+                yield begin + low, part[low : end - begin]
+
+    def count(self, number: int, first: int, end: int) -> int:
+        """How often a number is there from `first` to before `end`."""
+        found, seen = 0, 0
+        for _, piece in self.pieces(first, end):
+            found += piece.count(number)
+            seen += len(piece)
+        return found if number else found + max(0, end - first) - seen
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that was written, unpacked."""
+        return (len(self._open) + len(self._packed)) * SIZE * self._width
+
+    def _zeros(self, first: int, end: int, found: Part) -> Part:
+        """What lacks to what is to be found from `first` to `end`."""
+        return self._make(bytes(max(0, end - first - len(found)) * self._width))
+
+    def _seen(self, number: int) -> Part | None:
+        """A part to look at."""
+        if number in self._open:
+            return self._open[number]
+        if number not in self._packed:
+            return None
+        if self._seen_last is None or self._seen_last[0] != number:
+            self._seen_last = number, self._unpack(self._packed[number])
+        return self._seen_last[1]
+
+    def _written(self, number: int, length: int) -> Part:
+        """A part to write to, at least so long."""
+        found = self._open.pop(number, None)
+        if found is None:
+            packed, self._seen_last = self._packed.pop(number, None), None
+            found = self._unpack(packed) if packed is not None else self._make(b"")
+        self._open[number] = found
+        found += self._zeros(0, length, found)
+        if len(self._open) > OPEN:
+            oldest = next(iter(self._open))
+            self._packed[oldest] = self._pack(self._open.pop(oldest))
+        return found
+
+    def _pack(self, part: Part) -> bytes:
+        content = bytes(part)
+        return zlib.compress(b"".join(content[byte :: self._width] for byte in range(self._width)), QUICKLY)
+
+    def _unpack(self, packed: bytes) -> Part:
+        laid = zlib.decompress(packed)
+        content, length = bytearray(len(laid)), len(laid) // self._width
+        for byte in range(self._width):
+            content[byte :: self._width] = laid[byte * length : (byte + 1) * length]
+        return self._make(bytes(content))
+
+
+def small() -> Column[bytearray]:
+    """Of numbers from 0 to 255."""
+    return Column(bytearray, 1)
+
+
+def large() -> "Column[array[int]]":
+    """Of signed numbers of 64 bits."""
+    return Column(_large, 8)
+
+
+def _large(content: bytes) -> "array[int]":
+    return array("q", content)
+
+
+def _parts(first: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """(part, from, to inside of it) for each part that a range touches."""
+    while first < end:
+        number, low = divmod(first, SIZE)
+        high = min(SIZE, low + end - first)
+        yield number, low, high
+        first += high - low
