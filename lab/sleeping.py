@@ -44,6 +44,7 @@ from broker_core.drivers.tcp import TcpServer
 from broker_core.kernel.journal import Journal, OperationLog, held_by, hold
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
+from lab import heap
 from lab.clusters.spec import RunSpec
 from lab.figures import Figures
 from lab.open_runs import LabError, OpenRuns
@@ -172,13 +173,8 @@ def read(lab: Sleeping) -> None:
     if not hmac.compare_digest(_signature(packed), content[:_SIGNED]):
         raise LabError(problem("damaged", path=str(path)))
     data = cramjam.zstd.decompress(packed[8:], output_len=int.from_bytes(packed[:8], "big"))
-    searched = gc.isenabled()
-    gc.disable()
-    try:
+    with heap.unsearched():
         found = _Reader(io.BytesIO(bytes(data)), _outside(lab)).load()
-    finally:
-        if searched:
-            gc.enable()
     lab.branches, lab.main, lab._storages, lab._caches = found
     path.unlink(missing_ok=True)
 

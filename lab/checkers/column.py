@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 SIZE = 1 << 14
 """Numbers in a part."""
@@ -26,6 +26,14 @@ EVERYTHING = 1 << 63
 Part = TypeVar("Part", bytearray, "array[int]")
 
 
+class _Packed(NamedTuple):
+    """A part; `kinds`: which numbers are in it, where they are bytes."""
+
+    content: bytes
+    length: int
+    kinds: bytes | None
+
+
 class Column(Generic[Part]):
     """`make` turns bytes into a part; `width`: bytes of a number. What was never written is 0."""
 
@@ -33,7 +41,7 @@ class Column(Generic[Part]):
         self._make = make
         self._width = width
         self._open: dict[int, Part] = {}  # the one that was written to last is the last one
-        self._packed: dict[int, bytes] = {}
+        self._packed: dict[int, _Packed] = {}
         self._seen_last: tuple[int, Part] | None = None
 
     def __getitem__(self, offset: int) -> int:
@@ -62,20 +70,34 @@ class Column(Generic[Part]):
 
     def pieces(self, first: int = 0, end: int = EVERYTHING) -> Iterator[tuple[int, Part]]:
         """What was written from `first` to before `end`, in order: parts of it, each with its first offset."""
-        for number in sorted(self._open.keys() | self._packed.keys()):
+        for number in self._numbers(first, end):
             begin = number * SIZE
-            if begin < end and first < begin + SIZE:
-                part, low = self._seen(number), max(0, first - begin)
-                assert part is not None
-                yield begin + low, part[low : end - begin]
+            part, low = self._seen(number), max(0, first - begin)
+            assert part is not None
+            yield begin + low, part[low : end - begin]
 
     def count(self, number: int, first: int, end: int) -> int:
         """How often a number is there from `first` to before `end`."""
         found, seen = 0, 0
-        for _, piece in self.pieces(first, end):
-            found += piece.count(number)
-            seen += len(piece)
+        for part in self._numbers(first, end):
+            low, high = max(0, first - part * SIZE), end - part * SIZE
+            packed = self._packed.get(part)
+            if packed is not None and packed.kinds is not None and number not in packed.kinds:
+                seen += max(0, min(high, packed.length) - low)
+            else:
+                piece = self._seen(part)
+                assert piece is not None
+                piece = piece[low:high]
+                found += piece.count(number)
+                seen += len(piece)
         return found if number else found + max(0, end - first) - seen
+
+    def _numbers(self, first: int, end: int) -> Iterable[int]:
+        """The parts with something from `first` to before `end`, in order."""
+        asked, there = range(first // SIZE, -(-end // SIZE)), self._open.keys() | self._packed.keys()
+        if len(there) < len(asked):
+            return sorted(number for number in there if number in asked)
+        return [number for number in asked if number in self._open or number in self._packed]
 
     @property
     def size(self) -> int:
@@ -109,12 +131,13 @@ class Column(Generic[Part]):
             self._packed[oldest] = self._pack(self._open.pop(oldest))
         return found
 
-    def _pack(self, part: Part) -> bytes:
+    def _pack(self, part: Part) -> _Packed:
         content = bytes(part)
-        return zlib.compress(b"".join(content[byte :: self._width] for byte in range(self._width)), QUICKLY)
+        packed = zlib.compress(b"".join(content[byte :: self._width] for byte in range(self._width)), QUICKLY)
+        return _Packed(packed, len(part), bytes(set(content)) if self._width == 1 else None)
 
-    def _unpack(self, packed: bytes) -> Part:
-        laid = zlib.decompress(packed)
+    def _unpack(self, packed: _Packed) -> Part:
+        laid = zlib.decompress(packed.content)
         content, length = bytearray(len(laid)), len(laid) // self._width
         for byte in range(self._width):
             content[byte :: self._width] = laid[byte * length : (byte + 1) * length]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.analytics.by_run.told import Judged, Place, Value, raw_of
-from lab.analytics.by_run.values import Number, Poll
+from lab.analytics.by_run.values import Number, Poll, raw_of
+
+if TYPE_CHECKING:
+    from lab.analytics.by_run.told import Judged, Place, Value
 
 
 class Odd(NamedTuple):

@@ -132,6 +132,8 @@ def storage(run: Recording) -> Iterator[tuple[Any, ...]]:
     for event in run.of("process_ended"):
         if event[5].get("how") == "power_loss":
             power.setdefault(event[2], []).append(event)
+    if not power and not run.of(*CHANGES):
+        return
     events = run.of(*CHANGES, "log_appended", "truncated")
     for (node, topic, partition), line in grouped(events, lambda event: (event[2], *place_of(event))).items():
         ends: int | None = None

@@ -76,7 +76,7 @@ def _lost(run: Run) -> list[Row]:
 
 
 def _reordered(run: Run) -> list[Row]:
-    return sorted(({**_value(run, one), "behind": one[5]} for one in anomalies.reordered(run.judged)), key=_at)
+    return sorted(({**_value(run, one), "behind": one[5]} for one in run.judged.reordered), key=_at)
 
 
 def _odd(find: Callable[[Judged], Iterable[Any]]) -> Callable[[Run], list[Row]]:
@@ -112,7 +112,7 @@ _ASKED: dict[str, tuple[tuple[str, ...], Callable[[Run], Iterable[Row]]]] = {
     "receipt": (("run", "producer", *COUNTS, "lost_topic", "lost_partition", "lost_offset"),
                 lambda run: run.judged.receipt()),
     "lost": ((*_VALUE, "test"), _lost),
-    "duplicated": (_VALUE, _odd(anomalies.duplicated)),
+    "duplicated": (_VALUE, _odd(lambda judged: judged.duplicated)),
     "reordered": ((*_VALUE, "behind"), _reordered),
     "stale": (_STALE, _stale),
     "nonmonotonic_send": (_FALLS, _falls),

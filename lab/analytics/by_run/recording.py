@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -30,6 +31,7 @@ Operation = tuple[int, int, str, str, str, dict[str, Any], int]
 """(seq, t_us, process, kind, op, fields, position)."""
 Facts = dict[str, Any]
 _BOUND = 1 << 63
+_POSITION = itemgetter(6)
 
 
 class Told:
@@ -97,7 +99,7 @@ class Recording:
     def of(self, *codes: str) -> list[Event]:
         """The events of these codes, in the order of the journal."""
         parts = [part for code in dict.fromkeys(codes) if (part := self._by_code.get(code))]
-        return parts[0] if len(parts) == 1 else sorted((one for part in parts for one in part), key=_position)
+        return parts[0] if len(parts) == 1 else sorted((one for part in parts for one in part), key=_POSITION)
 
     # -- moments ----------------------------------------------------------------------------
     @cached_property
@@ -122,10 +124,6 @@ class Recording:
     def summed_up(self) -> set[str]:
         """Events that the journal does not tell one by one."""
         return {code for event in self.of("summed_up") for code in event[5].get("counts", ())}
-
-
-def _position(event: Event) -> int:
-    return event[6]
 
 
 def _event(line: bytes) -> tuple[Any, bytes]:

@@ -73,19 +73,25 @@ class Work:
         files = None if self.out is None else Files(Path(self.out))
         rows: list[tuple[str, str, bytes]]
         for job in jobs:
-            run = Run(job.place, job.facts, job.hurt, whole=files is not None)
             try:
-                rows = [(run.name, question, orjson.dumps(_answer(run, question, files is not None)))
-                        for question in self.questions]
-                if files is not None:
-                    files.write(run)
+                with heap.unsearched():
+                    rows = self._judged(job, files)
             except ODD:
-                rows = [(run.name, UNUSUAL, b"")]
+                rows = [(job.place.name, UNUSUAL, b"")]
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*rows)], schema=SCHEMA)
         if files is not None:
             rows = [(FILE, table, path.encode()) for table, path in files.close()]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(column, kind) for column, kind in zip(zip(*rows), SCHEMA.types)], schema=SCHEMA)
+
+    def _judged(self, job: Job, files: Files | None) -> list[tuple[str, str, bytes]]:
+        """An answer to each question; the rows of tables are in files."""
+        run = Run(job.place, job.facts, job.hurt, whole=files is not None)
+        rows = [(run.name, question, orjson.dumps(_answer(run, question, files is not None)))
+                for question in self.questions]
+        if files is not None:
+            files.write(run)
+        return rows
 
 
 class Files:

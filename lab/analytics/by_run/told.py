@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from lab.analytics.by_run import anomalies
+from lab.analytics.by_run.anomalies import Odd
 from lab.analytics.by_run.recording import Recording
 from lab.analytics.by_run.stretches import Stands, Stood
-from lab.analytics.by_run.values import Number, Poll, Values
-from lab.analytics.history import COUNTS, TEXT
+from lab.analytics.by_run.values import Number, Values, as_read, raw_of
+from lab.analytics.history import COUNTS
 from lab.analytics.standing import ENDLESS, Stretches
 from lab.checkers.copies import Copies
 from lab.checkers.lineage import CODES, Lineage
@@ -111,14 +113,14 @@ class Judged:
         texts = [(send.kind != "ok", at) for at, send in enumerate(self.values.sends) if not send.label]
         for _, at in sorted(texts):
             send = self.values.sends[at]
-            names[at] = _named(_written(send.number), copies, (send.topic, send.partition))
+            names[at] = _named(as_read(send.number), copies, (send.topic, send.partition))
         return [(send, names.get(at, send.number)) for at, send in enumerate(self.values.sends)]
 
     @cached_property
     def acks(self) -> list[Acked]:
         """What was acked, those without an offset (acks=0) among them."""
         return [Acked(s.topic, s.partition, -1 if s.offset is None else s.offset, s.label,
-                      s.number if s.label else _written(s.number), number, s.position, s.seq, s.broker)
+                      s.number if s.label else as_read(s.number), number, s.position, s.seq, s.broker)
                 for s, number in self._named if s.kind == "ok"]  # fmt: skip
 
     @cached_property
@@ -170,13 +172,14 @@ class Judged:
     def bounds(self) -> dict[tuple[str, int], int]:
         """Of each partition the largest first offset of a value that was read."""
         first: dict[Any, int] = {}
-        read = {(one.topic, one.partition, one.label, one.number) for one in self.read}
-        acked = (one for one in self.acks if one.label and one.offset >= 0)
-        everywhere: list[Any] = [*self.read, *acked]
-        for one in everywhere:
-            key = (one.topic, one.partition, one.label, one.number)
-            if key in read:
-                first[key] = min(first.get(key, one.offset), one.offset)
+        for topic, partition, offset, label, _, number, *_ in self.read:
+            key = topic, partition, label, number
+            if first.setdefault(key, offset) > offset:
+                first[key] = offset
+        for topic, partition, offset, label, _, number, *_ in self.acks:
+            key = topic, partition, label, number
+            if label and 0 <= offset < first.get(key, 0):
+                first[key] = offset
         found: dict[tuple[str, int], int] = {}
         for (topic, partition, _, _), offset in first.items():
             found[topic, partition] = max(found.get((topic, partition), offset), offset)
@@ -208,21 +211,31 @@ class Judged:
         return [self._fate(value, *found) for value, found in judged.items()]
 
     def _fate(self, value: Value, place: Any, stood: Stood) -> Fate:
-        label, number = value
         partition, offset, stand = (place.topic, place.partition), place.offset, stood.stand
         thin = self.stands.thin(partition, offset, stood.reign)
-        read_back = self.run.facts.get("read_back") is True
-        passed = offset <= self.bounds.get(partition, -1)
-        later = bool(label) and self._latest.get((*partition, label), -1) > _whole(number)
         if stand == "cut":
             fate, test = "lost", "cut"
         elif value in self.values_read:
             fate, test = "read", None
         elif stand == "removed":
             fate, test = "removed", None
-        elif offset < 0:
+        else:
+            fate, test = self._unread(value, partition, offset, stood, thin)
+        copies = thin if stand == "there" and fate in ("read", "unread") else None
+        return Fate(*value, *partition, None if offset < 0 else offset, fate, test, copies)
+
+    def _unread(
+        self, value: Value, partition: tuple[str, int], offset: int, stood: Stood, thin: int | None
+    ) -> tuple[str, str | None]:  # fmt: skip
+        """Fate and test of what nobody has read, and nobody is known to have taken away."""
+        label, number = value
+        read_back = self.run.facts.get("read_back") is True
+        passed = offset <= self.bounds.get(partition, -1)
+        later = bool(label) and self._latest.get((*partition, label), -1) > _whole(number)
+        fate, test = "", None
+        if offset < 0:
             fate, test = ("lost", "missing" if read_back else "never-there") if read_back or later else ("unread", None)
-        elif stand == "unknown":
+        elif stood.stand == "unknown":
             fate, test = ("lost", "passed") if passed else ("unread", None)
         elif stood.cleaned is not None and offset < stood.cleaned and (passed or read_back):
             fate, test = "removed", None
@@ -232,8 +245,7 @@ class Judged:
             is_damaged = self.stands.is_damaged(partition, offset)
             fate = "unread" if is_damaged and (thin is None or thin > 0) else "lost"
             test = None if fate == "unread" else "unreadable" if is_damaged else "missing"
-        copies = thin if stand == "there" and fate in ("read", "unread") else None
-        return Fate(label, number, *partition, None if offset < 0 else offset, fate, test, copies)
+        return fate, test
 
     @cached_property
     def _latest(self) -> dict[tuple[str, int, str], int]:
@@ -250,25 +262,34 @@ class Judged:
         """Acked, and gone from the log that counts."""
         return [one for one in self.fates if one.fate == "lost"]
 
-    def _of_fate(self, fate: str) -> Iterator[Value]:
-        return ((one.label, one.number) for one in self.fates if one.fate == fate)
+    def _of_fate(self, fate: str) -> Iterator[str]:
+        return (one.label for one in self.fates if one.fate == fate)
+
+    # -- places that are odd ----------------------------------------------------------------
+    @cached_property
+    def duplicated(self) -> list[Odd]:
+        """`anomalies.duplicated`."""
+        return list(anomalies.duplicated(self))
+
+    @cached_property
+    def reordered(self) -> list[tuple[str, Number, str, int, int, int]]:
+        """`anomalies.reordered`."""
+        return list(anomalies.reordered(self))
 
     # -- figures ----------------------------------------------------------------------------
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """The figures of the receipt by producer; `operator` wrote by hand."""
-        from lab.analytics.by_run.anomalies import duplicated, reordered
-
         found: dict[str, Counter[str]] = {}
-        for name, values in (
-            ("acked", self.acked), ("read", (one for one in self.values_read if self.is_own(*one))),
-            ("duplicated", (place[:2] for place in duplicated(self))),
-            ("reordered", (place[:2] for place in reordered(self))),
+        for name, labels in (
+            ("acked", (label for label, _ in self.acked)),
+            ("read", (one[0] for one in self.values_read if self.is_own(*one))),
+            ("duplicated", (one.label for one in self.duplicated)), ("reordered", (one[0] for one in self.reordered)),
             *((fate, self._of_fate(fate)) for fate in ("lost", "unread", "removed")),
-            ("at_risk", ((one.label, one.number) for one in self.fates if one.copies is not None)),
+            ("at_risk", (one.label for one in self.fates if one.copies is not None)),
         ):  # fmt: skip
-            for label, _ in values:
-                found.setdefault(producer_of(label), Counter())[name] += 1
+            for label, count in Counter(labels).items():
+                found.setdefault(producer_of(label), Counter())[name] += count
         return {producer: {name: counts[name] for name in COUNTS} for producer, counts in sorted(found.items())}
 
     def receipt(self) -> Iterator[Row]:
@@ -288,16 +309,6 @@ class Judged:
 def producer_of(label: str) -> str:
     """Whose values have this label."""
     return label.split("~", 1)[0] if label else "operator"
-
-
-def _written(number: Number) -> Number:
-    """A text as reads tell it."""
-    return "null" if number is None else number[:TEXT] if isinstance(number, str) else number
-
-
-def raw_of(poll: Poll) -> Number:
-    """A value as it was written."""
-    return poll.number if poll.label else _written(poll.number)
 
 
 def _named(raw: Number, copies: Counter[Any], partition: tuple[str, int]) -> Number:

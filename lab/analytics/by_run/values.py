@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from broker_core.clients.history import ABORTED
 from lab.analytics.by_run.recording import Recording
+from lab.analytics.history import TEXT
 
 Number = int | str | None
 
@@ -43,6 +44,16 @@ class Poll(NamedTuple):
     seq: int
     position: int
     at: int
+
+
+def as_read(number: Number) -> Number:
+    """A text as reads tell it."""
+    return "null" if number is None else number[:TEXT] if isinstance(number, str) else number
+
+
+def raw_of(poll: Poll) -> Number:
+    """A value as it was written."""
+    return poll.number if poll.label else as_read(poll.number)
 
 
 class Values:
