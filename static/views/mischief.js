@@ -10,17 +10,21 @@ export const LINKS = {
   bandwidth_link: { bytes_per_s: NARROW }
 };
 
+/** `command`: what it does, asked again at the click: since it was drawn the log may have grown, the broker may have died. */
 const lever = (view, verb, command, params = {}) => h("button", {
-  key: verb, type: "button", class: "lever", "data-fault": verb, disabled: command === null, title: view.words.t(`tip.${verb}`, params),
-  onclick: () => view.command(command)
+  key: verb, type: "button", class: "lever", "data-fault": verb, disabled: command() === null, title: view.words.t(`tip.${verb}`, params),
+  onclick: () => {
+    const wanted = command();
+    if (wanted !== null) view.command(wanted);
+  }
 }, view.words.t(`do.${verb}`));
 
 /** What a link can do to messages besides being cut or slow, and the cluster in two halves. */
 export function linkFaults(view, between) {
   const params = { percent: 100 * SHARE, bytes: NARROW };
   return h("div", { key: "faults", class: "lever-grid" },
-    Object.keys(LINKS).map((verb) => lever(view, verb, { do: verb, between, ...LINKS[verb] }, params)),
-    lever(view, "random_halves", { do: "random_halves" }));
+    Object.keys(LINKS).map((verb) => lever(view, verb, () => ({ do: verb, between, ...LINKS[verb] }), params)),
+    lever(view, "random_halves", () => ({ do: "random_halves" })));
 }
 
 /**
@@ -40,9 +44,9 @@ export function harm({ state, chosenPartition: partition, topicName: topic, chos
 }
 
 export function dataFaults(view, id) {
-  const all = harm(view, id);
+  const params = { partition: view.chosen ?? "–" };
   return h("div", { key: "harm", class: "lever-grid" },
-    Object.entries(all).map(([verb, command]) => lever(view, verb, command, { partition: view.chosen ?? "–" })));
+    Object.keys(harm(view, id)).map((verb) => lever(view, verb, () => harm(view, id)[verb], params)));
 }
 
 /** Replication's protections, of a live cluster: one is chosen and taken away, or put back. */
