@@ -23,7 +23,7 @@ def settle() -> None:
 
 @contextmanager
 def unsearched() -> Iterator[None]:
-    """Inside nobody searches for cycles: for work that makes a million objects, and drops them or keeps them together."""
+    """Inside nobody searches for cycles: for work that makes a million objects, and drops or keeps them together."""
     searched = gc.isenabled()
     gc.disable()
     try:

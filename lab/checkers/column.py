@@ -149,12 +149,12 @@ def small() -> Column[bytearray]:
     return Column(bytearray, 1)
 
 
-def large() -> "Column[array[int]]":
+def large() -> Column[array[int]]:
     """Of signed numbers of 64 bits."""
     return Column(_large, 8)
 
 
-def _large(content: bytes) -> "array[int]":
+def _large(content: bytes) -> array[int]:
     return array("q", content)
 
 
