@@ -38,7 +38,7 @@ class Column(Generic[Part]):
     """`make` turns bytes into a part; `width`: bytes of a number. What was never written is 0."""
 
     def __init__(self, make: Callable[[bytes], Part], width: int) -> None:
-        self._make = make
+        self._make: Callable[[bytes], Part] = make
         self._width = width
         self._open: dict[int, Part] = {}  # the one that was written to last is the last one
         self._packed: dict[int, _Packed] = {}
