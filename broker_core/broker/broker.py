@@ -111,6 +111,7 @@ class Broker:
         self.replicas.on_leadership = self.leadership_changed
         self.replicas.topic_known = self.cache.contains
         self.replicas.isr_changes.broker_eligible = self.cache.may_join_isr
+        self.replicas.isr_changes.hashed = self.mode == "kraft"
         self.replicas.topic_name = self.cache.topic_names.get
         self.replicas.log_config_of = self.configs.log_config_of
         self.replicas.on_directory_failure = self.directory_failed

@@ -30,6 +30,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.replication.alter_partition import AlterPartitionQueue, IsrChange
+from broker_core.replication.isr import SHRUNK_BUCKETS, buckets_for, by_buckets
 from broker_core.replication.partition import Partition, PartitionHost
 from broker_core.replication.replica import Replica
 from broker_core.wire.errors import ErrorCode
@@ -45,12 +46,13 @@ _WAIT = frozenset(
 
 
 class IsrChanges:
-    """ISR decisions of one broker, for all partitions that it leads."""
+    """ISR decisions of one broker, for all partitions that it leads. `hashed`: it writes them as Kafka 4.3 does."""
 
     def __init__(self, host: PartitionHost) -> None:
         self.host = host
         self.queue: AlterPartitionQueue | None = None
         self.broker_eligible: Callable[[int], bool] | None = None
+        self.hashed = False
 
     # -- in ---------------------------------------------------------------------------------
     def maybe_expand(self, partition: Partition, replica: Replica) -> None:
@@ -63,6 +65,8 @@ class IsrChanges:
         if self.host.protections.isr_expansion_waits_for_epoch_start and end < partition.epoch_start_offset:
             return
         isr = [*partition.isr.committed, replica.broker_id]
+        if self.hashed:
+            isr = by_buckets(isr, buckets_for(len(isr)))
         self._propose(IsrChange(partition, isr, [replica.broker_id], [], "", {}))
 
     def may_join(self, partition: Partition, replica: Replica) -> bool:
@@ -94,6 +98,8 @@ class IsrChanges:
         silent = all(now_ms - replica.last_fetched_ms() > max_lag_ms for replica in out)
         removed = [replica.broker_id for replica in out]
         isr = [broker for broker in partition.isr.committed if broker not in removed]
+        if self.hashed:
+            isr = by_buckets(isr, SHRUNK_BUCKETS)
         lag_ms = {
             str(replica.broker_id): now_ms - max(replica.last_caught_up_ms, partition.elected_ms) for replica in out
         }

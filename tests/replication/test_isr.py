@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_core.replication.isr import InSyncReplicas
+from broker_core.replication.isr import SHRUNK_BUCKETS, InSyncReplicas, buckets_for, by_buckets
 from broker_core.replication.protections import Protections
 from broker_core.replication.replica import Replica
 from broker_core.wire.errors import ErrorCode
@@ -212,3 +212,21 @@ def test_the_high_watermark_is_the_smallest_log_end_of_the_maximal_isr(ends, own
     partition.maybe_increment_high_watermark()
     expected = min([own_end, *(ends[broker] for broker in members)])
     assert partition.log.high_watermark == max(before, expected)
+
+
+@pytest.mark.parametrize(
+    ("isr", "joins", "written"),
+    [([3], 1, [1, 3]), ([3, 2], 1, [1, 2, 3]), ([7], 8, [8, 7]), ([1, 9, 17, 8], 20, [8, 1, 9, 17, 20]),
+     ([1, 9, 17, 8, 3], 20, [1, 17, 3, 20, 8, 9]), ([2, 3], 1001, [1001, 2, 3])],
+)  # fmt: skip
+def test_a_grown_isr_is_written_as_the_hash_table_of_kafka_4_3_gives_it(isr, joins, written):
+    """Found out from the classes that Kafka 4.3 brings along: Set.copyOf, JSetWrapper.map, `+`, toList."""
+    grown = [*isr, joins]
+    assert by_buckets(grown, buckets_for(len(grown))) == written
+
+
+@pytest.mark.parametrize(
+    ("rest", "written"), [([2, 1], [1, 2]), ([7, 8], [7, 8]), ([7, 17, 16], [16, 17, 7]), ([70_000, 2], [70_000, 2])]
+)
+def test_a_shrunk_isr_is_written_as_the_hash_table_of_kafka_4_3_gives_it(rest, written):
+    assert by_buckets(rest, SHRUNK_BUCKETS) == written
