@@ -235,7 +235,7 @@ def encode(record: Any, version: int | None = None) -> bytes:
 
 def decode(value: bytes) -> Any:
     """The record of a value. Raises WireError for what is none of Kafka 4.3's."""
-    return _decode(value)[0]
+    return NO_OP if value == _NO_OP_VALUE else _decode(value)[0]
 
 
 def text_of(record: Record) -> str:
@@ -273,3 +273,8 @@ def _unsigned_varint(value: bytes, at: int, place: str) -> tuple[int, int]:
         if byte < 0x80:
             return number, at
     raise WireError(place, f"no whole varint at byte {at}")
+
+
+NO_OP: Any = globals()["NoOpRecord"]()
+_NO_OP_VALUE = encode(NO_OP)
+"""Two a second, in each process of a cluster that is at rest."""

@@ -21,7 +21,7 @@ from broker_core.raft.control_records import kraft_version, leader_change, voter
 from broker_core.raft.describing import describe_quorum
 from broker_core.raft.fetching import Fetching, Reply
 from broker_core.raft.leader import Leader
-from broker_core.raft.listeners import LeaderAndEpoch, Listener, ListenerProgress
+from broker_core.raft.listeners import LeaderAndEpoch, Listener, ListenerProgress, Read
 from broker_core.raft.metadata_log import MetadataLog
 from broker_core.raft.polling import Polling
 from broker_core.raft.progress import Progress
@@ -30,7 +30,7 @@ from broker_core.raft.reconfiguration import Reconfiguration
 from broker_core.raft.requests import Requests
 from broker_core.raft.settings import CLEANING_INTERVAL_MS, QuorumSettings
 from broker_core.raft.snapshots import RawSnapshot, SnapshotId, SnapshotWriter
-from broker_core.raft.states import Resigned
+from broker_core.raft.states import EpochState, Resigned
 from broker_core.raft.voter_history import BEFORE_THE_LOG, VoterHistory
 from broker_core.raft.voters import VoterNode, VoterSet
 from broker_core.raft.voting import Voting
@@ -88,6 +88,8 @@ class RaftClient:
         self._timer: Timer | None = None
         self._timer_us = 0
         self._polling_now = False
+        self._led: tuple[EpochState | None, LeaderAndEpoch] = (None, LeaderAndEpoch(None, 0))
+        self._told: tuple[EpochState | None, int | None] = (None, None)
 
     # -- for its owner ----------------------------------------------------------------------------
     def start(self) -> None:
@@ -100,6 +102,7 @@ class RaftClient:
     def register(self, listener: Listener) -> None:
         """From now on it is told what is committed, from the beginning."""
         self.listeners.append(ListenerProgress(listener))
+        self._told = (None, None)
         self.poll()
 
     def unregister(self, listener: Listener) -> None:
@@ -108,9 +111,12 @@ class RaftClient:
 
     @property
     def leader_and_epoch(self) -> LeaderAndEpoch:
-        """Nobody leads an epoch whose leader has resigned."""
-        resigned = isinstance(self.quorum.state, Resigned)
-        return LeaderAndEpoch(None if resigned else self.quorum.leader_id, self.quorum.epoch)
+        """Nobody leads an epoch whose leader has resigned. As long as the state is the same one, so is this."""
+        state, (known, found) = self.quorum.state, self._led
+        if state is not known:
+            found = LeaderAndEpoch(None if isinstance(state, Resigned) else state.leader_id, state.epoch)
+            self._led = (state, found)
+        return found
 
     @property
     def high_watermark(self) -> int | None:
@@ -253,13 +259,19 @@ class RaftClient:
         self.poll()
 
     def _tell(self) -> None:
-        high_watermark = self.quorum.state.high_watermark
-        leader = self.quorum.leader
+        state, leader = self.quorum.state, self.quorum.leader
+        high_watermark = state.high_watermark
+        known, reached = self._told
+        if state is known and high_watermark == reached:
+            return  # all of them know it: so most of the calls
+        seen = leader.start_offset if leader is not None else BEFORE_THE_LOG
+        read: Read = {}
         for progress in list(self.listeners):
             if high_watermark is not None:
-                progress.advance(self.log, high_watermark)
-            seen = leader.start_offset if leader is not None else BEFORE_THE_LOG
+                progress.advance(self.log, high_watermark, read)
             progress.tell_leader(self.leader_and_epoch, seen)
+        if all(one.has_all(self.leader_and_epoch, high_watermark) for one in self.listeners):
+            self._told = (state, high_watermark)
 
     def ask(self, replica_id: int, api_key: int, version: int, body: Any) -> bool:
         """Send a request to a replica, unless one is under way; whether it went."""

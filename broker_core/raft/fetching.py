@@ -99,7 +99,9 @@ class Fetching:
             place = Place(SNAPSHOT, *latest)
         if place.kind != VALID:
             return self._answer(ErrorCode.NONE, place), True
-        records = [part.read() for part in log.read(asked.fetch_offset).slices]
+        records = []
+        if asked.fetch_offset < log.end_offset:
+            records = [part.read() for part in log.read(asked.fetch_offset).slices]
         if key.id == client.own.key.id:
             return self._answer(ErrorCode.INVALID_REQUEST), True
         if leader.update_replica(key, client.node.now_us(), client.node.wall_ms(), asked.fetch_offset):

@@ -60,7 +60,7 @@ class Leader(EpochState):
     name = LEADER
     __slots__ = (
         "own", "start_offset", "accumulator", "voters", "observers", "granting", "check_quorum_us",
-        "begin_quorum_us", "resign_requested", "change", "described", "_fetched", "_settings",
+        "begin_quorum_us", "resign_requested", "change", "described", "_fetched", "_settings", "_taken",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +74,7 @@ class Leader(EpochState):
         self.voters = {node.key.id: ReplicaProgress(node.key, node.key.matches(own.key)) for node in voters}
         self.observers: dict[ReplicaKey, ReplicaProgress] = {}
         self.granting = [key for key in (progress.key for progress in self.voters.values()) if key.id in granting]
+        self._taken = voters
         self._settings = settings
         self._fetched: dict[int, None] = {}
         self.check_quorum_us = now_us + self._check_quorum_timeout_us
@@ -147,6 +148,9 @@ class Leader(EpochState):
 
     def _take_voters(self, voters: VoterSet) -> None:
         """Another set of voters: who goes is an observer, who comes was one."""
+        if voters is self._taken:
+            return
+        self._taken = voters
         if [progress.key for progress in self.voters.values()] == [node.key for node in voters]:
             return
         before = self.voters

@@ -42,6 +42,10 @@ class CommittedBatch(NamedTuple):
     controls: list[Control]
 
 
+Read = dict[int, list[CommittedBatch]]
+"""First offset -> what is committed from there on: listeners that are equally far read and decode it once."""
+
+
 class Listener(Protocol):
     """See the module; bound methods of a machine."""
 
@@ -62,8 +66,8 @@ class ListenerProgress:
         self.next_offset = NOTHING_YET
         self.told = LeaderAndEpoch(None, 0)
 
-    def advance(self, log: MetadataLog, high_watermark: int) -> None:
-        """Hand over what is committed by now."""
+    def advance(self, log: MetadataLog, high_watermark: int, read: Read) -> None:
+        """Hand over what is committed by now. `read`: what others have been handed, up to this high watermark."""
         if log.start_offset <= self.next_offset >= high_watermark:
             return  # it has all of it: so most of the calls
         if self.next_offset == NOTHING_YET or self.next_offset < log.start_offset:
@@ -74,16 +78,23 @@ class ListenerProgress:
                 self.next_offset = reader.id.end_offset
             elif self.next_offset == NOTHING_YET:
                 self.next_offset = log.start_offset
-        batches = [decoded(batch) for batch in log.batches(self.next_offset, high_watermark)]
+        batches = read.get(self.next_offset)
+        if batches is None:
+            batches = [decoded(batch) for batch in log.batches(self.next_offset, high_watermark)]
+            read[self.next_offset] = batches
         if batches:
             self.next_offset = batches[-1].last_offset + 1
             self.listener.handle_commit(batches)
 
     def tell_leader(self, leader: LeaderAndEpoch, from_offset: int) -> None:
         """`from_offset`: what it must have seen before it may hear of this leader."""
-        if leader != self.told and self.next_offset >= from_offset:
+        if leader is not self.told and leader != self.told and self.next_offset >= from_offset:
             self.told = leader
             self.listener.handle_leader_change(leader)
+
+    def has_all(self, leader: LeaderAndEpoch, high_watermark: int | None) -> bool:
+        """Whether it knows of everything up to there, and who leads."""
+        return self.told == leader and (high_watermark is None or self.next_offset >= high_watermark)
 
 
 def decoded(batch: Batch) -> CommittedBatch:

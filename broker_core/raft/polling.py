@@ -52,7 +52,7 @@ class Polling:
         return NEVER_US if passed else at_us
 
     def _step(self, state: Any) -> int:
-        if self._may_stop(state):
+        if self.client.stopping is not None and self._may_stop(state):
             return NEVER_US
         if isinstance(state, Leader):
             return self._leader(state)
@@ -65,8 +65,6 @@ class Polling:
     def _may_stop(self, state: Any) -> bool:
         """A replica that leaves in order may go once it is not needed: no voter, alone, or another one leads."""
         client = self.client
-        if client.stopping is None:
-            return False
         led_by_other = isinstance(state, Follower)
         if not client.quorum.is_voter or client.quorum.is_only_voter or led_by_other:
             client.node.soon(client._stopped)
@@ -219,7 +217,9 @@ class Polling:
 
     def _fetch(self, leader_id: int | None, state: Follower) -> int:
         assert leader_id is not None
-        client = self.client
+        client, node = self.client, self.client.addresses.node_of(leader_id)
+        if not client.requests.is_ready(node):
+            return client.requests.ready_at_us(node) or NEVER_US
         if state.fetching is not None:
             return self._send(leader_id, ApiKey.FETCH_SNAPSHOT, client.fetching.snapshot_request(state))
         return self._send(leader_id, ApiKey.FETCH, client.fetching.fetch_request())

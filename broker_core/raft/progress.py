@@ -22,7 +22,7 @@ from broker_core.raft.leader import Leader
 from broker_core.raft.metadata_log import PARTITION, TOPIC
 from broker_core.raft.states import Follower
 from broker_core.records.batch import decode_records
-from broker_core.records.header import CONTROL
+from broker_core.records.header import CONTROL, iterate_batches
 
 if TYPE_CHECKING:
     from broker_core.raft.client import RaftClient
@@ -37,9 +37,9 @@ class Progress:
     def write(self, leader: Leader) -> None:
         """All that waits goes to the log, and is flushed before it counts. Raises StorageError."""
         for batch in leader.accumulator.drain(leader.epoch):
-            size = len(batch)
+            size, control = len(batch), _holds_control([batch])
             first, last = self.client.log.append_as_leader(batch, leader.epoch)
-            self._appended(first, last, size, "leader")
+            self._appended(first, last, size, "leader", control)
         self.client.log.flush()
         if leader.update_local(self.client.log.end_offset, self.client.history.last_voters):
             self.committed()
@@ -47,16 +47,18 @@ class Progress:
 
     def copied(self, records: Sequence[Any]) -> None:
         """A follower appends what came. Raises RecordsError, LogError, StorageError."""
+        control = _holds_control(records)
         first, last = self.client.log.append_as_follower(records)
         self.client.log.flush()
-        self._appended(first, last, sum(map(len, records)), "follower")
+        self._appended(first, last, sum(map(len, records)), "follower", control)
 
-    def _appended(self, first: int, last: int, size: int, role: str) -> None:
+    def _appended(self, first: int, last: int, size: int, role: str, control: bool) -> None:
         self.client.node.emit(
             events.METADATA_APPENDED, base_offset=first, last_offset=last, bytes=size, role=role,
             epoch=self.client.quorum.epoch,
         )  # fmt: skip
-        self._read_control_records(first)
+        if control:
+            self._read_control_records(first)
 
     def read_control_records_anew(self) -> None:
         """Voters and kraft.version from the newest snapshot and the log behind it."""
@@ -112,3 +114,8 @@ class Progress:
         """The leader has answered: no election for another fetch timeout."""
         follower.fetched = True
         follower.deadline_us = self.client.node.now_us() + self.client.settings.fetch_timeout_ms * 1000
+
+
+def _holds_control(parts: Sequence[Any]) -> bool:
+    """Whether one of the batches is for the quorum itself; it is read again from the log then. Raises RecordsError."""
+    return any(batch.header.attributes & CONTROL for part in parts for batch in iterate_batches(part))
