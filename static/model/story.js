@@ -86,11 +86,33 @@ function same(item, event) {
   return MERGED[event.code].every((name) => JSON.stringify(item.first.params[name]) === JSON.stringify(event.params[name]));
 }
 
+const GONE = new Set(["process_ended", "process_paused", "controller_resigned"]);
+
+/** Since when there is no controller: from the end, the pause or the resignation of the last one until another is elected. */
+class Vacancy {
+  constructor() {
+    Object.assign(this, { last: null, since: null });
+  }
+
+  /** Microseconds without a controller that end with `event`; null where none are known to. */
+  hear({ code, node, t }) {
+    if (code === "controller_elected") {
+      const without = this.since === null ? null : t - this.since;
+      Object.assign(this, { last: node, since: null });
+      return without;
+    }
+    if (node === this.last && GONE.has(code)) this.since ??= t;
+    if (node === this.last && code === "process_resumed") this.since = null;
+    return null;
+  }
+}
+
 export class Story {
   constructor(levels, limit = 4000) {
     this.levels = levels; // {code: "transitions" | "messages" | "details"}
     this.limit = limit;
-    this.items = []; // oldest first: {key, code, node, first, positions, names, loud}
+    this.items = []; // oldest first: {key, code, node, first, positions, names, loud, without}
+    this.vacancy = new Vacancy();
   }
 
   /** Whether an event is told at all. */
@@ -102,6 +124,7 @@ export class Story {
 
   /** Tell `event`, which stands at `position` of the history. */
   add(event, position) {
+    const without = this.vacancy.hear(event);
     if (event.code.startsWith("$") || !this.told(event)) return;
     if (event.code in MERGED) {
       for (let back = 1; back <= LOOK_BACK; back += 1) {
@@ -116,7 +139,7 @@ export class Story {
     }
     this.items.push({
       key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)],
-      loud: loud(event), tone: toneOf(event.code), version: 0,
+      loud: loud(event), tone: toneOf(event.code), version: 0, without,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
   }
@@ -132,6 +155,7 @@ export class Story {
   /** Another run: nothing is told of it but these items. */
   begin(items) {
     this.items = items;
+    this.vacancy = new Vacancy();
   }
 
   /** Tell events that came before all others; what was told of the same events without their positions goes. */

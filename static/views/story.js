@@ -52,6 +52,7 @@ function entry(view, item, index) {
       h("time", {}, `${seconds(item.first.t)} s`),
       h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
       h("span", {}, sentence(item, words))),
+    item.without > 0 && h("p", { class: "why" }, words.t("story.without_controller", { t: seconds(item.without) })),
     why && (open || index < 8) && h("p", { class: "why" }, marked(words, why, { reach: open })),
     open && wordsOf(view, sentence(item, words), why),
     open && causes(view, item));

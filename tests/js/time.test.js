@@ -122,6 +122,22 @@ test("traffic is not told, quiet things only on demand, nothing from the future 
   assert.equal(story.before(2, 10, false).length, 0);
 });
 
+test("how long nobody was controller is told of the one who is elected then, if it was seen when the last one went", () => {
+  const story = new Story({});
+  const happens = (code, node, t) => story.add({ seq: t, t, code, node, cause: 0, params: {} }, t);
+  happens("controller_elected", "broker-2", 10);
+  happens("process_ended", "broker-1", 20);
+  happens("process_ended", "broker-2", 30);
+  happens("controller_elected", "broker-3", 75);
+  happens("process_paused", "broker-3", 80);
+  happens("process_resumed", "broker-3", 90);
+  happens("controller_elected", "broker-1", 95); // the link of the other one was cut: nobody knows since when
+  happens("controller_resigned", "broker-1", 100);
+  happens("process_ended", "broker-1", 110);
+  happens("controller_elected", "broker-2", 130);
+  assert.deepEqual(story.items.filter(({ code }) => code === "controller_elected").map(({ without }) => without), [null, 45, null, 30]);
+});
+
 test("a rewound viewer is asked where an act belongs; at the live edge nobody is", async () => {
   const happened = [];
   const clock = new Clock(new History());
