@@ -186,7 +186,7 @@ LEADER_ELECTED = _event(TRANSITION, "leader_elected",
     leader="broker id", previous="broker id or -1", leader_epoch="new leader epoch", isr="broker ids",
     replicas="broker ids in assignment order",
     reason="new | broker gone | log directory offline | preferred | unclean | controlled shutdown | reassignment")
-PARTITION_OFFLINE = _event(TRANSITION, "partition_offline", "{topic}-{partition} is offline: no replica of {isr} is alive",
+PARTITION_OFFLINE = _event(TRANSITION, "partition_offline", "{topic}-{partition} is offline: it has no leader, in sync are {isr}",
     **_TP, isr="broker ids", leader_epoch="leader epoch")
 ASSIGNMENT_CHANGED = _event(TRANSITION, "assignment_changed",
     "{topic}-{partition}: replicas {replicas}, being added {adding}, being removed {removing}", **_TP,
