@@ -7,6 +7,7 @@
                                              and groups of both protocols, too;
                                              at the end, in how many runs each rare path was reached
     python -m lab.faults mutants [NAME...]   our own code broken in one place, and how many seeds until it is noticed
+                                             (not of a compiled core: BROKERLAB_COMPILED=0)
 
 Each run is executed again from its recording, and from snapshots at three moments of it. What failed stays in DIR
 (default: a new temporary directory).
@@ -21,6 +22,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import broker_core
 from broker_core.kernel.problems import told
 from lab.experiments.verify import verify
 from lab.faults import probes
@@ -76,6 +78,9 @@ def mutants(names: list[str]) -> int:
     known = {one.name: one for one in MUTANTS}
     if unknown := [name for name in names if name not in known]:
         print(f"there is no mutant {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
+    if broker_core.COMPILED:
+        print("the core is compiled, and its functions cannot be replaced: BROKERLAB_COMPILED=0", file=sys.stderr)
         return 2
     alive = 0
     for one in [known[name] for name in names] or MUTANTS:

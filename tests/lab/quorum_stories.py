@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from broker_core.clients.offsets import Offsets
 from broker_core.controller.kraft import brokers
 from broker_core.controller.kraft.partition_change import PartitionChange
@@ -143,6 +145,7 @@ def fenced_ones_stay(lab: KRaftLab, patch: Any) -> None:
     lab.run(5)
 
 
+@pytest.mark.interpreted
 def committed_below_the_minimum(lab: KRaftLab, patch: Any) -> None:
     """The high watermark moves on with one replica in sync, so that those in the ELR fall behind it."""
     patch.setattr(Partition, "lacks_replicas", lambda *_: False)
@@ -172,6 +175,11 @@ def never_begins_to_read(lab: KRaftLab, patch: Any) -> None:
     lab.run(2)
     lab.do(do="stop_client", name="producer-a")
     lab.run(80)
+
+
+def as_params(stories: list[tuple[Any, list[str]]]) -> list[Any]:
+    """Of a test of each story: by its name, with the marks that it has."""
+    return [pytest.param(*one, id=one[0].__name__, marks=getattr(one[0], "pytestmark", ())) for one in stories]
 
 
 KRAFT_BROKEN: list[tuple[Callable[[KRaftLab, Any], None], list[str]]] = [

@@ -30,7 +30,7 @@ from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from tests.lab.ensemble_stories import ENSEMBLE_BROKEN
 from tests.lab.invariants_stories import AGREEMENT, MUTANTS, watched
-from tests.lab.quorum_stories import KRAFT_BROKEN
+from tests.lab.quorum_stories import KRAFT_BROKEN, as_params
 from tests.lab.sharing_stories import SHARING_BROKEN
 from tests.replication.harness import EPOCH_MS
 from lab.truth import truth_of
@@ -151,6 +151,7 @@ def bit_flips(lab: Lab, patch: Any) -> None:
     lab.run(12)
 
 
+@pytest.mark.interpreted
 def acked_too_early(lab: Lab, patch: Any) -> None:
     """A leader answers acks=all before anybody has copied the records, then it dies."""
     leader = lab.state["leader"]
@@ -216,6 +217,7 @@ def shared_by_all(lab: Lab, patch: Any) -> None:
     lab.run(5)
 
 
+@pytest.mark.interpreted
 def sequence_twice(lab: Lab, patch: Any) -> None:
     """A leader that does not look takes in a batch a second time."""
     patch.setattr(ProducerStateTable, "check", lambda *_: None)
@@ -233,6 +235,7 @@ def index_points_elsewhere(lab: Lab, patch: Any) -> None:
     lab.run(3)
 
 
+@pytest.mark.interpreted
 def never_told(lab: Lab, patch: Any) -> None:
     """A producer forgets to tell how its writes have ended."""
     patch.setattr(history, "settled", lambda *_, **__: None)
@@ -269,6 +272,7 @@ def _ignore(context: object, answer: object) -> None:
     """Nobody waits for it."""
 
 
+@pytest.mark.interpreted
 def an_open_transaction_is_overlooked(lab: Lab, patch: Any) -> None:
     """The log forgets that a transaction has begun."""
     patch.setattr(Transactions, "begin", lambda *_: None)
@@ -337,7 +341,7 @@ BROKEN: list[tuple[Callable[[Lab, Any], None], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("story", "expected"), BROKEN, ids=[one[0].__name__ for one in BROKEN])
+@pytest.mark.parametrize(("story", "expected"), as_params(BROKEN))
 def test_what_is_broken_on_purpose_turns_exactly_its_lights_red(story, expected, monkeypatch):
     lab = Lab()
     assert red(lab.monitor) == []

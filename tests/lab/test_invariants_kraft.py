@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab.quorum_stories import KRAFT_BROKEN, KRaftLab, VOTERS
+from tests.lab.quorum_stories import KRAFT_BROKEN, KRaftLab, VOTERS, as_params
 
 
-@pytest.mark.parametrize(("story", "expected"), KRAFT_BROKEN, ids=[one[0].__name__ for one in KRAFT_BROKEN])
+@pytest.mark.parametrize(("story", "expected"), as_params(KRAFT_BROKEN))
 def test_what_is_broken_on_purpose_turns_exactly_its_lights_red(story, expected, monkeypatch):
     lab = KRaftLab()
     assert lab.monitor.red() == {}

@@ -21,6 +21,7 @@ NOT_ENTERED = {"drivers"}
 BY_NAME = {one.name: one for one in MUTANTS}
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("mutant", MUTANTS, ids=list(BY_NAME))
 def test_the_piece_of_a_mutant_stands_in_the_code_once(mutant: Mutant) -> None:
     mutated(mutant)
@@ -52,6 +53,7 @@ def test_a_mutant_lives_in_its_block_only_and_a_stale_one_is_told() -> None:
         mutated(Mutant("gone", "lab.faults.swarm:no_story", "seed", "0", REST, 1))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("name", "seed"), [("never-shrink-the-isr", 5), ("zombie-is-obeyed", 10)])
 def test_what_survived_a_hundred_seeds_once_is_noticed(name: str, seed: int) -> None:
     assert hunt(BY_NAME[name], first=seed) is not None
