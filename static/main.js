@@ -16,7 +16,7 @@ import { Screen } from "./views/screen.js";
 import { listen } from "./views/listen.js";
 
 const REST_MS = 45;
-const CALM_MS = 32; // for some twenty-five frames a second
+const CALM_MS = 60; // for some fifteen frames a second
 const data = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const history = new History();
@@ -43,9 +43,16 @@ connect(app, socket, screen);
 app.desk.open(socket, feed);
 beginFollowing(app, location.search);
 
+/** Apply what has come; answers whether the picture is another one. Single messages show in Inspect, and while the cluster stands. */
+function take(messages, wall) {
+  const { end } = history;
+  if (!messages.length) return false;
+  const changed = feed.apply(messages, wall);
+  return changed || (history.end !== end && (app.mode === "inspect" || clock.cluster.paused));
+}
+
 function frame(wall) {
-  const messages = socket.drain();
-  if (messages.length && feed.apply(messages, wall)) app.dirty = true;
+  if (take(socket.drain(), wall)) screen.news = true;
   if (clock.tick(wall)) app.dirty = true;
   app.follow.look();
   screen.frame(wall);

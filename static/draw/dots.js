@@ -8,6 +8,7 @@
  * With reduced motion nothing travels: each way on which something is under way is an arrow with its sum, and the
  * picture changes in steps of STEP_MS.
  */
+import { Inscriptions } from "./inscriptions.js";
 import { arrange } from "./labels.js";
 import { along, boxOf, way } from "./layout.js";
 import { FLIGHT_MS, Traffic, crowdLabel } from "./traffic.js";
@@ -30,6 +31,7 @@ export class Dots {
     this.clean = true;
     this.painted = -Infinity;
     this.widths = new Map(); // label -> pixels
+    this.inscriptions = new Inscriptions();
     this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
     const begin = () => { this.traffic = this.reduced.matches ? new Traffic(STILL_MS, 0) : new Traffic(); };
     this.reduced.addEventListener("change", begin);
@@ -234,16 +236,12 @@ export class Dots {
   /** Labels that cover neither cards nor one another: failures first, then those that were there before, then the loud ones. */
   #write(scene, palette) {
     const { context } = this;
-    context.font = palette.font(FONT);
-    context.lineWidth = 3.5;
-    context.lineJoin = "round";
-    context.strokeStyle = palette.ground;
+    const look = { font: palette.font(FONT), size: FONT, ground: palette.ground, ratio: globalThis.devicePixelRatio || 1 };
+    context.font = look.font; // of the widths
     for (const { flight, place, text } of arrange(this.labels, scene, (written) => this.#width(written), this.loud)) {
       Object.assign(flight, { labelled: place !== null, line: place?.line });
       if (!place) continue;
-      context.strokeText(text, place.left, place.base);
-      context.fillStyle = flight.quiet ? palette.soft : palette.ink;
-      context.fillText(text, place.left, place.base);
+      this.inscriptions.put(context, text, place.left, place.base, { ...look, ink: flight.quiet ? palette.soft : palette.ink });
     }
   }
 }

@@ -6,7 +6,8 @@
  *
  * `node_kind` (broker, server, producer, consumer), `node_how` (consumer.shutdown), `node_generation` (server.kraft)
  * and `first_fault` (the kind of the first of `faults`, or none)
- * may stand for a parameter there, as may `link_how` (cut, fine or bad) and `generation` ("zookeeper", "kraft"). A label whose words depend on the generation
+ * may stand for a parameter there, as may `link_how` (cut, bad, fine or healed) and `generation` ("zookeeper", "kraft").
+ * A label whose words depend on the generation
  * of Kafka has another one beside it: `tour.election` and `tour.election.kraft`.
  *
  *     "leader_elected": {"say": ..., "why": ..., "why_by": {"reason": {"unclean": ...}}}
@@ -25,10 +26,11 @@ function chosen(text, by, params) {
   return found;
 }
 
-/** What a changed link does: nothing passes, everything does, or something is wrong with it. */
-function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: jitter }) {
+/** What a changed link does: nothing passes, something is wrong with it, everything passes at once or in some time. */
+function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: jitter, delay_us: delay }) {
   if (partitioned) return "cut";
-  return drop || duplicate || reorder || bandwidth || jitter ? "bad" : "fine";
+  if (drop || duplicate || reorder || bandwidth || jitter) return "bad";
+  return delay ? "fine" : "healed";
 }
 
 export class Catalogue {

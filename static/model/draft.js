@@ -11,6 +11,7 @@
  */
 export class Draft {
   constructor(state) {
+    this.before = state;
     this.root = { ...state };
     this.fresh = new Set([this.root]);
   }
@@ -49,9 +50,12 @@ export class Draft {
     return here;
   }
 
-  /** The new state; the draft must not be used afterwards. */
+  /** The new state, or the old one when nothing was written; the draft must not be used afterwards. */
   finish() {
+    const { before, root } = this;
     this.fresh = null;
-    return this.root;
+    for (const name in root) if (root[name] !== before[name]) return root;
+    for (const name in before) if (!(name in root)) return root;
+    return before;
   }
 }

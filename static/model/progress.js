@@ -13,7 +13,7 @@ export const progress = {
   },
   progress(draft, { clients, pipelines }) {
     for (const [name, figures] of Object.entries(clients ?? {})) if (draft.root.clients[name]) Object.assign(draft.make("clients", name), figures);
-    draft.root.pipelines = pipelines ?? {};
+    if (Object.keys({ ...draft.root.pipelines, ...pipelines }).length) draft.root.pipelines = pipelines ?? {};
   },
   lights(draft, turned) {
     const lights = draft.make("invariants");

@@ -122,10 +122,10 @@ export class Story {
     return LOUD.has(event.code) || (this.levels[event.code] ?? "transitions") === "transitions";
   }
 
-  /** Tell `event`, which stands at `position` of the history. */
+  /** Tell `event`, which stands at `position` of the history; answers whether it is told. */
   add(event, position) {
     const without = this.vacancy.hear(event);
-    if (event.code.startsWith("$") || !this.told(event)) return;
+    if (event.code.startsWith("$") || !this.told(event)) return false;
     if (event.code in MERGED) {
       for (let back = 1; back <= LOOK_BACK; back += 1) {
         const item = this.items[this.items.length - back];
@@ -134,7 +134,7 @@ export class Story {
         item.positions.push(position);
         if (!item.names.includes(nameOf(event))) item.names.push(nameOf(event));
         item.version += 1;
-        return;
+        return true;
       }
     }
     this.items.push({
@@ -142,6 +142,7 @@ export class Story {
       loud: loud(event), tone: toneOf(event.code), version: 0, without,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
+    return true;
   }
 
   /** The items as they are now, for when their events are no longer loaded: each has a position of its own that leads nowhere. */

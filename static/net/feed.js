@@ -30,7 +30,7 @@ export class Feed {
     return { run: this.run, epoch: this.epoch, last: this.last };
   }
 
-  /** Apply messages in order; answers whether the state has changed. */
+  /** Apply messages in order; answers whether the state has changed, or something is told: polling alone changes nothing. */
   apply(messages, wall) {
     let changed = false;
     for (const message of messages) {
@@ -90,9 +90,10 @@ export class Feed {
     this.last = to;
     if (!events.length) return false;
     const first = this.history.end;
+    const before = this.history.live;
     this.history.append(events);
-    events.forEach((event, index) => this.story.add(event, first + index));
+    const told = events.filter((event, index) => this.story.add(event, first + index));
     this.onevents(events, first);
-    return true;
+    return this.history.live !== before || told.length > 0;
   }
 }

@@ -233,6 +233,9 @@ export function compareDialog(view) {
   if (!compared) return [...head, h("p", { key: "wait", class: "empty", role: "status" }, words.t("compare.loading"))];
   const { found, since, receipts } = compared;
   const columns = ["leader", "leader_epoch", "isr", "leo", "hw", "hash"];
+  const titles = h("tr", {},
+    h("th", { scope: "col" }, words.t("table.partition")),
+    columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))));
   return [
     ...head,
     h("div", { key: "receipts", class: "compare-two" }, receipts.map((receipt, side) => receiptOf(receipt, pair[side], compared.facts[side], words))),
@@ -244,11 +247,8 @@ export function compareDialog(view) {
         : `= ${words.t("compare.same")}`),
     h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "compare-title" },
       h("table", { class: "partitions small compare" },
-      h("thead", {},
-        h("tr", {},
-          h("th", { scope: "col" }, words.t("table.partition")),
-          columns.map((fact) => h("th", { key: fact, scope: "col" }, words.t(`compare.${fact}`))))),
-      h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
+        h("thead", {}, titles),
+        h("tbody", {}, found.partitions.map((one) => partitionRow(one, words))))),
     h("h3", { key: "lanes" }, words.t("compare.since", { t: seconds(since.t) })),
     h("div", { key: "lane-box", class: "compare-lanes" }, lanes(compared, pair, words)),
     h("div", { key: "stories", class: "compare-two" }, compared.stories.map((items, side) => happenings(items.filter((item) => item.loud), words, pair[side]))),

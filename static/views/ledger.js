@@ -51,26 +51,34 @@ function stateOf(line, hw, words) {
   return line.last < hw ? `■ ${words.t("ledger.committed")}` : `□ ${words.t("ledger.waiting")}`;
 }
 
-function batches({ chosenPartition: partition, words, showBytes }) {
+function batchesHead({ replicas }, words) {
+  return h("tr", {},
+    h("th", { scope: "col" }, words.t("ledger.offsets")),
+    h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")),
+    replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))),
+    h("th", { scope: "col" }, words.t("ledger.state")));
+}
+
+function batchRow(line, { chosenPartition: { replicas }, words, showBytes }, hw) {
+  const opens = h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) },
+    count(line.base),
+    line.base !== line.last && ["–", h("wbr", {}), count(line.last)]);
+  return h("tr", { key: line.key, class: line.absent ? "astray" : line.differs ? "offline" : "" },
+    h("th", { scope: "row" }, opens),
+    h("td", { class: "number" }, count(line.bytes)),
+    replicas.map((id) => batchCell(line, id, words)),
+    h("td", { class: line.absent ? "absent" : "batch-state" }, stateOf(line, hw, words)));
+}
+
+function batches(view) {
+  const { chosenPartition: partition, words } = view;
   const lines = ledger(partition);
   if (!lines.length) return h("p", { key: "none", class: "hint" }, words.t("ledger.no_batches"));
   const hw = partition.committed ?? leaderLog(partition)?.hw ?? 0;
   return [
     h("table", { key: "batches", class: "partitions small batches" },
-      h("thead", {},
-        h("tr", {},
-          h("th", { scope: "col" }, words.t("ledger.offsets")),
-          h("th", { scope: "col", class: "number" }, words.t("ledger.bytes")),
-          partition.replicas.map((id) => h("th", { key: id, scope: "col" }, badge(id, "leader"))),
-          h("th", { scope: "col" }, words.t("ledger.state")))),
-      h("tbody", {}, lines.map((line) => h("tr", { key: line.key, class: line.absent ? "astray" : line.differs ? "offline" : "" },
-        h("th", { scope: "row" },
-          h("button", { type: "button", class: "plain more", title: words.t("bytes.open"), onclick: () => showBytes(line.base) },
-            count(line.base),
-            line.base !== line.last && ["–", h("wbr", {}), count(line.last)])),
-        h("td", { class: "number" }, count(line.bytes)),
-        partition.replicas.map((id) => batchCell(line, id, words)),
-        h("td", { class: line.absent ? "absent" : "batch-state" }, stateOf(line, hw, words)))))),
+      h("thead", {}, batchesHead(partition, words)),
+      h("tbody", {}, lines.map((line) => batchRow(line, view, hw)))),
     h("p", { key: "hint", class: "hint" }, words.t("ledger.hint")),
     lines.some((line) => line.absent) && h("p", { key: "absent", class: "hint" },
       h("b", { class: "absent" }, `⊘ ${words.t("ledger.absent")}`),

@@ -54,5 +54,5 @@ function handle(view, { name, x, y, between }) {
 }
 
 /** All handles of the stage, and the lines that they belong to: they show once somebody points at the stage, or touches it. */
-export const linkHandles = (view, { links }) => [
+export const linkHandles = (view, { links }) => !view.lookOnly && [
   links.map(({ name, line }) => h("path", { key: `tie ${name}`, class: "tie", d: curve(line) })), links.map((one) => handle(view, one))];

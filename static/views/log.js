@@ -27,6 +27,7 @@ const PRINTED = 30; // a row with room for a checksum beneath its name
 const NARROW = 290; // a card without room for checksums
 const LETTER = 7.1; // width of a digit in a cell
 const MARK = 4.5; // half the width of a reader's mark
+const TURN = 1024; // cells of the strip on which a row's cells stand: it moves, they do not
 
 export function shortName(topic, number) {
   const name = `${topic}-${number}`;
@@ -165,7 +166,9 @@ function lacking(view, facts, log, x, y, tall) {
   const room = axis.width - from - 2;
   const lost = vanished(facts, log);
   const whole = lost ? view.words.t("stage.vanished", { n: lost }) : view.words.t("stage.lacks", { n });
-  const text = [whole, lost ? `✕ ${brief(lost, room - 24)}` : `−${brief(n, room - 10)}`].find((one) => one.length * LETTER + 8 <= room) ?? "";
+  // A hole of one or two cells is seen to be one or two; more may be folded, and have their number.
+  const short = lost ? `✕ ${brief(lost, room - 24)}` : n * axis.cell > room + axis.cell ? `−${brief(n, room - 10)}` : "";
+  const text = [whole, short].find((one) => one.length * LETTER + 8 <= room) ?? "";
   const kind = lost ? " lost" : "";
   return [
     h("rect", { key: "hole", class: `cell hole${kind}`, x: x + from + 0.5, y: y + 0.5, width: room, height: tall, rx: 2.5 }, h("title", {}, whole)),
@@ -175,9 +178,10 @@ function lacking(view, facts, log, x, y, tall) {
 
 function cells(view, facts, log, id, x, y, tall) {
   const { axis } = facts;
+  const begin = ((axis.columns[0]?.from ?? 0) % TURN) * axis.cell; // where the first column stands on its strip
   const found = axis.columns.map((column) => {
     if (column.from >= log.leo || column.from < log.start) return null;
-    return column.to - column.from > 1 ? fold(view, facts, log, column, id, x, y, tall) : oneCell(view, facts, log, column, id, x, y, tall);
+    return (column.to - column.from > 1 ? fold : oneCell)(view, facts, log, column, id, begin, y, tall);
   });
   const at = placeOn(axis, log.hw);
   const down = view.state.brokers[id]?.state === "stopped";
@@ -185,7 +189,9 @@ function cells(view, facts, log, id, x, y, tall) {
     ? null
     : h("line", { key: "hw", class: down ? "hw ghost" : "hw", x1: x + at - 1, x2: x + at - 1, y1: y - 2, y2: y + tall + 3 },
     h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
-  return [found, lacking(view, facts, log, x, y, tall), mark];
+  return [
+    h("g", { key: "cells", rolling: true, transform: `translate(${(x - begin).toFixed(1)} 0)` }, found),
+    lacking(view, facts, log, x, y, tall), mark];
 }
 
 /**

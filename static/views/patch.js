@@ -3,12 +3,14 @@
  *
  *     patch(list, items.map((item) => h("li", { key: item.id, class: item.tone }, item.text)))
  *
- * Elements are matched by key, else by place and tag. Attributes are set as attributes; `on*` are
+ * Elements are matched by key, else by place and tag. Of a `rolling` parent an element whose key is gone takes on the next
+ * new one's in its place: children that are all others in each picture are changed, not made and thrown away. Attributes are set as attributes; `on*` are
  * handlers, `style` is an object set through the style sheet's own interface (the content security
  * policy allows no style attributes), and value, checked, disabled, hidden are properties.
  */
 const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "textContent"]);
+const OURS = new Set(["key", "rolling"]); // no attributes
 const NONE = Object.freeze({});
 const DEEP = 8; // lists of lists of descriptions
 
@@ -24,32 +26,40 @@ function setStyle(element, before = NONE, after = NONE) {
   for (const [name, value] of Object.entries(after)) if (before[name] !== value) element.style.setProperty(name, value);
 }
 
+/** Stands for every handler: what the newest description of its element says. A picture that changes sets none anew. */
+function handle(event) {
+  return this.described?.props[`on${event.type}`]?.call(this, event);
+}
+
 function setProp(element, name, before, after) {
-  if (name === "key") return;
+  if (OURS.has(name)) return;
   if (name === "style") setStyle(element, before, after);
-  else if (name.startsWith("on")) element[name] = after ?? null;
-  else if (PROPERTIES.has(name)) {
+  else if (name.startsWith("on")) {
+    if (!before !== !after) element[name] = after ? handle : null;
+  } else if (PROPERTIES.has(name)) {
     if (element[name] !== after) element[name] = after ?? "";
   } else if (after === null || after === undefined || after === false) element.removeAttribute(name);
   else element.setAttribute(name, after === true ? "" : after);
 }
 
+/** All but `value`, which comes after the children: a select needs its options first. */
 function setProps(element, before, after) {
-  for (const name of Object.keys(before)) if (!(name in after)) setProp(element, name, before[name], undefined);
-  for (const name of Object.keys(after)) {
-    if (before[name] !== after[name] || name === "value") setProp(element, name, before[name], after[name]);
-  }
+  for (const name in before) if (!(name in after) && name !== "value") setProp(element, name, before[name], undefined);
+  for (const name in after) if (before[name] !== after[name] && name !== "value") setProp(element, name, before[name], after[name]);
+}
+
+function setValue(element, before, after) {
+  if (after !== undefined) setProp(element, "value", before, after);
 }
 
 function make(description, svg) {
   if (typeof description !== "object") return document.createTextNode(String(description));
   const inside = svg || description.tag === "svg";
   const element = inside ? document.createElementNS(SVG, description.tag) : document.createElement(description.tag);
-  const { value, ...others } = description.props;
-  setProps(element, NONE, others);
+  setProps(element, NONE, description.props);
   element.described = description;
   patchChildren(element, description.children, inside);
-  if (value !== undefined) setProp(element, "value", undefined, value); // a select needs its options first
+  setValue(element, undefined, description.props.value);
   return element;
 }
 
@@ -66,14 +76,12 @@ function update(node, description, svg) {
   const before = node.described;
   if (before === description) return;
   node.described = description;
-  const { value, ...others } = description.props;
-  const { value: old, ...othersBefore } = before.props;
-  setProps(node, othersBefore, others);
-  patchChildren(node, description.children, svg || description.tag === "svg");
-  if (value !== undefined) setProp(node, "value", old, value);
+  setProps(node, before.props, description.props);
+  patchChildren(node, description.children, svg || description.tag === "svg", description.props.rolling);
+  setValue(node, before.props.value, description.props.value);
 }
 
-function patchChildren(parent, descriptions, svg) {
+function patchChildren(parent, descriptions, svg, rolling = false) {
   const keyed = new Map();
   for (let node = parent.firstChild; node; node = node.nextSibling) {
     if (node.described?.key !== undefined) keyed.set(node.described.key, node);
@@ -81,9 +89,12 @@ function patchChildren(parent, descriptions, svg) {
   let place = parent.firstChild;
   let wanted = null;
   // Elements that go make way first: one that stays is not moved, and keeps its focus.
-  const pass = (node) => {
+  const isGone = ({ described }) => {
     wanted ??= new Set(descriptions.map((one) => one.key));
-    while (place && place !== node && place.described?.key !== undefined && !wanted.has(place.described.key)) {
+    return described?.key !== undefined && !wanted.has(described.key);
+  };
+  const pass = (node) => {
+    while (place && place !== node && isGone(place)) {
       const gone = place;
       place = place.nextSibling;
       parent.removeChild(gone);
@@ -94,6 +105,7 @@ function patchChildren(parent, descriptions, svg) {
     if (description.key !== undefined) {
       const known = keyed.get(description.key);
       if (known && fits(known, description)) node = known;
+      else if (!known && rolling && place?.described?.tag === description.tag && isGone(place)) node = place;
     } else if (place && fits(place, description)) node = place;
     if (!node) {
       parent.insertBefore(make(description, svg), place);

@@ -183,12 +183,14 @@ function chain(view) {
   if (found.length < 2) return null;
   const title = lost ? words.t("chain.lost", { partition: `${lost.topic}-${lost.partition}`, offset: lost.offset }) : words.t("chain.title");
   const why = (event) => (lost && WHY[event.code] ? words.t(WHY[event.code]) : words.why(event));
+  const when = (event, index) => (index ? `+${seconds(event.t - found[0].event.t)} s` : `${seconds(event.t)} s`);
+  const link = ({ position, event }, index) => h("li", { key: position },
+    h("button", { type: "button", class: "plain", onclick: () => view.select(position) },
+      h("time", {}, when(event, index)), " ", words.say(event)),
+    why(event) && h("p", { class: "why" }, why(event)));
   return h("section", { key: "chain", "aria-label": title },
     h("h3", {}, title),
-    h("ol", { class: "chain" }, found.map(({ position, event }, index) => h("li", { key: position },
-      h("button", { type: "button", class: "plain", onclick: () => view.select(position) },
-        h("time", {}, index ? `+${seconds(event.t - found[0].event.t)} s` : `${seconds(event.t)} s`), " ", words.say(event)),
-      why(event) && h("p", { class: "why" }, why(event))))));
+    h("ol", { class: "chain" }, found.map(link)));
 }
 
 /** Each producer in two rows, its name above its figures: that fits a narrow drawer. */

@@ -2,8 +2,9 @@
  * The screen: which view goes into which element, and how often.
  *
  *     every frame          dots, while any are under way
- *     15 times a second    stage, lanes, time bar, when something has changed
+ *     15 times a second    stage, lanes, when something has changed
  *     10 times a second    tables, story
+ *      5 times a second    the cluster's time, and the next step that waits for it; at once when somebody has done something
  */
 import { Dots } from "../draw/dots.js";
 import { Lanes, slotsOn } from "../draw/lanes.js";
@@ -38,6 +39,7 @@ import { earlier, marksOf, paintMarks, timeButtons, timeFacts } from "./timebar.
 const STAGE_MS = 66;
 const STEP_MS = 500; // of the pictures with reduced motion
 const TABLE_MS = 100;
+const FACTS_MS = 200;
 const SLOW_MS = 500;
 const REPLAYED = 5000; // events of a replay in one frame whose messages are still shown
 const MEASURED = ["scene", "lanes-box", "scrubber", "inspector", "tab-panel"];
@@ -76,9 +78,10 @@ export class Screen {
     this.lanes = new Lanes($("lanes-canvas"));
     this.folds = makeFolds();
     this.sizes = {};
-    this.drawn = { stage: 0, table: 0, slow: 0, cursor: 0, scene: -Infinity, lanes: -Infinity };
+    this.drawn = { stage: 0, table: 0, slow: 0, cursor: 0, facts: 0, scene: -Infinity, lanes: -Infinity };
     this.stale = { stage: true, table: true, slow: true, scene: true };
     this.announced = 0;
+    this.news = false; // the cluster is another one than in the last picture
     const watch = new ResizeObserver((entries) => {
       for (const { target, contentRect } of entries) this.sizes[target.id] = contentRect;
       app.dirty = true;
@@ -119,9 +122,15 @@ export class Screen {
   frame(wall) {
     const { app } = this;
     const moving = app.clock.live ? app.online && !app.clock.cluster.paused : app.clock.playing;
-    if (app.dirty) this.stale = { stage: true, table: true, slow: true, scene: true };
-    app.dirty = false;
-    if ((this.stale.stage || this.stale.scene || moving) && wall - this.drawn.stage >= STAGE_MS) this.#stage(wall);
+    if (app.dirty || this.news) this.stale = { stage: true, table: true, slow: true, scene: true };
+    if (app.dirty) this.drawn.facts = -Infinity;
+    app.dirty = this.news = false;
+    const stale = this.stale.stage || this.stale.scene;
+    if ((stale || moving) && wall - this.drawn.stage >= STAGE_MS) {
+      this.drawn.stage = wall;
+      if (stale) this.#stage(wall);
+      this.#facts(wall);
+    }
     if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
     this.#replay(wall);
@@ -131,26 +140,32 @@ export class Screen {
 
   #stage(wall) {
     const { app } = this;
-    this.drawn.stage = wall;
-    if (this.stale.stage || this.stale.scene) {
-      dress(app, document);
-      strips("stage", app);
-      const { width, height } = this.sizes.scene;
-      if (width > 50 && !this.#still(wall, "scene")) {
-        this.drawn.scene = wall;
-        this.stale.scene = false;
-        $("scene-svg").setAttribute("viewBox", `0 0 ${Math.round(width)} ${Math.round(height)}`);
-        patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
-        this.dots.fit(app.scene);
-      }
-      $("stage-spot").classList.toggle("above", walksBelow(app));
-      patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
-      this.stale.stage = false;
+    dress(app, document);
+    strips("stage", app);
+    const { width, height } = this.sizes.scene;
+    if (width > 50 && !this.#still(wall, "scene")) {
+      this.drawn.scene = wall;
+      this.stale.scene = false;
+      const box = `0 0 ${Math.round(width)} ${Math.round(height)}`;
+      if ($("scene-svg").getAttribute("viewBox") !== box) $("scene-svg").setAttribute("viewBox", box);
+      patch($("scene-svg"), stage(app, Math.round(width), Math.round(height)));
+      this.dots.fit(app.scene);
     }
+    $("stage-spot").classList.toggle("above", walksBelow(app));
+    patch($("stage-spot"), document.activeElement === $("scene-svg") ? spotLine(app) : []);
+    this.stale.stage = false;
     patch($("coach"), coach(app));
-    patch($("time-facts"), timeFacts(app));
+  }
+
+  /** What goes on while nothing happens: time. */
+  #facts(wall) {
+    const { app } = this;
     this.dots.stand(this.#standing(), app.flight);
     if (shows(app, "lanes") && !this.#still(wall, "lanes")) this.#lanes(wall);
+    if (app.clock.live && !app.clock.cluster.paused && wall - this.drawn.facts < FACTS_MS) return;
+    this.drawn.facts = wall;
+    patch($("coach"), coach(app));
+    patch($("time-facts"), timeFacts(app));
     if (!app.clock.live || wall - this.drawn.cursor >= SLOW_MS) this.#cursor(wall);
     this.#moment();
   }
@@ -163,9 +178,10 @@ export class Screen {
 
   /** Messages that stand on their way: those of a standing cluster, or of a moment of the past. */
   #standing() {
-    const { clock, standing, passing } = this.app;
-    if (!clock.live) return clock.playing ? [] : passing;
-    return clock.cluster.paused ? standing : [];
+    const { app } = this;
+    const { live, playing, cluster } = app.clock;
+    if (!live) return playing ? [] : app.passing;
+    return cluster.paused ? app.standing : [];
   }
 
   /** A replay of the past sends its messages again. */

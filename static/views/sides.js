@@ -60,7 +60,8 @@ function sideText(item, view) {
 
 /** What a click on a box does: a writer's menu, what is known of a reader, the list of those without room. */
 function opens(view, item, told) {
-  const menu = item.kind === "you" || (item.kind === "producer" && view.mode !== "inspect");
+  if (item.kind === "you" && view.lookOnly) return { role: "img", "aria-label": told };
+  const menu = !view.lookOnly && (item.kind === "you" || (item.kind === "producer" && view.mode !== "inspect"));
   const open = () => {
     if (menu) view.openMenu(item.kind, item.name, item.x + item.w / 2, item.y + item.h);
     else if (item.kind === "folded") view.openFolded(item.name);

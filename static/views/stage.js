@@ -56,8 +56,9 @@ function crown(x, y) {
   return h("path", { class: "crown", d: `M${x} ${y + 13}l-3 -11 6 5 5 -7 5 7 6 -5 -3 11z` });
 }
 
-/** The button of a thing's menu: three dots in 24 x 24 pixels. */
+/** The button of a thing's menu: three dots in 24 x 24 pixels; none for who may only look. */
 function dots(view, kind, name, label, x, y) {
+  if (view.lookOnly) return null;
   const open = (event) => {
     event.stopPropagation();
     view.openMenu(kind, name, x + 12, y + 24);
@@ -194,9 +195,9 @@ function serverChip(view, name, x, y, wide) {
     event.preventDefault();
     open(event);
   };
+  const acts = { role: "button", tabindex: "-1", "aria-haspopup": "menu", "data-menu": `server:${name}`, onclick: open, onkeydown: press };
   return h("g", {
-    key: name, class: `server ${server}${view.spot?.name === name ? " spot" : ""}`, role: "button", tabindex: "-1", "aria-haspopup": "menu",
-    "aria-label": label, "data-menu": `server:${name}`, onclick: open, onkeydown: press
+    key: name, class: `server ${server}${view.spot?.name === name ? " spot" : ""}`, "aria-label": label, ...(view.lookOnly ? { role: "img" } : acts)
   },
     h("title", {}, label), h("rect", { x, y, width: wide, height: 24, rx: 6 }),
     h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${name.split("-").at(-1)}`));

@@ -7,6 +7,7 @@ import { marked, termsOf } from "./terms.js";
 
 const SHOWN = 60;
 const NAMED = 4;
+const REASONS = 8; // of the newest items the reason stands below
 
 /** The parameters that describe several events at once. */
 function manyOf(item, words) {
@@ -41,10 +42,23 @@ function wordsOf({ words }, text, why) {
   return found.length > 0 && h("p", { class: "story-words" }, words.t("glossary"), ": ", found.map((one, index) => [index > 0 && ", ", one]));
 }
 
+const kept = new WeakMap(); // item -> {words, sign, told}: what is told of it, as long as nothing that it says has changed
+
+/** An item as it was described before, unless it is open: then its causes may have been loaded meanwhile. */
 function entry(view, item, index) {
-  const { words } = view;
   const chosen = item.positions.includes(view.selected);
   const open = chosen || (view.selected === null && index === 0);
+  if (open) return described(view, item, index, { chosen, open });
+  const sign = `${item.version} ${index === 0} ${index < REASONS} ${view.words.generation()}`;
+  const before = kept.get(item);
+  if (before?.words === view.words && before.sign === sign) return before.told;
+  const told = described(view, item, index, { chosen, open });
+  kept.set(item, { words: view.words, sign, told });
+  return told;
+}
+
+function described(view, item, index, { chosen, open }) {
+  const { words } = view;
   const why = words.why(item.first);
   const choose = () => view.select(item.positions[item.positions.length - 1]);
   return h("li", { key: item.key, class: `item ${item.tone}${chosen || (open && view.clock.live) ? " lit" : ""}` },
@@ -53,7 +67,7 @@ function entry(view, item, index) {
       h("b", { "aria-hidden": "true" }, GLYPHS[item.tone]),
       h("span", {}, sentence(item, words))),
     item.without > 0 && h("p", { class: "why" }, words.t("story.without_controller", { t: seconds(item.without) })),
-    why && (open || index < 8) && h("p", { class: "why" }, marked(words, why, { reach: open })),
+    why && (open || index < REASONS) && h("p", { class: "why" }, marked(words, why, { reach: open })),
     open && wordsOf(view, sentence(item, words), why),
     open && causes(view, item));
 }

@@ -16,6 +16,9 @@ LONGEST_LINE = 160
 LONGEST_FUNCTION = 50
 ELEMENTS = re.compile(r'\bh\("')
 MOST_ELEMENTS = 2  # described in one line: one, and what it holds
+DEEPEST = 4  # elements within elements in one expression: what is deeper has a name of its own
+COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.DOTALL)
+BRACKET = re.compile(r"\bh\(|[()]")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*`')
 ONE_LITERAL = 100
 BEGINS = re.compile(
@@ -43,6 +46,18 @@ def _crowded_lines(text: str) -> Iterator[int]:
             yield number
 
 
+def _deepest(text: str) -> int:
+    """How many elements a description in this text holds within each other."""
+    deepest, open_ones = 0, list[str]()
+    for bracket in BRACKET.findall(COMMENT.sub("", LITERAL.sub('""', text))):
+        if bracket != ")":
+            open_ones.append(bracket)
+            deepest = max(deepest, open_ones.count("h("))
+        elif open_ones:
+            open_ones.pop()
+    return deepest
+
+
 def _functions(text: str) -> Iterator[tuple[int, int]]:
     """(first line, lines) of each function whose brace ends a line: it ends where a brace stands in its column."""
     lines = text.splitlines()
@@ -67,6 +82,12 @@ def test_no_line_describes_more_elements_than_a_reader_can_follow() -> None:
     crowded = [f"{name(path)}:{number}" for path in _modules() for number in _crowded_lines(path.read_text())]
     assert not crowded, "give the parts lines, or names, of their own:\n" + "\n".join(crowded)
     assert list(_crowded_lines('h("p", {}, h("b", {}));\nh("p", {}, h("b", {}), h("i", {}));\npath("a", h)')) == [2]
+
+
+def test_no_description_is_nested_deeper_than_a_reader_can_follow() -> None:
+    deep = [f"{name(path)}: {depth} elements within each other" for path in _modules() if (depth := _deepest(path.read_text())) > DEEPEST]
+    assert not deep, "give the inner ones names:\n" + "\n".join(deep)
+    assert _deepest('h("p", {}, f(h("b", {},\n  // h(\n  words.t(`(${x}h(`))), h("i", {}))') == 2
 
 
 def test_a_long_line_and_a_long_function_would_be_found() -> None:

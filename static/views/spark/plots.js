@@ -61,19 +61,26 @@ function legend(values, words) {
       column(name, words))));
 }
 
+/** One bar and its figure; of several beside each other each says what it is. */
+function barOf({ name, value, share }, place, alone, words) {
+  return h("span", { key: name, class: `plot-value ${series(name, place)}` },
+    h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }),
+    !alone && h("span", { class: "unseen" }, `${column(name, words)} `),
+    h("b", {}, shown(name, value, words)));
+}
+
 /** Horizontal bars, a group for each row. `goTo(row)` is called with a click. */
 export function bars(answer, words, goTo) {
   const { chart, count: of } = answer;
   const shownRows = barsOf(answer, (row, labels) => labelOf(row, labels, words));
+  const group = ({ row, label, parts }, index) => h("button", {
+    key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(row),
+  },
+    h("span", { class: "plot-label" }, label),
+    h("span", { class: "plot-values" }, parts.map((part, place) => barOf(part, place, parts.length < 2, words))));
   return [
     legend(chart.values, words),
-    h("div", { key: "bars", class: "plot-bars" }, shownRows.map(({ row, label, parts }, index) => h("button", {
-      key: index, type: "button", class: "plot-row", "data-row": index, title: words.t("spark.go"), onclick: () => goTo(row),
-    },
-    h("span", { class: "plot-label" }, label),
-    h("span", { class: "plot-values" }, parts.map(({ name, value, share }, place) => h("span", { key: name, class: `plot-value ${series(name, place)}` },
-      h("i", { "aria-hidden": "true", style: { width: `${(100 * share * 0.8).toFixed(2)}%` } }),
-      parts.length > 1 ? h("span", { class: "unseen" }, `${column(name, words)} `) : null, h("b", {}, shown(name, value, words)))))))),
+    h("div", { key: "bars", class: "plot-bars" }, shownRows.map(group)),
     of > shownRows.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_more", { shown: shownRows.length, of })),
   ];
 }
@@ -82,22 +89,26 @@ export function bars(answer, words, goTo) {
 export function spans(answer, words, goTo) {
   const { ticks, lines, of } = spansOf(answer, (row, labels) => labelOf(row, labels, words));
   const percent = (share) => `${(100 * share).toFixed(3)}%`;
-  return [h("div", { key: "spans", class: "plot-spans" },
-    lines.map(({ label, stretches }) => h("div", { key: label, class: "plot-line" }, h("span", { class: "plot-label" }, label),
-      h("span", { class: "plot-track" }, stretches.map(({ index, row, from, to, left, width }) => {
-        const text = to === null
-          ? words.t("spark.span_open", { label, from: seconds(from) })
-          : words.t("spark.span", { label, from: seconds(from), to: seconds(to) });
-        return h("button", {
-          key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text,
-          style: { left: percent(left), width: percent(width) }, onclick: () => goTo(row)
-        });
-      })))),
-    h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" },
-      h("span", { class: "plot-label" }),
-      h("span", { class: "plot-track" },
-        ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))))),
-    of > lines.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_lines", { shown: lines.length, of }))];
+  const stretch = (label, { index, row, from, to, left, width }) => {
+    const text = to === null
+      ? words.t("spark.span_open", { label, from: seconds(from) })
+      : words.t("spark.span", { label, from: seconds(from), to: seconds(to) });
+    return h("button", {
+      key: index, type: "button", class: `plot-span${to === null ? " open" : ""}`, "data-row": index, title: text, "aria-label": text,
+      style: { left: percent(left), width: percent(width) }, onclick: () => goTo(row)
+    });
+  };
+  const line = ({ label, stretches }) => h("div", { key: label, class: "plot-line" },
+    h("span", { class: "plot-label" }, label),
+    h("span", { class: "plot-track" }, stretches.map((one) => stretch(label, one))));
+  const axis = h("div", { key: "axis", class: "plot-line axis", "aria-hidden": "true" },
+    h("span", { class: "plot-label" }),
+    h("span", { class: "plot-track" },
+      ticks.map(({ t, left }) => h("i", { key: t, style: { left: percent(left) } }, `${short(t / 1e6)} s`))));
+  return [
+    h("div", { key: "spans", class: "plot-spans" }, lines.map(line), axis),
+    of > lines.length && h("p", { key: "more", class: "hint", "data-spark": "cut" }, words.t("spark.plot_lines", { shown: lines.length, of })),
+  ];
 }
 
 export const PLOTS = { bars, spans };

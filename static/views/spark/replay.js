@@ -82,18 +82,19 @@ function contents(view) {
 function table(answer, words, goTo, leads) {
   const columns = answer.columns.filter((name) => !LEFT.has(name) && answer.rows.some((row) => row[name] !== null));
   const numbers = new Set(columns.filter((name) => answer.rows.some((row) => typeof row[name] === "number")));
+  const align = (name) => (numbers.has(name) ? "number" : "");
+  const head = h("tr", {},
+    columns.map((name) => h("th", { key: name, scope: "col", class: align(name) }, column(name, words))),
+    h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))));
+  const moment = (row, index) => leads(row)
+    && h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment"));
+  const line = (row, index) => h("tr", { key: index },
+    columns.map((name) => h("td", { key: name, class: align(name) }, shown(name, row[name], words))),
+    h("td", {}, moment(row, index)));
   return h("div", { key: "table", class: "wide", tabindex: "0", role: "group", "aria-labelledby": "answer-title" },
     h("table", { class: "partitions small spark-table" },
-    h("thead", {},
-      h("tr", {},
-        columns.map((name) => h("th", { key: name, scope: "col", class: numbers.has(name) ? "number" : "" }, column(name, words))),
-        h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("spark.moment"))))),
-    h("tbody", {}, answer.rows.map((row, index) => h("tr", { key: index },
-      columns.map((name) => h("td", { key: name, class: numbers.has(name) ? "number" : "" }, shown(name, row[name], words))),
-      h("td", {},
-        leads(row)
-          ? h("button", { type: "button", class: "plain more", "data-go": index, onclick: () => goTo(row) }, words.t("spark.moment"))
-          : null))))));
+      h("thead", {}, head),
+      h("tbody", {}, answer.rows.map(line))));
 }
 
 const offsetsOf = ({ first_offset: first, last_offset: last }) => (first === null ? null : first === last ? count(first) : `${count(first)} – ${count(last)}`);

@@ -44,15 +44,15 @@ function form(view) {
   const { sweep, setup } = desk.spark;
   const { size } = sweep;
   const shell = shellOf(sweep.scenario || "scenario.yaml", sweep.grid, sweep.seeds.replaceAll(" ", ""));
+  const which = h("select", {
+    value: sweep.scenario, "data-sweep": "scenario",
+    onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write())
+  }, scenarios(view), h("option", { key: "own", value: "" }, words.t("sweep.own")));
   return h("section", { key: "form", class: "sweep-form", "aria-label": words.t("sweep.form") },
     h("datalist", { id: "sweep-keys" }, KEYS.map((key) => h("option", { key, value: key }))),
     h("div", { class: "sweep-first" },
       h("label", { class: "field" },
-        h("span", {}, words.t("sweep.scenario")),
-        h("select", {
-          value: sweep.scenario, "data-sweep": "scenario",
-          onchange: (event) => (event.target.value ? sweep.pick(event.target.value) : sweep.write())
-        }, scenarios(view), h("option", { key: "own", value: "" }, words.t("sweep.own")))),
+        h("span", {}, words.t("sweep.scenario")), which),
       h("label", { class: "field" },
         h("span", {}, words.t("sweep.seeds")),
         h("input", {
@@ -219,6 +219,11 @@ function runs(view) {
   const { sweep } = desk.spark;
   if (!sweep.cell || !sweep.found) return null;
   const names = ["acked", "read", "lost", "duplicated", "reordered"];
+  const head = h("tr", {},
+    h("th", { scope: "col" }, words.t("sweep.seed")),
+    names.map((name) => h("th", { key: name, scope: "col", class: "number" }, column(name, words))),
+    h("th", { scope: "col", class: "number" }, words.t("sweep.gap")),
+    h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("sweep.open"))));
   return h("section", { key: "runs", class: "sweep-runs", "aria-labelledby": "cell-title" },
     h("h3", { id: "cell-title", tabindex: "-1" }, words.t("sweep.runs", { cell: sweep.cell.replaceAll(",", ", ") })),
     spreadOf(sweep.found.cells.find(({ cell }) => cell === sweep.cell), words),
@@ -227,13 +232,8 @@ function runs(view) {
     sweep.runs?.total > 0 && h("p", { class: "hint" }, words.t("sweep.runs.hint")),
     sweep.runs?.total > 0 && h("div", { class: "wide", tabindex: "0", role: "group", "aria-labelledby": "cell-title" },
       h("table", { class: "partitions small" },
-      h("thead", {},
-        h("tr", {},
-          h("th", { scope: "col" }, words.t("sweep.seed")),
-          names.map((name) => h("th", { key: name, scope: "col", class: "number" }, column(name, words))),
-          h("th", { scope: "col", class: "number" }, words.t("sweep.gap")),
-          h("th", { scope: "col" }, h("span", { class: "unseen" }, words.t("sweep.open"))))),
-      h("tbody", {}, sweep.runs.items.map((row) => runRow(view, row))))));
+        h("thead", {}, head),
+        h("tbody", {}, sweep.runs.items.map((row) => runRow(view, row))))));
 }
 
 export function sweepTab(view) {
