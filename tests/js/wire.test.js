@@ -58,6 +58,19 @@ test("a heartbeat that says the cluster stands asks for a new picture", () => {
   assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true }], 9), false);
 });
 
+test("polling alone asks for no new picture; what changes the cluster, or is told, does", () => {
+  const one = feed();
+  const of = (from, seq, code, params = {}) => ({ ...head, k: "d", from, to: seq, t0: 0, t1: seq, ev: [[seq, 0, code, "broker-1", 0, params]] });
+  one.apply([snap(10)], 0);
+  one.story.levels = { request_sent: "messages", fetch_completed: "messages" };
+  const { live } = one.history;
+  assert.equal(one.apply([of(10, 11, "request_sent", { to: "broker-2", api: "Fetch" }), of(11, 12, "progress", { pipelines: {} })], 0), false);
+  assert.equal(one.history.live, live);
+  assert.equal(one.history.end, 3);
+  assert.equal(one.apply([of(12, 13, "process_paused")], 0), true);
+  assert.equal(one.apply([of(13, 14, "index_rebuilt", { topic: "orders", partition: 0 })], 0), true);
+});
+
 class FakeWire {
   constructor() {
     this.readyState = 1;
