@@ -39,7 +39,7 @@ export function timeFacts(view) {
       h("span", { class: "seed", title: words.t("time.seed", { seed: state.cluster.seed }) }, words.t("time.seed", { seed: state.cluster.seed }))),
     h("label", { key: "speed" }, h("span", {}, words.t("time.speed")), " ",
       h("select", {
-        id: "speed", "aria-label": words.t("time.speed"), value: String(speed),
+        id: "speed", "aria-label": words.t("time.speed"), value: String(speed), disabled: view.lookOnly && clock.live,
         onchange: (event) => view.setSpeed(Number(event.target.value))
       }, choices.map((one) => h("option", { key: one, value: String(one) }, speedText(one))))),
     h("button", {
