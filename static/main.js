@@ -16,7 +16,7 @@ import { Screen } from "./views/screen.js";
 import { listen } from "./views/listen.js";
 
 const REST_MS = 45;
-const CALM_MS = 60; // for some fifteen frames a second
+const CALM_MS = 70; // for some twelve frames a second
 const data = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const history = new History();

@@ -17,7 +17,8 @@ import { Terms } from "../model/terms.js";
 import { format } from "./format.js";
 
 /** English sentences begin with a capital; the name of a node may stand first. */
-const capital = (text) => text.replace(/^(all|broker|connection|nobody|producer|consumer|world|operator|topic)\b/, (word) => word[0].toUpperCase() + word.slice(1));
+const FIRST = /^(all|broker|connection|nobody|producer|consumer|world|operator|topic)\b/;
+const capital = (text) => text.replace(FIRST, (word) => word[0].toUpperCase() + word.slice(1));
 
 /** The text that goes with a parameter's value, else `text`. */
 function chosen(text, by, params) {
