@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching
+from web.pages import class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching, trace
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -44,6 +44,7 @@ urlpatterns = [
     path("class/poll/", polls.own, name="own-poll"),
     path("class/leave/", joining.leave, name="leave"),
     path("eras/", eras_page, name="eras"),
+    path("trace/", trace.trace, name="trace"),
     path("not-modelled/", not_modelled, name="not-modelled"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("glossary/<slug:name>.svg", glossary.picture, name="glossary-picture"),

@@ -35,7 +35,8 @@ Tell = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Outcome:
-    """One seed: goals that were not met, of a run that could not go on why; figures of the receipt."""
+    """One seed: goals that were not met, of a run that could not go on why; figures of the receipt; where in the run
+    the exercise's moment is ({seq, t_us}), when it has come."""
 
     seed: int
     unmet: list[Problem] = field(default_factory=list)
@@ -67,10 +68,15 @@ class Grade:
         """All or nothing, less what the hints cost."""
         return max(0, self.most - self.hints) if self.passed else 0
 
+    @property
+    def decisive(self) -> Outcome | None:
+        """The first seed under which it fails, else the first one."""
+        return next((one for one in self.outcomes if not one.passed), self.outcomes[0] if self.outcomes else None)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; problems with their English text."""
-        outcomes = [{"seed": one.seed, "passed": one.passed, "unmet": _texts(one.unmet), "receipt": one.receipt}
-                    for one in self.outcomes]  # fmt: skip
+        outcomes = [{"seed": one.seed, "passed": one.passed, "unmet": _texts(one.unmet), "receipt": one.receipt,
+                     "moment": one.moment} for one in self.outcomes]  # fmt: skip
         return {
             "exercise": self.exercise, "passed": self.passed, "points": self.points, "most": self.most,
             "attempt": self.attempt, "seeds": outcomes, "refused": _texts(self.refused),
@@ -88,16 +94,18 @@ def price_of(exercise: Exercise, hints: int) -> int:
 
 def grade(
     exercise: Exercise, attempt: Any, hints: int = 0, out: Path | None = None, tell: Tell | None = None,
-    to_the_end: bool = True,
+    to_the_end: bool = True, kept: int | None = None,
 ) -> Grade:  # fmt: skip
-    """Run an attempt and judge it; `out`: where the run of the first seed is left. Not `to_the_end`: no further than
-    the first seed under which it fails. Raises SpecError where the attempt cannot be one."""
+    """Run an attempt and judge it; `out`: where the run of the seed `kept` is left, without it that of the first. Not
+    `to_the_end`: no further than the first seed under which it fails. Raises SpecError where the attempt cannot be
+    one."""
     first = exercise.scenario(attempt, exercise.seeds[0])
     own = attempt_in(exercise.start, _without_seed(first.document, exercise), exercise.levers)
     found = Grade(exercise.name, own or {}, exercise.points, hints=price_of(exercise, hints))
     with tempfile.TemporaryDirectory(prefix="brokerlab-exercise-") as home:
+        kept = kept if kept in exercise.seeds else exercise.seeds[0]
         for number, seed in enumerate(exercise.seeds):
-            place = out if out is not None and number == 0 else Path(home) / str(seed)
+            place = out if out is not None and seed == kept else Path(home) / str(seed)
             found.outcomes.append(_run(exercise.scenario(attempt, seed), seed, place))
             if tell is not None:
                 tell(number + 1, len(exercise.seeds))

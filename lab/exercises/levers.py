@@ -158,7 +158,13 @@ def document(start: Document, attempt: Attempt, levers: Levers) -> Document:
     steps = list(start.get("steps") or [])
     where = len(steps) if levers.before is None else min(levers.before, len(steps))
     own = attempt.get("steps") or []
-    return {**found, "steps": [*steps[:where], *own, *steps[where:]]} if own else found
+    if not own:
+        return found
+    found = {**found, "steps": [*steps[:where], *own, *steps[where:]]}
+    moment = start.get("moment") or {}
+    if moment.get("step", -1) >= where:  # it is counted from the same step as in the start
+        found["moment"] = {**moment, "step": moment["step"] + len(own)}
+    return found
 
 
 def _with(whole: Document, path: tuple[str, ...], value: Any) -> Document:

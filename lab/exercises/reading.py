@@ -22,8 +22,8 @@ HOME = Path(__file__).parent / "tasks"
 MOST_SEEDS = 50
 MOST_POINTS = 1000
 KEYS = (
-    "exercise", "title", "task", "subject", "teaches", "lesson", "start", "levers", "goals", "seeds", "points",
-    "tries", "hints", "solution", "wrong", "why",
+    "exercise", "title", "task", "subject", "teaches", "lesson", "start", "levers", "goals", "moment", "seeds",
+    "points", "tries", "hints", "solution", "wrong", "why",
 )  # fmt: skip
 REQUIRED = ("title", "task", "levers", "goals", "solution", "wrong")
 NOT_IN_START = ("scenario", "title", "text", "subject", "teaches", "expect", "variants", "variant", "generations")
@@ -139,17 +139,23 @@ def from_dict(document: Any, default_name: str = "exercise") -> Exercise:
 
 
 def _start(data: dict[str, Any], name: str, title: dict[str, str]) -> Document:
-    """The scenario that an attempt begins with."""
+    """The scenario that an attempt begins with. Without a moment of its own it has that of its lesson, as long as its
+    steps are the lesson's, too."""
     base: Document = {}
+    moment = data.get("moment")
     if "lesson" in data:
         lesson = checks.choice(data["lesson"], ("lesson",), grammar.names())
-        base = {key: one for key, one in grammar.load(lesson).document.items() if key not in OF_A_LESSON}
+        whole = grammar.load(lesson).document
+        base = {key: one for key, one in whole.items() if key not in OF_A_LESSON}
+        if moment is None and "steps" not in (data.get("start") or {}):
+            moment = whole.get("moment")
     known = [key for key in grammar.KEYS if key not in OF_A_LESSON]
     own = checks.mapping(data.get("start"), ("start",), known)
     goals = checks.mapping(data["goals"], ("goals",))
     if not goals:
         raise SpecError(("goals",), problem("no_goals"))
-    return {"scenario": name, "title": title, **variants.merged(base, own), "expect": goals}
+    found = {"scenario": name, "title": title, **variants.merged(base, own), "expect": goals}
+    return found if moment is None else {**found, "moment": moment}
 
 
 def _seeds(value: Any, start: Document) -> list[int]:
@@ -183,5 +189,5 @@ def _check(work: Any, place: Place) -> None:
         work()
     except SpecError as error:
         inner = error.place
-        at = ("goals", *inner[1:]) if inner[:1] == ("expect",) else (*place, *inner)
+        at = {("expect",): ("goals", *inner[1:]), ("moment",): inner}.get(inner[:1], (*place, *inner))
         raise SpecError(at, error.problem) from None

@@ -57,6 +57,10 @@ def grade_lines(exercise: Exercise, grade: Grade, language: str) -> list[str]:
     found = [problem("shown_seed", seed=one.seed, what=what) for one in failed[:SEEDS_SHOWN] for what in one.unmet]
     if failed:
         found.append(problem("shown_not_reached", n=len(failed)))
-        return [told(one, language) for one in found]
-    reached = told(problem("shown_reached", n=grade.points, most=grade.most), language)
-    return [reached, *text_of(exercise.why, language).rstrip().splitlines()]
+    else:
+        found.append(problem("shown_reached", n=grade.points, most=grade.most))
+    moment = grade.decisive.moment if grade.decisive is not None else None
+    if moment is not None:
+        found.append(problem("shown_moment", s=f"{moment['t_us'] / 1e6:.3f}", seq=moment["seq"]))
+    why = [] if failed else text_of(exercise.why, language).rstrip().splitlines()
+    return [*(told(one, language) for one in found), *why]

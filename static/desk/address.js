@@ -6,6 +6,7 @@
  * | #lesson=acks-1 | the lesson |
  * | #setting=retention.ms | the settings, with this one looked for |
  * | #metric=LeaderCount | the metrics |
+ * | #run=NAME, #run=NAME/5618000 | a run of the lab's directory, at this moment (`Desk.#greet`) |
  * | #proof=acks-1//5618000 | a run of the lesson (of a course: acks-1/fork/...) at this moment |
  * | #scenario=... | a scenario that somebody has packed into a link (`lessons.visit`) |
  */

@@ -66,8 +66,9 @@ export class Desk {
       this.connected();
       this.lessons.visit(location.hash);
       followAddresses(this.app);
-      const wanted = /^#run=([\w.-]+)$/.exec(location.hash)?.[1];
+      const [wanted, micros] = /^#run=([\w.-]+)(?:\/(\d+))?$/.exec(location.hash)?.slice(1) ?? [];
       if (wanted && wanted !== this.run) await this.openRun(wanted);
+      if (micros) await this.goTo(Number(micros));
     }
     this.past.quietly();
     this.list();
@@ -169,6 +170,13 @@ export class Desk {
     const answer = await this.busy("runs.opening", { run: name }, { what: "open", name });
     if (answer) await this.look(answer.run);
     return answer;
+  }
+
+  /** A moment of the run that is looked at. */
+  async goTo(micros) {
+    await this.past.toTime(micros);
+    this.app.clock.goTime(micros);
+    this.app.set({});
   }
 
   async closeRun(name) {

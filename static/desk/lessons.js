@@ -215,8 +215,7 @@ export class Lessons {
     const ended = found && { ...found, run: null };
     if (ended && (await this.#open(ended))) {
       this.#chooseTopic(found.facts.scenario);
-      await this.desk.past.toTime(micros);
-      this.app.clock.goTime(micros);
+      await this.desk.goTo(micros);
       this.desk.close();
     }
     this.app.set({});

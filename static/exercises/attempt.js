@@ -7,7 +7,7 @@
 import { api, send } from "../net/api.js";
 import { localTimes } from "../people/times.js";
 import { remember, remembered } from "./remembered.js";
-import { alert, element, ended, facts, judged, language, verdict, words } from "./work.js";
+import { alert, element, ended, facts, filled, judged, language, verdict, words } from "./work.js";
 
 const { name, student } = facts;
 const form = document.getElementById("form");
@@ -19,7 +19,7 @@ function tellHints(texts) {
   const next = facts.hints[texts.length];
   const button = document.getElementById("hint");
   button.hidden = next === undefined;
-  button.textContent = `${words.next_hint} (−${next} ${words.points})`;
+  button.textContent = filled(words.next_hint, { n: next });
 }
 
 async function showHints(count) {

@@ -16,6 +16,9 @@ export function element(tag, { text, ...attributes } = {}, ...children) {
   return made;
 }
 
+/** A text with its parameters in place of `{n}`. */
+export const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+
 /** The sentences of problems, in the language of the page; fetched when there is one to tell. */
 let catalogue = null;
 async function sentences() {
@@ -85,12 +88,19 @@ async function refused(grade, error) {
   return element("div", { class: "verdict missed" }, head, element("ul", {}, ...lines));
 }
 
+/** The way to the run of the first seed: to the moment that decided, where the exercise names one and it has come. */
+function look(run, moment) {
+  if (!moment) return element("a", { href: `${base}/#run=${run}`, text: words.look });
+  const text = filled(words.look_at, { s: (moment.t_us / 1e6).toFixed(3) });
+  return element("a", { href: `${base}/#run=${run}/${moment.t_us}`, text });
+}
+
 /** Whether the goals were reached; if not, under which seeds not; if so, why it is so. */
 export async function verdict({ result: grade, run, error }) {
   if (!grade || grade.refused.length) return refused(grade, error);
-  const open = run ? [element("p", {}, element("a", { href: `${base}/#run=${run}`, text: words.look }))] : [];
+  const open = run ? [element("p", {}, look(run, grade.seeds[0].moment))] : [];
   if (grade.passed) {
-    const head = element("strong", { text: `✓ ${words.reached}: ${grade.points} / ${grade.most} ${words.points}` });
+    const head = element("strong", { text: `✓ ${words.reached}: ${filled(words.points_of, { n: grade.points, most: grade.most })}` });
     return element("div", { class: "verdict reached" }, head, element("p", { text: (grade.why[language] ?? "").trim() }), ...open);
   }
   const failed = grade.seeds.filter((one) => !one.passed);

@@ -10,7 +10,7 @@ const KEYS = [
 
 const PAGES = [
   ["/projector/", "projector"], ["/exercises/", "exercises"], ["/quizzes/", "quizzes"], ["/classes/", "classes"], ["/glossary/", "glossary"],
-  ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
+  ["/trace/", "trace"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
 ];
 
 /** The keys that do the same, and what they do. */

@@ -86,6 +86,18 @@ def remembers_lessons(page: Any, address: str) -> None:
             assert page.evaluate("lab.app.desk.lessons.results.take('acks-1', 'right').then(() => localStorage.getItem('lab-lessons'))") is None
 
 
+def was_led_to_the_moment(teacher: Any, code: str) -> None:
+    """From the grid to where the last try was decided, in a run of it on the page of the lab."""
+    grid, button = teacher.url, "td.cell.passed button[id^=moment-]"
+    micros = int(teacher.get_attribute(button, "data-job").rpartition("/")[2])
+    assert f"{micros / 1e6:.3f}" in teacher.inner_text(button)
+    teacher.click(button)
+    there = f"!lab.app.clock.live && lab.app.desk.run !== lab.app.desk.live && lab.app.clock.t === {micros}"
+    teacher.wait_for_function(f"globalThis.lab?.app && {there}")
+    looked_at(teacher, "moment")
+    teacher.goto(grid)
+
+
 def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any) -> None:
     teacher, first, second = visit("en"), visit("ko", dark=True, width=390, elsewhere=True), visit("en", elsewhere=True)
     teacher.goto(f"{lab.page}classes/")
@@ -139,6 +151,7 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     with teacher.expect_download() as saved:
         teacher.click("#csv")
     assert saved.value.suggested_filename == f"grades-{code}.csv"
+    was_led_to_the_moment(teacher, code)
     teacher.click("td.cell.passed a")
     teacher.wait_for_selector("pre.attempt")
     looked_at(teacher, "hand-in")

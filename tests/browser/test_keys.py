@@ -93,7 +93,7 @@ def test_the_help_leads_to_what_is_not_modelled_and_to_rest(
     assert seen.value("document.getElementById('help').scrollTop") == 0
     seen.picture(f"help-{language}")
     assert violations(seen.page) == []
-    for page, expected in (("not_modelled", title), ("rest", "REST")):
+    for page, expected in (("not_modelled", title), ("trace", "B3"), ("rest", "REST")):
         with seen.page.context.expect_page() as opened:
             seen.page.click(f"[data-page={page}]")
         other = opened.value

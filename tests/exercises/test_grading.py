@@ -34,6 +34,7 @@ SMALL: dict[str, Any] = {
         "steps": {"commands": ["pause", "resume"], "most": 1, "before": 1},
     },
     "goals": {"receipt.lost": 0, "receipt.acked": ">= 1"},
+    "moment": {"event": "leader_elected", "where": {"topic": "orders"}, "step": 1},
     "seeds": [1, 2],
     "points": 10,
     "hints": [{"text": {"en": "acks", "ko": "acks"}, "price": 4}, {"text": {"en": "all", "ko": "all"}, "price": 5}],
@@ -54,6 +55,25 @@ def test_goals_decide_under_every_seed_and_hints_cost_their_price(small: reading
     failed = grading.grade(small, small.wrong)
     assert not failed.passed and failed.points == 0
     assert {what["params"]["key"] for one in failed.outcomes for what in one.unmet} == {"receipt.lost"}
+
+
+def test_the_moment_is_found_in_each_run_and_its_step_is_the_start_s(small: reading.Exercise, tmp_path: Path) -> None:
+    moved = small.scenario({"steps": [{"after": "500ms", "do": "pause", "broker": 3}]}, 1)
+    assert moved.lesson.moment is not None and moved.steps[moved.lesson.moment.step].command["do"] == "kill"
+    found = grading.grade(small, small.wrong, out=tmp_path / "run", kept=2)
+    assert all(one.moment is not None and one.moment["t_us"] > 2_000_000 for one in found.outcomes)
+    facts = orjson.loads((tmp_path / "run" / "run.json").read_bytes())
+    assert (facts["seed"], facts["moment"]) == (2, found.outcomes[1].moment)
+    assert found.decisive is found.outcomes[0]
+
+
+def test_an_exercise_has_the_moment_of_its_lesson_as_long_as_the_steps_are_the_lesson_s() -> None:
+    document = {key: one for key, one in SMALL.items() if key not in ("moment", "levers", "solution", "wrong")}
+    own = {"levers": {"set": {"acks": {"client": "producer-orders", "setting": "acks", "choices": ["1", "all"]}}},
+           "solution": {"set": {"acks": "all"}}, "wrong": {}, "lesson": "acks-1"}  # fmt: skip
+    of_lesson = reading.grammar.load("acks-1").lesson.moment
+    assert reading.from_dict({**document, **own, "start": {}}).scenario({}, 1).lesson.moment == of_lesson is not None
+    assert reading.from_dict({**document, **own, "start": {"steps": []}}).scenario({}, 1).lesson.moment is None
 
 
 def test_levers_move_what_they_name_and_nothing_else(small: reading.Exercise) -> None:
@@ -110,6 +130,8 @@ def test_without_commands_an_attempt_has_no_steps() -> None:
     ({"seeds": [3, 1]}, "seeds[1]"),
     ({"lesson": "acks-7"}, "lesson"),
     ({"points": 0}, "points"),
+    ({"moment": {"event": "leader_elect"}}, "moment.event"),
+    ({"moment": {"event": "leader_elected", "step": 2}}, "moment.step"),
     ({"titel": {}}, "titel"),
 ])  # fmt: skip
 def test_an_exercise_that_is_none_is_refused_at_its_place(change: dict[str, Any], place: str) -> None:
@@ -151,7 +173,7 @@ def test_a_run_in_which_something_else_was_moved_is_not_of_this_exercise(
     small: reading.Exercise, tmp_path: Path
 ) -> None:
     scenario = small.scenario(small.solution, 1)
-    quiet = {**scenario.document, "steps": []}
+    quiet = {**{key: one for key, one in scenario.document.items() if key != "moment"}, "steps": []}
     result = run_scenario(reading.grammar.from_dict(quiet, "small"), out=tmp_path / "run")
     assert result.passed
     grade = grading.grade_run(small, tmp_path / "run")

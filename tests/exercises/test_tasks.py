@@ -27,6 +27,8 @@ def test_its_solution_reaches_the_goals_and_its_wrong_attempt_does_not(exercise:
     assert solved.points == exercise.points
     wrong = grading.grade(exercise, exercise.wrong, to_the_end=False)
     assert not wrong.passed and not wrong.refused
+    for graded in (solved, wrong):  # both lead to the moment that decided
+        assert graded.decisive is not None and graded.decisive.moment is not None
 
 
 def test_it_is_told_in_both_languages_and_its_hints_leave_something_to_win(exercise: Exercise) -> None:

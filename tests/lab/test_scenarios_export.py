@@ -8,15 +8,10 @@ import pytest
 from tests.shared_runs import run_once
 
 from lab.experiments.run import run_scenario
-from lab.scenarios import grammar, links, trace
+from lab.scenarios import grammar, links
 from lab.scenarios.export import export, export_commands, to_yaml
 from lab.scenarios.links import LinkError
-from lab.scenarios.subjects import SUBJECTS, grouped
-
-NO_LESSON_YET = [
-    "A12", "C8",
-    "D8", "D11", "E4", "E6", "E7", "E8", "E9",
-]  # fmt: skip
+from lab.scenarios.subjects import grouped
 
 
 @pytest.mark.parametrize("name", grammar.names())
@@ -86,19 +81,3 @@ def test_a_run_that_was_a_scenario_exports_that_scenario() -> None:
     result = run_once("retry-duplicates", "idempotent")
     again = grammar.parse(export(result.directory), "again.yaml")
     assert again.variant == "idempotent" and again.document["clients"][0]["settings"]["enable.idempotence"] is True
-
-
-def test_rows_without_a_lesson_become_fewer_never_more() -> None:
-    table = trace.trace()
-    assert [name for group in table["subjects"] for name in group["scenarios"] if group["subject"]] == [
-        name for subject in SUBJECTS for name in grammar.names() if table["scenarios"][name]["subject"] == subject
-    ]
-    assert [row for row in table["missing"] if row not in NO_LESSON_YET] == []
-    assert [row for row in NO_LESSON_YET if row not in table["missing"]] == [], "these have a lesson now: strike them out"
-    assert "acks-all" in table["rows"]["B3"]["scenarios"] and "power-loss" in table["settings"]["flush.messages"]
-    assert "zombie-controller-fenced" in table["events"]["controller_fenced"]
-
-
-def test_scenarios_name_only_rows_that_exist() -> None:
-    for name in grammar.names():
-        assert [row for row in grammar.load(name).teaches if row not in trace.ROWS] == []

@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections import Counter
 from http.client import HTTPConnection
+from urllib.request import Request, urlopen
 
 from tests.conftest import PATIENCE_S
 import pytest
@@ -19,7 +20,11 @@ import web.api
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
 from lab.clusters.vocabulary import KINDS
+from lab.exercises import reading as exercises
+from lab.scenarios import grammar
+from lab.trace.rows import rows
 from web.api.docs import marked
+from web.messages import LANGUAGES
 
 __all__ = ["rest"]
 
@@ -110,3 +115,16 @@ def test_what_is_too_large_is_not_read(rest: Rest) -> None:
 def test_addresses_and_methods_that_are_none_are_problems_too(rest: Rest) -> None:
     refused(rest.get("nowhere"), 404, None)
     assert refused(rest.call("PUT", "labs"), 405, None)["type"] == "/api/problems#wrong-method"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_trace_leads_from_every_row_to_what_is_there(rest: Rest, language: str) -> None:
+    with urlopen(Request(f"{rest.url}/trace/", headers={"accept-language": language}), timeout=PATIENCE_S) as answer:
+        page = answer.read().decode()
+    ids = set(re.findall(r' id="([^"]+)"', page))
+    assert {html.escape(row.title[language]) for row in rows().values()} == set(re.findall(r'-name">\w+ (.*?)</h3>', page))
+    assert [name for name in re.findall(r'href="#([^"]+)"', page) if name not in ids] == []
+    assert set(re.findall(r'href="/#lesson=([^"]+)"', page)) == set(grammar.names())
+    assert set(re.findall(r'href="/exercises/([^"]+)/"', page)) == set(exercises.names())
+    assert {"settings-acks", "metrics-IsrShrinksPerSec", "tables-isr_changes", "events-leader_elected"} <= ids
+    assert "<script" not in page and " style=" not in page

@@ -21,7 +21,7 @@ from lab.quizzes.reading import all_questions
 from lab.quizzes.recorded import answer_of
 from tests.conftest import PATIENCE_S, free_ports
 from tests.exercises.test_grading import SMALL
-from tests.web.live_rest import Rest, rest
+from tests.web.live_rest import Rest, ended, rest
 from tests.web.school import Visitor, student
 from web import server
 from web.api.answers_classes import Everything
@@ -105,6 +105,9 @@ def test_the_server_judges_counts_tries_and_takes_the_price_of_hints_off(rest: R
     found = cell_of(rest, code, "heron")
     assert (found["state"], found["points"], found["tries"], found["hints"]) == ("passed", 6, 3, 1)
     assert found["took_s"] >= 0 and found["last"]["state"] == "missed"
+    job = rest.post(f"classes/{code}/hand-ins/{found['last']['id']}/run", {}).json
+    again = ended(rest, job["id"])
+    assert again["run"] and again["result"]["seeds"][0]["moment"] == found["last"]["moment"] == bad["moment"] is not None
 
 
 def test_what_cannot_be_handed_in_names_the_reason_and_is_no_try(rest: Rest, code: str) -> None:
@@ -176,6 +179,7 @@ def test_grades_are_taken_away_as_csv_and_everything_as_json(rest: Rest, code: s
     assert (answer.media, answer.body[:3]) == ("text/csv", b"\xef\xbb\xbf")
     rows = {row["name"]: row for row in csv.DictReader(io.StringIO(answer.body.decode("utf-8-sig")))}
     assert (rows["heron"]["state"], rows["heron"]["points"], rows["heron"]["most"], rows["heron"]["tries"]) == ("passed", "6", "10", "3")
+    assert float(rows["heron"]["moment_s"]) > 2
     assert "'=1+1" in rows  # a spreadsheet takes it for text
     found = rest.get(f"classes/{code}/export").json
     Everything.model_validate(found)

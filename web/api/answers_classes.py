@@ -117,7 +117,8 @@ class HandInView(Closed):
 
 
 class WholeGrade(GradeView):
-    """What judging said; `moment`: where in the first run it was decided, where the exercise names such a moment."""
+    """What judging said; `moment`: where it was decided in the run of the first seed that was missed, else of the
+    first one, where the exercise names such a moment."""
 
     moment: dict[str, int] | None
 

@@ -68,12 +68,14 @@ class Reason(Coded):
 
 
 class SeedView(Closed):
-    """What came of one seed: goals that were not met, and the figures of the receipt."""
+    """What came of one seed: goals that were not met, the figures of the receipt, and where in the run the exercise's
+    moment is, when it names one and it has come."""
 
     seed: int
     passed: bool
     unmet: list[Reason]
     receipt: dict[str, int | None]
+    moment: dict[str, int] | None = None
 
 
 class GradeView(Closed):

@@ -63,3 +63,75 @@ class CommandsPage(Closed):
 
     items: list[CommandMeant]
     total: int
+
+
+class TraceRow(Closed):
+    """A feature and all that it leads to: names. `in_core`: whether the lab has it."""
+
+    title: dict[str, str]
+    in_core: bool
+    scenarios: list[str]
+    exercises: list[str]
+    questions: list[str]
+    events: list[str]
+    settings: list[str]
+    metrics: list[str]
+    tables: list[str]
+
+
+class TracedLesson(Closed):
+    """A lesson: its rows, the settings that it sets, the events that it looks at."""
+
+    subject: str
+    title: dict[str, str]
+    rows: list[str]
+    generations: list[str]
+    settings: list[str]
+    events: list[str]
+
+
+class TracedExercise(Closed):
+    """An exercise: its rows, the lesson that it begins with, its settings."""
+
+    title: dict[str, str]
+    rows: list[str]
+    lesson: str
+    settings: list[str]
+
+
+class TracedQuestion(Closed):
+    """A question: its lesson, whose rows it has."""
+
+    lesson: str
+    rows: list[str]
+
+
+class TracedBack(Closed):
+    """Where a setting, an event, a metric or a table is met."""
+
+    rows: list[str]
+    scenarios: list[str]
+    exercises: list[str]
+
+
+class TracedSubject(Closed):
+    """The lessons of a track."""
+
+    subject: str
+    title: dict[str, str]
+    scenarios: list[str]
+
+
+class Trace(Closed):
+    """The whole table, by names. `missing`: rows of the core that lack a lesson, a question, a setting or a table."""
+
+    subjects: list[TracedSubject]
+    rows: dict[str, TraceRow]
+    scenarios: dict[str, TracedLesson]
+    exercises: dict[str, TracedExercise]
+    questions: dict[str, TracedQuestion]
+    events: dict[str, TracedBack]
+    settings: dict[str, TracedBack]
+    metrics: dict[str, TracedBack]
+    tables: dict[str, TracedBack]
+    missing: list[str]

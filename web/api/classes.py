@@ -229,13 +229,14 @@ async def hand_in(request: HttpRequest, code: answers.Code, number: str) -> Http
     summary="Run a hand-in once more, to look at it",
 )
 async def run(request: HttpRequest, code: answers.Code, number: str) -> HttpResponse:
-    """As a job; the run of its first seed stays among the runs of the server's own lab and can be opened there. It is
-    the run that was judged: the same attempt gives the same bytes."""
+    """As a job; the run of the first seed that it missed, else of its first one, stays among the runs of the server's
+    own lab and can be opened there: the one that `moment` is of. It is the run that was judged: the same attempt gives
+    the same bytes."""
     one = await hand_in_of(code, number)
     if not one.attempt:
         raise Problem(409, problem("nothing_to_run"), "number")
     asked_for = {"do": "attempt", "document": one.task.document, "name": one.task.name, "attempt": one.attempt,
-                 "hints": one.hints}  # fmt: skip
+                 "hints": one.hints, "seed": rooms.hand_in_view(one)["seed"]}  # fmt: skip
     job = await jobs.start(asked_for, runs_directory(), name=one.task.name)
     response = answer(job.view(), 202)
     response["Location"] = f"/api/jobs/{job.id}"

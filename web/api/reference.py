@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER, Setting
 from lab.clusters import eras
 from lab.clusters.meanings import korean
 from lab.clusters.vocabulary import KINDS
+from lab.trace.table import trace
 from web.api import answers_reference, schemas
 from web.api.asking import answer
 
@@ -74,3 +76,17 @@ async def commands(request: HttpRequest) -> HttpResponse:
     ]
     rows.append({"do": "time", "keys": ["speed"], "required": ["speed"], "one_of": []})
     return answer({"items": rows, "total": len(rows)})
+
+
+@cache
+def traced() -> dict[str, Any]:
+    """Made once: it reads all lessons, exercises and questions."""
+    return trace()
+
+
+@router.get("/trace", response=answers_reference.Trace, summary="What leads where")
+async def trace_of(request: HttpRequest) -> HttpResponse:
+    """From each row A to E of the table of features to the lessons, exercises and questions that teach it, to settings,
+    metrics, events and tables of a replay; and from each of these back to rows and lessons. `in_core` is false of a row
+    that the lab does not have."""
+    return answer(await asyncio.to_thread(traced))

@@ -122,13 +122,15 @@ def beside_each_other(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def attempt_at(request: dict[str, Any]) -> dict[str, Any]:
-    """Grade an attempt at an exercise; the run of its first seed stays in `out`."""
+    """Grade an attempt at an exercise; the run of its seed `seed`, or of its first one, stays in `out`."""
     exercise = reading.from_dict(request["document"], request["name"])
 
     def tell(done: int, most: int) -> None:
         say(progress=round(done / most, 3), phase="load")
 
-    grade = grading.grade(exercise, request["attempt"], request["hints"], Path(request["out"]), tell)
+    grade = grading.grade(
+        exercise, request["attempt"], request["hints"], Path(request["out"]), tell, kept=request.get("seed")
+    )
     return {**grade.to_dict(), "why": exercise.why if grade.passed else {}}
 
 
@@ -146,8 +148,7 @@ def judge_hand_in(request: dict[str, Any]) -> dict[str, Any]:
             path = Path(home) / "run"
             unpack(pack, path, LARGEST_OPENED)
             grade = grading.grade_run(exercise, path, request["hints"], tell)
-    decisive = next((one for one in grade.outcomes if not one.passed), grade.outcomes[0] if grade.outcomes else None)
-    moment = decisive.moment if decisive is not None else None
+    moment = grade.decisive.moment if grade.decisive is not None else None
     return {**grade.to_dict(), "moment": moment, "why": exercise.why if grade.passed else {}}
 
 

@@ -17,6 +17,7 @@ Korean particles that depend on the sound before them stand as `{이/가}`; `sta
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,16 @@ def words_of(part: str, language: str) -> dict[str, Any]:
     name = f"{part}.{language if language in LANGUAGES else LANGUAGES[0]}.json"
     found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
     return found
+
+
+def said(words: Mapping[str, Any], key: str, **values: Any) -> str:
+    """A text with its parameters. With `n` it is that of `key.1` for one, else of `key.n`, where there are such:
+    languages count in their own ways ("3 students", "학생 3명")."""
+    if "n" in values:
+        counted = [*([f"{key}.1"] if values["n"] == 1 else []), f"{key}.n"]
+        key = next((one for one in counted if one in words), key)
+    text = str(words[key])
+    return text.format(**values) if values else text
 
 
 @cache

@@ -26,7 +26,7 @@ from web.api.classes import grid_of, hand_in_of, room_of, rooms_of, whole
 from web.api.exercises import shipped
 from web.api.problems import Problem
 from web.language import language_of
-from web.messages import words_of
+from web.messages import said, words_of
 from web.people import doors
 from web.people.changes import changes
 from web.people.models import WAITING, Classroom
@@ -77,6 +77,7 @@ def shown_cell(cell: dict[str, Any], language: str, words: dict[str, str]) -> di
         **cell, "glyph": GLYPHS[cell["state"]], "word": words[f"state.{cell['state']}"], "why": why,
         "tries_text": tries_text(cell, words), "minutes": None if took is None else max(1, round(took / 60)),
         "when": parse_datetime(last["created"]) if last else None,
+        "moment_s": seconds(last["moment"]) if last else "",
         "last_word": words[f"state.{last['state']}"] if last else "",
         "dubious": GLYPHS[last["state"]] if last and last["state"] in DUBIOUS else "",
         "busy": bool(last) and last["state"] in WAITING, "percent": round(100 * last["progress"]) if last else 0,
@@ -86,8 +87,13 @@ def shown_cell(cell: dict[str, Any], language: str, words: dict[str, str]) -> di
 def tries_text(cell: dict[str, Any], words: dict[str, str]) -> str:
     """How many tries, of how many where they are counted."""
     if cell.get("most_tries"):
-        return words["tries.of"].format(n=cell["tries"], most=cell["most_tries"])
-    return words["tries.1"] if cell["tries"] == 1 else words["tries.n"].format(n=cell["tries"])
+        return said(words, "tries.of", most=cell["most_tries"], n=cell["tries"])
+    return said(words, "tries", n=cell["tries"])
+
+
+def seconds(moment: dict[str, int] | None) -> str:
+    """When it is in its run; nothing where there is none."""
+    return f"{moment['t_us'] / 1e6:.3f}" if moment else ""
 
 
 def shown_task(task: dict[str, Any], language: str) -> dict[str, Any]:
@@ -150,7 +156,8 @@ async def hand_in(request: HttpRequest, code: str, number: str) -> HttpResponse:
     seeds = [{**seed, "unmet": [told(one, language) for one in seed["unmet"]]} for seed in grade.get("seeds", ())]
     context = {
         "code": code, "view": view, "student": found.seat, "title": found.task.document["title"][language],
-        "glyph": GLYPHS[found.state], "word": words_of(PART, language)[f"state.{found.state}"],
+        "moment_s": seconds(view["moment"]), "glyph": GLYPHS[found.state],
+        "word": words_of(PART, language)[f"state.{found.state}"],
         "attempt": yaml.safe_dump(found.attempt, allow_unicode=True, sort_keys=False) if found.attempt else "",
         "seeds": seeds, "refused": [told(one, language) for one in grade.get("refused", ())],
         "error": told(found.error["problem"], language) if found.error else "", "when": found.created,

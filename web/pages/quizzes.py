@@ -18,7 +18,7 @@ from web.api.classes import lab_of
 from web.api.problems import Problem
 from web.api.quizzes import asked, listed, quiz_of
 from web.language import language_of
-from web.messages import words_of
+from web.messages import said, words_of
 from web.people import learning
 from web.rights import scope_of
 
@@ -62,8 +62,8 @@ def _count(one: dict[str, Any], words: dict[str, str], right: set[str]) -> str:
     number = one["questions"]
     known = sum(question.name in right for question in quiz_of(one["name"]).questions) if right else 0
     if known:
-        return words["questions.right"].format(n=known, most=number)
-    return words["questions.1"] if number == 1 else words["questions.n"].format(n=number)
+        return said(words, "questions.right", most=number, n=known)
+    return said(words, "questions", n=number)
 
 
 def _subject(lesson: str) -> str:

@@ -30,7 +30,8 @@ LONGEST_NAME = 60
 DEFAULT_POINTS = 10
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS = ("class", "number", "name", "exercise", "state", "points", "most", "tries", "hints", "opened", "first_passed",
-           "took_s", "last")  # fmt: skip
+           "took_s", "last",
+           "moment_s")  # fmt: skip
 
 Plain = dict[str, Any]
 
@@ -194,7 +195,7 @@ def grades(room: Classroom) -> str:
             lines.writerow([_text(value) for value in (
                 room.code, student["number"], student["name"], task["name"], one["state"], one["points"],
                 task["most"], one["tries"], one["hints"], one["opened"], one["passed"], one["took_s"],
-                last.get("created"),
+                last.get("created"), (last.get("moment") or {}).get("t_us", 0) / 1e6 or None,
             )])  # fmt: skip
     return text.getvalue()
 

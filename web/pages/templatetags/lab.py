@@ -8,13 +8,15 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from web.messages import said
+
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def t(context: dict[str, Any], key: str) -> str:
-    """The text of `key` in the page's language."""
-    return str(context["words"][key])
+def t(context: dict[str, Any], key: str, **values: Any) -> str:
+    """The text of `key` in the page's language, with its parameters: `{% t "students" n=row.students %}`."""
+    return said(context["words"], key, **values)
 
 
 @register.simple_tag(takes_context=True)
