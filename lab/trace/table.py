@@ -73,16 +73,16 @@ def _row(row: Row, lessons: Plain, tasks: Plain, asked: Plain) -> Plain:
 def _back(kind: str, table: Plain, lessons: Plain, tasks: Plain) -> Plain:
     """From a setting, an event, a metric, a table to the rows that have it and to what uses it."""
     found: dict[str, Plain] = defaultdict(lambda: {"rows": [], "scenarios": [], "exercises": []})
-    for row, one in rows().items():
-        for name in getattr(one, kind):
-            found[name]["rows"].append(row)
+    for row in rows().values():
+        for name in getattr(row, kind):
+            found[name]["rows"].append(row.id)
     for used_by, of in (("scenarios", lessons), ("exercises", tasks)):
         for user, one in of.items():
             for name in one.get(kind, ()):
                 found[name][used_by].append(user)
     if kind in ("metrics", "tables"):  # lessons name none: those that teach the row show it
-        for one in found.values():
-            one["scenarios"] = _once(name for row in one["rows"] for name in table[row]["scenarios"])
+        for back in found.values():
+            back["scenarios"] = _once(name for each in back["rows"] for name in table[each]["scenarios"])
     order = {name: index for index, name in enumerate(known()[kind])}
     return {name: found[name] for name in sorted(found, key=lambda name: (order.get(name, len(order)), name))}
 
