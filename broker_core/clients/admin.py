@@ -18,6 +18,7 @@ until `default.api.timeout.ms` is over.
 | add_voter, remove_voter | several (see `voter_change`) | controller |
 | update_feature | UpdateFeatures | controller |
 | produce | Produce (`records_by_hand`) | leader |
+| ask_versions | ApiVersions | that broker |
 
 A broker that has lost its power says nothing, not even that its connection is closed. What any broker can answer
 waits for `MOVE_ON_MS` only and goes to another one then, as `NetworkClient.leastLoadedNode` would choose it: a
@@ -154,10 +155,28 @@ class AdminMachine:
         return self._numbers
 
     def produce(self, record: dict[str, Any]) -> int:
-        """{topic, partition?, key?, value, headers?, acks?}: see `records_by_hand`."""
+        """{topic, partition?, key?, value, headers?, acks?, to?, damaged?}: see `records_by_hand`."""
         self._numbers += 1
         self.records.produce(self._numbers, record)
         return self._numbers
+
+    def ask_versions(self, broker: int, version: int) -> int:
+        """ApiVersions in any version, also in one that the broker does not know (KIP-511)."""
+        what = {"do": "ask_versions", "broker": broker, "version": version}
+        call = self._new(ApiKey.API_VERSIONS, None, broker, what)
+        call.dest = broker_node(broker)
+        self.connections.rpc.call(
+            call.dest, call.api, version, requests.ask_versions(), self._timeout_ms * 1000, self._versions_told, call
+        )
+        return self._numbers
+
+    def _versions_told(self, call: AdminCall, response: Any) -> None:
+        """Asked once: whoever does not answer is not asked again."""
+        if response is None:
+            self.end(call, "info", ErrorCode.NETWORK_EXCEPTION.name, "")
+            return
+        error, message = requests.verdict(response)
+        self.end(call, "fail" if error else "ok", error.name if error else "", message)
 
     def add_voter(self, controller: int, place: tuple[str, int]) -> int:
         """A controller that listens at `place`, host and port, votes in the metadata quorum: see `voter_change`."""

@@ -131,6 +131,11 @@ def update_feature(feature: str, level: int, downgrade: bool, timeout_ms: int) -
     return kind(timeout=timeout_ms, feature_updates=[update], validate_only=False)
 
 
+def ask_versions() -> Any:
+    """ApiVersions, as clients open a connection with it."""
+    return m.ApiVersionsRequest(client_software_name="brokerlab", client_software_version="1")
+
+
 def verdict(response: Any) -> tuple[ErrorCode, str]:
     """The first error of an answer and the broker's own words for it."""
     for one in _parts(response):

@@ -2,6 +2,14 @@
 
 A record waits for what a producer waits for: a leader, room in the buffer. After `max.block.ms` it is given up. What
 becomes of it is noted under the number of its command: `{"kind", "error", "message", "partition", "offset"}`.
+
+What no client does by itself can be done by hand, once and without another try, to see a broker say no:
+
+| record | is sent | answered with |
+|---|---|---|
+| `acks: 2` | as it is | INVALID_REQUIRED_ACKS |
+| `to: 3` | to broker 3, whoever leads | NOT_LEADER_OR_FOLLOWER, unless it does |
+| `damaged: true` | with a bit turned over behind the checksum | CORRUPT_MESSAGE |
 """
 
 from __future__ import annotations
@@ -33,18 +41,27 @@ class RecordsByHand:
         self.by_hand: dict[Batch, list[tuple[int, int]]] = {}  # number of a command, place of its record in the batch
 
     def produce(self, number: int, record: dict[str, Any]) -> None:
-        """{topic, partition?, key?, value, headers?, acks?} by a producer for each kind of acks."""
-        acks = str(record.get("acks", "all"))
-        producer = self.producers.get(acks)
+        """{topic, partition?, key?, value, headers?, acks?, to?, damaged?} by a producer for each kind of it."""
+        acks, astray, damages = str(record.get("acks", "all")), record.get("to"), bool(record.get("damaged"))
+        name = "-".join([acks, *([] if astray is None else ["to", str(astray)]), *(["damaged"] if damages else [])])
+        producer = self.producers.get(name)
         if producer is None:
-            settings = parse(ProducerSettings, {"acks": acks if acks in KNOWN_ACKS else "1"})
-            settings.acks = settings.acks if acks in KNOWN_ACKS else int(acks)
-            producer = self.producers[acks] = Producer(self.node, settings, self.bootstrap, self)
-            producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{acks}"
+            producer = self.producers[name] = self._producer(acks, astray, damages)
+            producer.connections.rpc.connection = f"{producer.connections.connection}/acks-{name}"
             producer.connections.connection = producer.connections.rpc.connection
         deadline = self.node.now_us() + producer.settings.max_block_ms * 1000
         self.blocked.append((producer, record, deadline, number))
         self.unblocked()
+
+    def _producer(self, acks: str, astray: int | None, damages: bool) -> Producer:
+        given = {"acks": acks if acks in KNOWN_ACKS else "1"}
+        if astray is not None or damages:
+            given |= {"retries": "0", "enable.idempotence": "false"}
+        settings = parse(ProducerSettings, given)
+        settings.acks = settings.acks if acks in KNOWN_ACKS else int(acks)
+        producer = Producer(self.node, settings, self.bootstrap, self)
+        producer.sender.astray, producer.sender.damages = astray, damages
+        return producer
 
     def unblocked(self) -> None:
         """Send what can be sent now, in order; what waits for too long is dropped with a note."""

@@ -64,6 +64,10 @@ class Sender:
         self.owner = owner
         self.idempotence = Idempotence(accumulator) if settings.enable_idempotence else None
         self.produce_version: int | None = PLAIN_VERSION
+        self.astray: int | None = None
+        """The broker that everything is sent to, whoever leads; None: to leaders, as it should be."""
+        self.damages = False
+        """A bit of each batch turns over behind its checksum."""
         self.codec = BY_NAME[settings.compression_type]
         self.delivery_us = settings.delivery_timeout_ms * 1000
         self._expiry_us = node.now_us() + self.delivery_us
@@ -131,7 +135,7 @@ class Sender:
             at = accumulator.sendable_at(queue, now)
             if at <= now:
                 at = expiry
-                leader = metadata.leader(queue.topic, queue.partition)
+                leader = metadata.leader(queue.topic, queue.partition) if self.astray is None else self.astray
                 if leader < 0:
                     metadata.request_update()
                 elif not queue.muted and (self.idempotence is None or self.idempotence.may_send(queue)):
@@ -200,6 +204,8 @@ class Sender:
                 batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence,
                 transactional=name is not None,
             )  # fmt: skip
+            if self.damages:
+                records[-1] ^= 1
             queue = batch.queue
             data = m.ProduceRequest.PartitionProduceData.make(index=queue.partition, records=records)
             if queue.topic in topics:

@@ -141,11 +141,15 @@ def encode_unsupported_api_versions(correlation_id: int, mode: Mode) -> list[Any
     Whoever asks cannot know yet which versions there are, so it is a version 0 body: the error, and the
     range of ApiVersions itself to ask again with.
     """
+    return encode_response(ApiKey.API_VERSIONS, 0, correlation_id, unknown_version(mode))
+
+
+def unknown_version(mode: Mode) -> Any:
+    """That answer's body."""
     first, last = version_range(ApiKey.API_VERSIONS, mode) or (0, 0)
     response = messages.ApiVersionsResponse
     key = response.ApiVersion(api_key=int(ApiKey.API_VERSIONS), min_version=first, max_version=last)
-    body = response(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=[key])
-    return encode_response(ApiKey.API_VERSIONS, 0, correlation_id, body)
+    return response(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=[key])
 
 
 _CLASSES: dict[tuple[int, str], Any] = {}

@@ -132,7 +132,7 @@ class Levers(ABC):
         return self.do("alter_config", set=set, **of)
 
     def produce(self, topic: str, value: str | None, key: str | None = None, **keys: Any) -> Answer:
-        """One record by hand (`partition`, `headers`, `acks`); answers `partition` and `offset`."""
+        """One record by hand (`partition`, `headers`, `acks`; to be refused `to`, `damaged`); answers where it is."""
         if key is not None:
             keys["key"] = key
         return self.do("produce", topic=topic, value=value, **keys)

@@ -218,7 +218,16 @@ class LabOperator(Charge, FaultCommands):
             world.seq, world.now_us, "world", events.STAGE_COSTS_SET, world.cause, costs
         )
 
+    def _do_ask_versions(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        name = self._node(world, command)
+        if not is_broker(name):
+            known = [one for one in world.nodes if is_broker(one)]
+            raise CommandError(problem("no_node", node=name, known=known), "node")
+        return {"id": self._admin(world).ask_versions(int(name.rpartition("-")[2]), command["version"])}
+
     def _do_produce(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        if "to" in command:
+            self._node(world, {"broker": command["to"]})
         return {"id": self._admin(world).produce({key: value for key, value in command.items() if key != "do"})}
 
     # -- clients ----------------------------------------------------------------------------

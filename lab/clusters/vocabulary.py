@@ -19,6 +19,8 @@
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
 | set_stage_costs | set {network_us, io_us} | what a request costs a thread of each stage, on all brokers |
 | produce | topic, value, key, headers, partition, acks | a record by hand; value: null: a tombstone; acks: any number |
+| produce | the same, to, damaged | once to broker `to`, whoever leads; with a bit turned over behind its checksum |
+| ask_versions | broker, node or leader_of; version | ApiVersions, also in a version that there is not |
 | partition_link, heal_link | between [A, B], one_way | nothing passes; passes again |
 | delay_link | between [A, B], delay_ms, one_way | each message is late by so much |
 | drop_link | between [A, B], probability, one_way | messages are lost, and the connection with them |
@@ -276,7 +278,8 @@ KINDS: dict[str, CommandKind] = {
     "set_stage_costs": CommandKind({"set": _stage_costs}, ("set",)),
     "produce": CommandKind(
         {"topic": checks.text, "partition": _whole(0), "key": _value, "value": _content, "headers": _headers,
-         "acks": _acks}, ("topic", "value")),
+         "acks": _acks, "to": _whole(0), "damaged": checks.truth}, ("topic", "value")),
+    "ask_versions": _process(("version",), version=_whole(0, (1 << 15) - 1)),
     "partition_link": CommandKind(_LINK, ("between",)),
     "heal_link": CommandKind(_LINK, ("between",)),
     "delay_link": CommandKind({**_LINK, "delay_ms": _delay, "jitter_ms": _delay}, ("between", "delay_ms")),

@@ -3,6 +3,7 @@
  *
  *     {key: "a", value: "1", headers: "source=web, empty"}  ->  {key: "a", value: "1", headers: {source: "web", empty: null}}
  *     {value: "1", other_acks: "2"}                         ->  {value: "1", acks: "2"}    which no broker takes
+ *     {value: "1", to: "3", damaged: "on"}                  ->  {value: "1", to: 3, damaged: true}   refused as well
  *     {key: "a", tombstone: "on"}                           ->  {key: "a", value: null}
  */
 
@@ -18,8 +19,9 @@ export function headersOf(text) {
 }
 
 /** `usual`: the value where none was typed. */
-export function written({ key = "", value = "", tombstone, headers = "", other_acks: acks = "" }, usual) {
+export function written({ key = "", value = "", tombstone, headers = "", other_acks: acks = "", to = "", damaged }, usual) {
   const given = headersOf(headers);
   const more = Object.keys(given).length ? { headers: given } : {};
-  return { value: tombstone ? null : value || usual, ...(key ? { key } : {}), ...more, ...(acks ? { acks } : {}) };
+  const wrong = { ...(acks ? { acks } : {}), ...(to === "" ? {} : { to: Number(to) }), ...(damaged ? { damaged: true } : {}) };
+  return { value: tombstone ? null : value || usual, ...(key ? { key } : {}), ...more, ...wrong };
 }

@@ -56,6 +56,16 @@ function produce(app) {
   });
 }
 
+/** ApiVersions in any version: to the broker of the form, else to the one that leads what is looked at. */
+function askVersions(app) {
+  $("ask-versions").addEventListener("click", async () => {
+    const broker = $("produce").elements.to.value;
+    const whom = broker === "" ? { leader_of: `${app.topicName}-${app.chosenNumber}` } : { broker: Number(broker) };
+    const answer = await app.command({ do: "ask_versions", ...whom, version: Number($("ask-version").value || 0) });
+    if (answer.ok) $("produce-result").textContent = "✓";
+  });
+}
+
 function newBroker(app) {
   $("broker-add").addEventListener("click", async () => {
     const answer = await app.command({ do: "add_broker" });
@@ -194,7 +204,7 @@ function lanes(app) {
 export function listen(app) {
   for (const id of app.lookOnly ? ["levers", "traffic", "topic-open", "rolling-switch"] : []) $(id).inert = true;
   for (const part of [
-    menus, walks, storyKeys, notices, produce, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
+    menus, walks, storyKeys, notices, produce, askVersions, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
     part(app);
   app.termCard = new TermCard(app, $("term-card"));
   $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));

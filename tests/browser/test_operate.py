@@ -74,6 +74,13 @@ def test_a_record_without_a_value_has_headers_and_stands_in_the_dump(seen: LabPa
     seen.told("INVALID_REQUIRED_ACKS")
     assert last_command(seen, "produce")["acks"] == "2"
     seen.page.fill("#produce [name=other_acks]", "")
+    seen.page.check("#produce [name=damaged]")
+    seen.page.click("#produce-send")
+    seen.told("CORRUPT_MESSAGE")
+    seen.page.uncheck("#produce [name=damaged]")
+    seen.page.fill("#ask-version", "99")
+    seen.page.click("#ask-versions")
+    seen.told("UNSUPPORTED_VERSION")
     holding = "Object.keys(lab.app.topic.partitions).find((one) => lab.app.topic.partitions[one].logs[1]?.leo === 1)"
     seen.wait(holding)  # a follower has it later than the leader who acknowledges it
     partition = seen.value(holding)

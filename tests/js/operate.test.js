@@ -34,6 +34,7 @@ test("a record by hand may have no value, and headers with or without one", () =
   assert.deepEqual(written({ key: "k", value: "1", headers: "a=1" }, "hello"), { value: "1", key: "k", headers: { a: "1" } });
   assert.deepEqual(written({ key: "k", value: "1", tombstone: "on" }, "hello"), { value: null, key: "k" });
   assert.deepEqual(written({ value: "1", other_acks: "2" }, "hello"), { value: "1", acks: "2" });
+  assert.deepEqual(written({ value: "1", to: "0", damaged: "on" }, "hello"), { value: "1", to: 0, damaged: true });
 });
 
 test("the log of a broker has its own events, requests only on TRACE, each with level, logger and correlation id", () => {

@@ -63,6 +63,30 @@ def test_a_wrong_number_of_acks_is_sent_and_the_broker_refuses_it(lab: LiveLab, 
     assert (wrong["ok"], wrong["code"], wrong["place"]) == (False, "INVALID_REQUIRED_ACKS", "acks")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "code"), [({"to": 3}, "NOT_LEADER_OR_FOLLOWER"), ({"damaged": True}, "CORRUPT_MESSAGE")],
+)
+def test_a_record_that_is_sent_wrongly_is_refused_once_and_is_in_no_log(lab: LiveLab, wrong: dict[str, Any], code: str) -> None:
+    do(lab, do="create_topic", topic=code.lower(), assignment=[[1, 2, 3]])
+    told = do(lab, do="produce", topic=code.lower(), value="x", partition=0, **wrong)
+    assert (told["ok"], told["code"], told["place"]) == (False, code, next(iter(wrong)))
+    right = do(lab, do="produce", topic=code.lower(), value="y", partition=0)
+    assert (right["ok"], right["offset"]) == (True, 0)
+
+
+def test_to_the_leader_itself_it_is_a_right_request_and_nobody_else_is_asked(lab: LiveLab) -> None:
+    do(lab, do="create_topic", topic="astray", assignment=[[2, 1, 3]])
+    assert do(lab, do="produce", topic="astray", value="x", to=2)["offset"] == 0
+    assert do(lab, do="produce", topic="astray", value="x", to=9)["place"] == "broker"
+
+
+def test_a_version_that_there_is_not_is_refused_and_any_other_is_answered(lab: LiveLab) -> None:
+    told = do(lab, do="ask_versions", broker=1, version=99)
+    assert (told["ok"], told["code"], told["place"]) == (False, "UNSUPPORTED_VERSION", "version")
+    assert do(lab, do="ask_versions", broker=1, version=0)["ok"]
+    assert do(lab, do="ask_versions", node="zookeeper", version=0)["place"] == "node"
+
+
 def test_while_time_stands_and_when_nobody_answers_it_is_pending(lab: LiveLab) -> None:
     do(lab, do="create_topic", topic="strict", partitions=1, configs={"min.insync.replicas": "3"})
     do(lab, do="time", speed="pause")
