@@ -92,8 +92,9 @@ def was_led_to_the_moment(teacher: Any, code: str) -> None:
     micros = int(teacher.get_attribute(button, "data-job").rpartition("/")[2])
     assert f"{micros / 1e6:.3f}" in teacher.inner_text(button)
     teacher.click(button)
+    teacher.wait_for_url("**/#run=*")
     there = f"!lab.app.clock.live && lab.app.desk.run !== lab.app.desk.live && lab.app.clock.t === {micros}"
-    teacher.wait_for_function(f"globalThis.lab?.app && {there}")
+    until(teacher, f"Boolean(globalThis.lab?.app && {there})")
     looked_at(teacher, "moment")
     teacher.goto(grid)
 
