@@ -119,7 +119,7 @@ def test_addresses_and_methods_that_are_none_are_problems_too(rest: Rest) -> Non
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_trace_leads_from_every_row_to_what_is_there(rest: Rest, language: str) -> None:
-    with urlopen(Request(f"{rest.url}/trace/", headers={"accept-language": language}), timeout=PATIENCE_S) as answer:
+    with urlopen(Request(f"{rest.url}trace/", headers={"accept-language": language}), timeout=PATIENCE_S) as answer:
         page = answer.read().decode()
     ids = set(re.findall(r' id="([^"]+)"', page))
     assert {html.escape(row.title[language]) for row in rows().values()} == set(re.findall(r'-name">\w+ (.*?)</h3>', page))
