@@ -202,7 +202,6 @@ found_in("lab.experiments")(
     shown_not_met="what",
     shown_time="s n given",
     shown_where="path",
-    shown_moment="s seq",
     shown_also="known",
     shown_generation="name words",
     shown_way="name partition begin end",
@@ -218,6 +217,7 @@ found_in("lab.experiments")(
     shown_unpacked="path run given",
     shown_without="names",
 )
+found_in("lab.exercises", "lab.experiments")(shown_moment="s seq")
 found_in("lab.faults")(
     same_ends="",
     several_links="",
