@@ -122,9 +122,6 @@ class _Judging:
         found = {log.passed + 1, *self.kept.lineage.edges(partition)}
         if self._copies is not None and self._copies.knows(partition):
             found.update(self._copies.edges(partition))
-        lines = self.kept.lineage.partitions[partition]
-        if lines.last is not None:
-            found.add(lines.copies[lines.last.node].cleaned)
         return sorted(found)
 
     def _marks(self, partition: Partition, one: Stretch, edges: list[int]) -> list[int]:

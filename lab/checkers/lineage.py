@@ -191,12 +191,12 @@ class Lineage:
         return lines is not None and lines.last is not None
 
     def edges(self, partition: Partition) -> list[int]:
-        """Offsets at which what `stand` says of an epoch may change."""
+        """Offsets at which what `stand` says of an epoch, or `is_cleaned`, may change."""
         lines = self.partitions[partition]
         if lines.last is None:
             return []
         copy = lines.copies[lines.last.node]
-        return [*(first for _, first in copy.epochs), copy.end, copy.start]
+        return [*(first for _, first in copy.epochs), copy.end, copy.start, copy.cleaned]
 
     def is_cleaned(self, partition: Partition, offset: int) -> bool:
         """Whether compaction has been at this offset in the log that counts."""

@@ -26,45 +26,28 @@ that was summed up, or recorded without messages, cannot tell: then `complete` i
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
 
 from lab.checkers.copies import Copies
 from lab.checkers.fates import Stand
-from lab.checkers.lineage import CODES, Lineage, Partition, Written
+from lab.checkers.lineage import CODES, Lineage, Partition, Term, Written, owner_of
+from lab.checkers.receipt_batches import Batch, Batches, Line, Sent
 
 NOTE = "as far as the brokers see: batches that produce requests appended and whose answers left without an error"
-MOST = 50_000
+MOST = 500_000
+AGAIN = 20_000
+"""So many batches may have the bytes of one before, or wait for an answer, for a figure to be there in a moment."""
 LISTED = 1000
 READERS = 8
 """So many readers of a partition may be at different places, and each has one stretch."""
 WORDS = ("unread", "at_risk", "duplicated", "removed")
 _Request = tuple[str, str, int]
-
-
-class _Batch:
-    """One append of an outside client. `acked`: whether the answer was good, None: there was none."""
-
-    __slots__ = ("seq", "node", "partition", "base", "last", "source", "same", "acked", "written")
-
-    def __init__(self, row: Any, partition: Partition, source: str, client: str) -> None:
-        params = row[5]
-        self.seq: int = row[0]
-        self.node: str = row[2]
-        self.partition = partition
-        self.base: int = params["base_offset"]
-        self.last: int = params["last_offset"]
-        self.source = source
-        self.same = (partition, client, params.get("crc"), params.get("bytes"), self.last - self.base)
-        self.acked: bool | None = None
-        self.written: Written | None = None
-
-    @property
-    def records(self) -> int:
-        return self.last - self.base + 1
 
 
 class _Read(NamedTuple):
@@ -89,10 +72,11 @@ class Outside:
     def __init__(self, lineage: Lineage | None = None) -> None:
         self.lineage = lineage or Lineage()
         self._keeps_lineage = lineage is None
-        self.batches: list[_Batch] = []
+        self.partitions: dict[Partition, Batches] = {}
         self.complete = True
         self.served: dict[str, tuple[int, _Request, str]] = {}
-        self._requests: dict[_Request, list[_Batch]] = {}
+        self._requests: dict[_Request, list[Batch]] = {}
+        self._count = self._waiting = 0
         self._reads: _Reads = {}
 
     def take(self, row: Any) -> None:
@@ -121,9 +105,11 @@ class Outside:
         known.append(read)
 
     @property
-    def stretches(self) -> int:
-        """How many stretches that were read are kept."""
-        return sum(map(len, self._reads.values()))
+    def is_too_much(self) -> bool:
+        """Whether the figures take longer than a moment, or what is kept more room than a lab may take for it."""
+        every = self.partitions.values()
+        again = sum(batches.again + len(batches.lines) for batches in every) + sum(map(len, self._reads.values()))
+        return again > AGAIN or sum(batches.count for batches in every) > MOST
 
     # -- rows -------------------------------------------------------------------------------
     def _received(self, row: Any) -> None:
@@ -138,14 +124,28 @@ class Outside:
         params = row[5]
         seq, request, client = self.served.get(row[2], (-1, None, ""))
         if params["role"] == "leader" and request is not None and seq == row[0]:
-            batch = _Batch(row, (params["topic"], params["partition"]), request[1], client)
-            self.batches.append(batch)
+            partition = params["topic"], params["partition"]
+            batch = Batch(row, partition, int(request[1]), self._count)
+            self._count += 1
+            self._waiting += 1
             self._requests.setdefault(request, []).append(batch)
+            self.partitions.setdefault(partition, Batches()).begin(batch, client, params)
+            if self._waiting > AGAIN:
+                self._end(next(iter(self._requests)), None)
 
     def _answered(self, row: Any) -> None:
         if row[5]["api"] == "Produce":
-            for batch in self._requests.pop((row[2], str(row[5]["to"]), row[5]["correlation"]), []):
-                batch.acked = row[5]["error"] == "NONE"
+            self._end((row[2], str(row[5]["to"]), row[5]["correlation"]), row[5]["error"] == "NONE")
+
+    def _end(self, request: _Request, acked: bool | None) -> None:
+        """Its batches wait no longer; they may have gone with their topic meanwhile."""
+        term_at = self.lineage.term_at
+        for batch in self._requests.pop(request, []):
+            self._waiting -= 1
+            batches = self.partitions.get(batch.partition)
+            if batches is not None and batch.nth in batches.waiting:
+                term = term_at(batch.partition, batch.seq, batch.node) or term_at(batch.partition, batch.seq)
+                batches.end(batch, term, acked)
 
     def _sent(self, row: Any) -> None:
         params = row[5]
@@ -156,7 +156,8 @@ class Outside:
         """What goes with its topic is not lost."""
         if self._keeps_lineage:
             self.lineage.take(row)
-        self.batches = [one for one in self.batches if one.partition[0] != row[5]["topic"]]
+        for partition in [one for one in self.partitions if one[0] == row[5]["topic"]]:
+            del self.partitions[partition]
 
     def _summed(self, row: Any) -> None:
         if any(code in row[5]["counts"] for code in BUSY):
@@ -165,32 +166,35 @@ class Outside:
     # -- figures ----------------------------------------------------------------------------
     def told(self, copies: list[dict[str, Any]] | None = None) -> dict[str, Any]:
         """The figures above, with "places", "complete" and "note"; `copies` as `copies_of` tells them."""
-        acked = [batch for batch in self.batches if batch.acked]
         judged = _Judged(self.lineage, self._reads, Copies(copies) if copies is not None else None)
-        found: dict[str, list[_Batch]] = {"lost": [], **{word: [] for word in WORDS}}
-        for batch in acked:
-            for word in judged.words(batch):
-                found[word].append(batch)
-        found["duplicated"] = list(_duplicated(batch for batch in self.batches if judged.is_there(batch)))
-        words: dict[str, int | None] = {f"{word}_records": _records(found[word]) for word in WORDS}
+        for partition, batches in self.partitions.items():
+            for line in batches.lines:
+                if line.acked:
+                    judged.count(partition, line)
+            judged.count_same(partition, batches)
+        every, found = self.partitions.values(), judged.found
+        places = sorted(judged.lost, key=lambda one: one[0])[:LISTED]
+        words: dict[str, int | None] = {f"{word}_records": found[word] for word in WORDS}
         if copies is None:
             words["at_risk_records"] = None
         return {
-            "batches": len(self.batches), "records": _records(self.batches), "acked": len(acked),
-            "acked_records": _records(acked), "lost": len(found["lost"]), "lost_records": _records(found["lost"]),
-            **words, "places": [_place(one) for one in found["lost"][:LISTED]],
+            "batches": sum(batches.count for batches in every), "records": sum(batches.records for batches in every),
+            "acked": found["acked"], "acked_records": found["acked_records"], "lost": found["lost"],
+            "lost_records": found["lost_records"], **words, "places": [place for _, place in places],
             "complete": self.complete, "note": NOTE,
         }  # fmt: skip
 
 
 class _Judged:
-    """What has become of single batches; what holds for a stretch of a reign is worked out once."""
+    """What has become of batches, counted: what holds for a stretch of a reign is worked out once."""
 
     def __init__(self, lineage: Lineage, reads: _Reads, copies: Copies | None) -> None:
         self.lineage = lineage
         self.copies = copies
+        self.found: Counter[str] = Counter()
+        self.lost: list[tuple[int, dict[str, Any]]] = []
+        """(when it was appended, its place)."""
         self._edges: dict[Partition, list[int]] = {}
-        self._stands: dict[tuple[Partition, Written, int], tuple[Stand, bool]] = {}
         self._read: dict[tuple[Partition, Written], list[tuple[int, int]]] = {}
         for (partition, _), known in reads.items():
             self._read_in_reigns(partition, known)
@@ -208,38 +212,62 @@ class _Judged:
                 if written is not None:
                     self._read.setdefault((partition, written), []).append((first, end))
 
-    def words(self, batch: _Batch) -> Iterator[str]:
-        """Of an acked batch."""
-        written, stand, is_thin = self._look(batch)
-        if stand is Stand.CUT:
-            yield "lost"
-        elif stand is Stand.REMOVED and not self._was_read(batch, written):
-            yield "removed"
-        elif stand is Stand.THERE:
-            if not self._was_read(batch, written) and not self.lineage.is_cleaned(batch.partition, batch.last):
-                yield "unread"
-            if is_thin:
-                yield "at_risk"
+    def count(self, partition: Partition, line: Line) -> None:
+        """Batches that were acked."""
+        found = self.found
+        found["acked"] += len(line)
+        found["acked_records"] += line.has(0, len(line))
+        for low, high in self._parts(partition, line):
+            last, records = line.last[low], line.has(low, high)
+            written = _written(line.term, last)
+            if written is None:
+                continue
+            stand = self.lineage.stand(partition, last, written)
+            if stand is Stand.CUT:
+                found["lost"] += high - low
+                found["lost_records"] += records
+                self.lost += [(line.nth[at], _place(partition, line, at)) for at in range(low, min(high, low + LISTED))]
+                continue
+            unread = records - self._were_read(partition, written, line, low, high)
+            if stand is Stand.REMOVED:
+                found["removed"] += unread
+            elif stand is Stand.THERE:
+                if not self.lineage.is_cleaned(partition, last):
+                    found["unread"] += unread
+                if self._is_thin(partition, last, written):
+                    found["at_risk"] += records
 
-    def is_there(self, batch: _Batch) -> bool:
-        return self._look(batch)[1] is Stand.THERE
+    def count_same(self, partition: Partition, batches: Batches) -> None:
+        """Those with the same bytes as one before, of a client that had a reason to send again."""
+        for group in batches.same():
+            before: list[Sent] = []
+            for one in group:
+                if not self._is_there(partition, one):
+                    continue
+                if any(not other.acked or other.source != one.source for other in before):
+                    self.found["duplicated"] += one.records
+                before.append(one)
 
-    def _look(self, batch: _Batch) -> tuple[Written | None, Stand, bool]:
-        partition = batch.partition
-        written = batch.written
-        if written is None:
-            written = batch.written = self.lineage.written(partition, batch.last, batch.seq, batch.node)
-        if written is None:
-            return None, Stand.UNKNOWN, False
+    def _is_there(self, partition: Partition, one: Sent) -> bool:
+        written = _written(one.term, one.last) or self.lineage.written(partition, one.last, one.seq, one.node)
+        return written is not None and self.lineage.stand(partition, one.last, written) is Stand.THERE
+
+    def _parts(self, partition: Partition, line: Line) -> Iterator[tuple[int, int]]:
+        """Stretches of a line whose batches stand alike: between the edges of what counts, and of what was written."""
+        if line.term is None:
+            return
         edges = self._edges.get(partition)
         if edges is None:
             edges = self._edges[partition] = self._edges_of(partition)
-        key = partition, written, bisect_right(edges, batch.last)
-        found = self._stands.get(key)
-        if found is None:
-            stand = self.lineage.stand(partition, batch.last, written)
-            found = self._stands[key] = stand, self._is_thin(partition, batch.last, written)
-        return written, *found
+        first, end = line.last[0], line.last[-1] + 1
+        marks = {*edges[bisect_right(edges, first) : bisect_left(edges, end)],
+                 *(begin for _, begin in line.term.epochs if first < begin < end)}
+        low = 0
+        for mark in (*sorted(marks), end):
+            high = bisect_left(line.last, mark, low)
+            if low < high:
+                yield low, high
+            low = high
 
     def _edges_of(self, partition: Partition) -> list[int]:
         copies = self.copies
@@ -252,10 +280,19 @@ class _Judged:
             return False
         return copies.whole(partition, offset, written.epoch) < copies.promised(partition)
 
-    def _was_read(self, batch: _Batch, written: Written | None) -> bool:
-        known = self._read.get((batch.partition, written), ()) if written is not None else ()
-        at = bisect_right(known, batch.last, key=lambda one: one[0])
-        return at > 0 and batch.last < known[at - 1][1]
+    def _were_read(self, partition: Partition, written: Written, line: Line, low: int, high: int) -> int:
+        """Records of the batches from `low` to before `high` whose last one was read."""
+        known, found = self._read.get((partition, written), []), 0
+        for first, end in known[max(0, bisect_right(known, line.last[low], key=itemgetter(0)) - 1) :]:
+            if first > line.last[high - 1]:
+                break
+            found += line.has(*(bisect_left(line.last, one, low, high) for one in (first, end)))
+        return found
+
+
+def _written(term: Term | None, offset: int) -> Written | None:
+    """Who wrote what stands at an offset in the log of a term."""
+    return Written(owner_of(term.epochs, offset), term.life) if term is not None else None
 
 
 def _joined(stretches: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -269,23 +306,9 @@ def _joined(stretches: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     yield first, end
 
 
-def _duplicated(batches: Iterable[_Batch]) -> Iterator[_Batch]:
-    """Those with the same bytes as one before, of a client that had a reason to send again."""
-    known: dict[Any, list[_Batch]] = {}
-    for batch in batches:
-        before = known.setdefault(batch.same, [])
-        if batch.same[2] is not None and any(not one.acked or one.source != batch.source for one in before):
-            yield batch
-        before.append(batch)
-
-
-def _records(batches: Iterable[_Batch]) -> int:
-    return sum(one.records for one in batches)
-
-
-def _place(batch: _Batch) -> dict[str, Any]:
-    topic, partition = batch.partition
-    return {"topic": topic, "partition": partition, "offset": batch.base, "last": batch.last}
+def _place(partition: Partition, line: Line, at: int) -> dict[str, Any]:
+    topic, number = partition
+    return {"topic": topic, "partition": number, "offset": line.base(at), "last": line.last[at]}
 
 
 def outside(
@@ -303,8 +326,8 @@ def outside(
 class KeptOutside:
     """The same of a journal that goes on: its lines go in as they are written.
 
-    Until a client from outside has sent something, only rows that tell who leads are read. Of more than `MOST` batches
-    or stretches that were read the figures are found in the files (`told` is None).
+    Until a client from outside has sent something, only rows that tell who leads are read. Of more than `MOST` batches,
+    or more than `AGAIN` that have to be looked at one by one, the figures are found in the files (`told` is None).
     """
 
     def __init__(self, lineage: Lineage | None = None) -> None:
@@ -321,7 +344,7 @@ class KeptOutside:
             code = line.split(b",", 4)[3].strip(b'"').decode()
             if code in self._codes and (code not in BUSY or self._matters(code, line)):
                 state.take(orjson.loads(line))
-        if len(state.batches) > MOST or state.stretches > MOST:
+        if state.is_too_much:
             self.ended, self._state = True, Outside(state.lineage)
 
     def operation(self, row: Mapping[str, Any]) -> None:
