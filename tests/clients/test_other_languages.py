@@ -12,13 +12,18 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from lab.clusters.spec import run_from_dict
+from lab.live import LiveLab
 from tests.clients.conftest import HERE, Cluster, Running, run
 from tests.clients.test_death_of_a_leader import ENOUGH, check, kill_and_restart
+from tests.clients.test_next_generation import OWN
+from tests.conftest import PATIENCE_S, free_ports
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]  # a compiler may be at work
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brokerlab-clients"
@@ -98,3 +103,24 @@ def test_a_client_loses_nothing(cluster: Cluster, running: Callable[..., Running
     assert producer.end() == 0
     check(cluster, topic, acked())
     assert set(acked()) == set(cluster.values(topic))
+
+
+@pytest.fixture
+def today(tmp_path: Path) -> Iterator[Cluster]:
+    """Three brokers with KRaft, which have the groups of today; the topic of share groups can be made by two of them."""
+    state = "share.coordinator.state.topic."
+    settings = {**OWN, f"{state}num.partitions": "3", f"{state}replication.factor": "2", f"{state}min.isr": "1"}
+    described = {"brokers": 3, "controller": "kraft", "port": free_ports(103), "preset": "teaching", "settings": settings}
+    lab = LiveLab(run_from_dict({"cluster": described, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path)
+    yield Cluster(lab, lab.start().bootstrap)
+    lab.stop()
+
+
+def test_members_and_workers_of_the_groups_of_today_share_their_topic(today: Cluster, franz: Client, running: Callable[..., Running]) -> None:
+    """franz-go with KIP-848, whose coordinator dies, and with KIP-932."""
+    today.create("work", 4)
+    client = running(*franz("modern", today.bootstrap))
+    client.wait_for(lambda lines: "shared" in lines, 2 * PATIENCE_S)
+    today.do(do="kill", broker=today.state()["groups"]["modern"]["coordinator"])
+    assert client.end(timeout_s=2 * PATIENCE_S) == 0, client.lines[-20:]
+    assert client.lines[-1] == "done"

@@ -1,5 +1,5 @@
-// franz-go against a lab: `franz tour BOOTSTRAP` ends with "done"; `franz produce BOOTSTRAP TOPIC` produces
-// with acks=all until standard input ends and prints each acked value.
+// franz-go against a lab: `franz tour BOOTSTRAP` and `franz modern BOOTSTRAP` (groups of today) end with "done";
+// `franz produce BOOTSTRAP TOPIC` produces with acks=all until standard input ends and prints each acked value.
 package main
 
 import (
@@ -20,6 +20,8 @@ func main() {
 	switch os.Args[1] {
 	case "tour":
 		tour(brokers)
+	case "modern":
+		modern(brokers)
 	case "produce":
 		produce(brokers, os.Args[3])
 	}
