@@ -66,6 +66,7 @@ def test_the_active_controller_dies_and_its_successor_and_epoch_are_seen(seen: L
     seen.wait(f"!document.querySelector('.tab-metadata [data-replica=\"{before}\"]')")
     told = seen.value("lab.app.story.before(Infinity, 200, false).map((one) => one.code)")
     assert "quorum_state" in told and "controller_elected" in told  # a candidacy, and who won
+    seen.wait("document.getElementById('story').textContent.includes('there was no controller')")  # and for how long
     seen.command(do="restart", node=f"controller-{before}")
     seen.see(f"[data-replica='{before}']")
 
