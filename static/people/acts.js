@@ -2,6 +2,7 @@
  * What is done on a page about people, as its elements say:
  *
  *     data-post="/classes"  data-body='{"open": false}'  data-then="/classes/{code}/"   a button or a form
+ *     <select name="cluster.era">     what a form is to say of a part of its body
  *     data-delete="/classes/ABCD2345"  data-sure="Really?"
  *     data-tell="Password: {password}"     what the answer says, shown once
  *     data-job="/#run={run}"     the answer is a job: go there when it has ended
@@ -32,6 +33,10 @@ function bodyOf(form) {
     if (field.type === "select-multiple") found[field.name] = Array.from(field.selectedOptions, ({ value }) => Number(value));
     else if (field.type === "number") found[field.name] = Number(field.value);
     else if (field.type === "datetime-local") found[field.name] = new Date(field.value).toISOString();
+    else if (field.name.includes(".")) {
+      const [part, key] = field.name.split(".");
+      found[part] = { ...found[part], [key]: field.value };
+    }
     else found[field.name] = field.value;
   }
   return found;
@@ -75,5 +80,5 @@ document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-post]");
   if (!form) return;
   event.preventDefault();
-  act(form, bodyOf(form));
+  act(form, { ...JSON.parse(form.dataset.body ?? "{}"), ...bodyOf(form) });
 });

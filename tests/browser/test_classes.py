@@ -23,7 +23,7 @@ WORDS = {language: words_of("people", language) for language in ("en", "ko")}
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    started = start_lab(tmp_path_factory.mktemp("class"), "--preset", "teaching", "--seed", "5", web=True)
+    started = start_lab(tmp_path_factory.mktemp("class"), "--preset", "teaching", "--seed", "5", "--labs", "1", web=True)
     yield started
     started.stop()
 
@@ -201,6 +201,47 @@ def test_a_class_is_asked_before_the_run_is_played_and_follows_its_teacher(visit
     until(second, "lab.app.desk.lessons.one?.name === 'acks-1'")
     teacher.evaluate("lab.app.desk.close()")
     until(second, "lab.app.desk.panel === null")
+
+
+def test_a_teacher_with_an_account_makes_a_group_that_shares_a_lab(visit: Open, lab: Any) -> None:
+    operator, teacher = visit("en"), visit("ko", elsewhere=True)
+    first, second = visit("ko", dark=True, width=390, elsewhere=True), visit("en", elsewhere=True)
+    operator.goto(f"{lab.page}teachers/")
+    operator.fill("#new-teacher [name=name]", "Ada")
+    operator.click("#new-teacher button")
+    operator.wait_for_selector("#told:not([hidden])")
+    name, password = operator.inner_text("#told").split(": ")
+    teacher.goto(f"{lab.page}teach/")
+    teacher.fill("[name=name]", name)
+    teacher.fill("[name=password]", password)
+    teacher.click("button.main")
+    teacher.wait_for_url("**/classes/")
+    assert teacher.locator("#to-teachers").count() == 0 and teacher.goto(f"{lab.page}teachers/").status == 403
+    teacher.goto(f"{lab.page}classes/")
+    teacher.fill("[name=title]", "Pairs")
+    teacher.click("form button.main")
+    teacher.wait_for_url("**/classes/*/")
+    code = teacher.inner_text("h1 code")
+    for page, student in ((first, "수달"), (second, "heron")):
+        come_in(page, f"{lab.page}join/{code}/", student)
+    teacher.wait_for_selector("tfoot th:has-text('학생 2명')")
+    teacher.fill("#group-all [name=size]", "2")
+    teacher.click("#group-all button")
+    teacher.wait_for_selector("#group-1:has-text('heron')")
+    first.select_option("form:has(#begin-group-lab) [name='cluster.era']", "2.x")
+    first.click("#begin-group-lab")
+    second.click("#to-group-lab")  # it comes by itself
+    until(second, "Boolean(globalThis.lab?.app?.online)")
+    assert "2.x" in {one.get("era") for one in Caller(lab.page).get("labs").json["items"]}  # as it was chosen
+    looked_at(first, "group-ko")
+    looked_at(teacher, "groups-ko")
+    teacher.click("#dissolve-1")
+    teacher.wait_for_selector("#group-1", state="detached")
+    first.wait_for_selector("#to-group-lab", state="detached")
+    operator.reload()
+    operator.click("button[data-delete]")
+    operator.wait_for_selector("button[data-delete]", state="detached")
+    assert teacher.goto(f"{lab.page}classes/{code}/").status in (200, 401, 403) and Caller(lab.page).delete(f"classes/{code}").status == 204
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -76,6 +76,16 @@ def test_an_exercise_has_the_moment_of_its_lesson_as_long_as_the_steps_are_the_l
     assert reading.from_dict({**document, **own, "start": {"steps": []}}).scenario({}, 1).lesson.moment is None
 
 
+def test_the_era_of_a_start_or_of_an_attempt_gives_brokers_and_clients_its_defaults() -> None:
+    lever = {"cluster": "keys", "key": "era", "choices": ["2.x", "3.9", "4.3"]}
+    clients = [{"name": "producer-a", "kind": "producer", "topic": "orders", "rate": 20}]
+    found = reading.from_dict({**SMALL, "start": {**SMALL["start"], "clients": clients}, "levers": {"set": {"era": lever}},
+                               "solution": {"set": {"era": "4.3"}}, "wrong": {"set": {"era": "2.x"}}})  # fmt: skip
+    specs = {era: found.scenario({"set": {"era": era}}, 1).spec for era in ("2.x", "4.3")}
+    assert {era: one.clients[0].settings.get("acks", "all") for era, one in specs.items()} == {"2.x": "1", "4.3": "all"}
+    assert [one.cluster.controller for one in specs.values()] == ["zookeeper", "kraft"]
+
+
 def test_levers_move_what_they_name_and_nothing_else(small: reading.Exercise) -> None:
     attempt = {
         "set": {"acks": "all", "least": 2, "rate": 30},

@@ -11,6 +11,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from broker_core.kernel.problems import told
+from lab.clusters import eras
 from web.api.me import standing
 from web.language import language_of
 from web.messages import words_of
@@ -84,6 +85,6 @@ async def seat(request: HttpRequest) -> HttpResponse:
     tasks = [{**shown_cell(one, language, words), **shown_task(one, language)} for one in me["tasks"]]
     address = reverse("back", args=[found.classroom_id, seats.way_back(found)])
     context = {"me": me, "tasks": tasks, "version": version, "back": f"{doors.origin(request)}{address}",
-               "most": sum(one["most"] for one in tasks),
+               "most": sum(one["most"] for one in tasks), "eras": eras.NAMES,
                "leads": leading.look_of(found.classroom_id) is not None}  # fmt: skip
     return page(request, "seat.html", context)
