@@ -29,7 +29,7 @@ function refusal({ what, file, line, error }, words) {
 }
 
 /** A file of one's own: a button that opens the browser's dialog. */
-function fileChooser({ words, desk, lookOnly }) {
+function fileChooser({ words, desk }) {
   const take = (event) => {
     const { target } = event;
     desk.lessons.readFile(target.files[0]).then(() => { target.value = ""; });
@@ -37,7 +37,7 @@ function fileChooser({ words, desk, lookOnly }) {
   return h("div", { key: "file", class: "run-acts" },
     h("label", { class: "file-button" },
       h("span", {}, words.t("file.open")),
-      h("input", { type: "file", accept: ".yaml,.yml,application/yaml", class: "unseen", "data-file": "scenario", disabled: lookOnly, onchange: take })));
+      h("input", { type: "file", accept: ".yaml,.yml,application/yaml", class: "unseen", "data-file": "scenario", onchange: take })));
 }
 
 export function scenariosPanel(view) {
