@@ -1,7 +1,7 @@
 """What clients had done and pipelines held at the moments of a course: figures that no event of the journal carries.
 
     t       0.00   0.25   0.50   0.75 ...     a look at most every EVERY_US of virtual time
-    acked   0      41     99     99           one that is like the last is not kept
+    acked   0      41     99     99           one that is like the last is not kept; one more in front of each end of a broker
 
 Kept beside the journal, so its bytes do not depend on who looks on, and handed out with the past
 (`Branch.history`). Never more than `KEPT`: of the older half every second look goes.
@@ -17,6 +17,7 @@ import orjson
 
 from broker_core.kernel.events import PROCESS_ENDED
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import is_broker
 from broker_core.kernel.world import World
 from lab.clusters.progress import CLIENT_KINDS, observe_progress, shown
 
@@ -45,11 +46,16 @@ class Figures:
         return {**self.__dict__, "rows": [], "_last": b""}
 
     def _take(self, row: Row) -> None:
-        """The machine of a process that has ended is gone: what it had done by then is noted."""
-        name = row[2]
-        if row[3] == PROCESS_ENDED.name and name in self._machines:
+        """The machine of a client that has ended is gone: what it had done by then is noted. When a broker ends, what all
+        had done is noted in front of it: who looks at that moment counts records that were acknowledged against lost ones."""
+        seq, t_us, name, code = row[:4]
+        if code != PROCESS_ENDED.name:
+            return
+        if name in self._machines:
             self._ended[name] = self._machines.pop(name).view()
             self._next_us = 0
+        elif is_broker(name):
+            self._note(seq - 1, t_us)
 
     def look(self) -> None:
         """Note the figures when it is time to."""
@@ -57,11 +63,14 @@ class Figures:
         if world.now_us < self._next_us:
             return
         self._next_us = world.now_us + EVERY_US
+        self._note(world.seq, world.now_us)
+
+    def _note(self, seq: int, t_us: int) -> None:
         text = orjson.dumps(self.now(), option=orjson.OPT_NON_STR_KEYS)
         if text == self._last:
             return
         self._last = text
-        self.rows.append((world.seq, world.now_us, "world", "progress", 0, orjson.Fragment(text)))  # type: ignore[arg-type]
+        self.rows.append((seq, t_us, "world", "progress", 0, orjson.Fragment(text)))  # type: ignore[arg-type]
         if len(self.rows) > KEPT:
             del self.rows[1 : KEPT // 2 : 2]
 

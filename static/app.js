@@ -234,6 +234,7 @@ export class App extends Looking {
 
   #speak(words) {
     words.kindOf = (node) => kindIn(this.state, node);
+    words.usualDelay = () => this.state.cluster.link_delay_us ?? 0;
     words.generation = () => (isKRaft(this.state) ? "kraft" : this.state.ensemble ? "ensemble" : "zookeeper");
     this.words = words;
   }

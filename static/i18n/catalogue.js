@@ -27,11 +27,11 @@ function chosen(text, by, params) {
   return found;
 }
 
-/** What a changed link does: nothing passes, something is wrong with it, everything passes at once or in some time. */
-function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: jitter, delay_us: delay }) {
+/** What a changed link does: nothing passes, something is wrong with it, all passes but late, or as usual in this cluster. */
+function linkHow({ partitioned, drop, duplicate, reorder, bandwidth, jitter_us: jitter, delay_us: delay }, usual) {
   if (partitioned) return "cut";
   if (drop || duplicate || reorder || bandwidth || jitter) return "bad";
-  return delay ? "fine" : "healed";
+  return delay > usual ? "fine" : "healed";
 }
 
 export class Catalogue {
@@ -42,6 +42,7 @@ export class Catalogue {
     this.story = story;
     this.kindOf = kindOf; // the page knows clients with any name
     this.generation = () => "zookeeper"; // the page knows which one it shows
+    this.usualDelay = () => 0; // microseconds of a healthy link; the page knows the cluster's
   }
 
   /** A label; parameters fill its holes. */
@@ -66,7 +67,7 @@ export class Catalogue {
     if (!entry) return `${event.code} ${JSON.stringify(event.params)}`;
     const params = { ...event.params, node: event.node, ...many };
     const several = many && entry.many;
-    const text = chosen(several || entry.say, several ? entry.many_by : entry.say_by, { ...params, link_how: linkHow(params) });
+    const text = chosen(several || entry.say, several ? entry.many_by : entry.say_by, { ...params, link_how: linkHow(params, this.usualDelay()) });
     return this.#begun(format(text, params, this.words));
   }
 

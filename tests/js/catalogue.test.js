@@ -160,4 +160,7 @@ test("links that change together are told as one, both directions as one, and wh
     "The links broker 1 ↔ broker 2, broker 1 → broker 3, broker 3 → broker 2, broker 3 → broker 4 and 1 more are cut: nothing passes.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 delivers everything, in 1 ms.");
   assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, drop: 0.2 })), "The link broker 1 → broker 2: delay 1 ms, loss 20 %.");
+  words.usualDelay = () => 1000; // of this cluster
+  assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false })), "The link broker 1 → broker 2 is healed: everything passes again.");
+  assert.equal(words.say(link("broker-1", "broker-2", { partitioned: false, delay_us: 2000 })), "The link broker 1 → broker 2 delivers everything, in 2 ms.");
 });

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 
 from lab import figures
@@ -18,6 +19,7 @@ from lab.figures import EVERY_US, Figures
 from lab.live import LiveLab
 from lab.scenarios import grammar
 from tests.conftest import free_ports
+from tests.worlds import do, run
 
 NAME = "producer-orders"
 SOURCE = f"""
@@ -89,3 +91,27 @@ def test_old_looks_are_thinned_out_so_that_memory_ends(monkeypatch: pytest.Monke
     kept = [row[1] for row in looked.rows]
     assert len(kept) <= 40 and kept[0] == 0 and kept[-1] == 399 * EVERY_US
     assert kept == sorted(set(kept)) and kept[-1] - kept[-10] == 9 * EVERY_US
+
+
+def test_right_before_a_broker_ends_all_that_was_acknowledged_is_counted() -> None:
+    spec = {
+        "cluster": {"brokers": 1, "preset": "teaching"}, "seed": 3, "topics": [{"name": "orders", "partitions": 1, "replication_factor": 1}],
+        "clients": [{"name": NAME, "kind": "producer", "topic": "orders", "rate": 100, "settings": {"acks": "1"}}],
+    }  # fmt: skip
+    world = build_world(run_from_dict(spec))
+    ends: list[Any] = []
+    world.journal.transition_watchers.append(lambda row: ends.append(row) if row[3] == "process_ended" else None)
+    looked = Figures(world)
+    run(world, 3)
+    do(world, do="create_topic", topic="orders", partitions=1, replication_factor=1)
+    do(world, do="start_client", name=NAME)
+    for _ in range(110):
+        run(world, 0.02)
+        looked.look()
+    machine: Any = world.nodes[NAME].machine
+    acked = machine.view()["acked"]
+    do(world, do="kill", broker=1)
+    (end,) = [row for row in ends if row[2] == "broker-1"]
+    seq, t_us, _, code, _, figures_then = looked.rows[-1]
+    assert (seq, t_us, code) == (end[0] - 1, end[1], "progress")
+    assert json.loads(orjson.dumps(figures_then))["clients"][NAME]["acked"] == acked > 100
