@@ -1,7 +1,9 @@
 """What clients had done and pipelines held at the moments of a course: figures that no event of the journal carries.
 
     t       0.00   0.25   0.50   0.75 ...     a look at most every EVERY_US of virtual time
-    acked   0      41     99     99           one that is like the last is not kept; one more in front of each end of a broker
+    acked   0      41     99     99           one that is like the last is not kept
+
+A broker's end has one more in front of it, whenever it is.
 
 Kept beside the journal, so its bytes do not depend on who looks on, and handed out with the past
 (`Branch.history`). Never more than `KEPT`: of the older half every second look goes.
@@ -46,8 +48,8 @@ class Figures:
         return {**self.__dict__, "rows": [], "_last": b""}
 
     def _take(self, row: Row) -> None:
-        """The machine of a client that has ended is gone: what it had done by then is noted. When a broker ends, what all
-        had done is noted in front of it: who looks at that moment counts records that were acknowledged against lost ones."""
+        """The machine of a client that has ended is gone: what it had done by then is noted. When a broker ends, what
+        all had done is noted in front of it: at that moment acknowledged records are counted against lost ones."""
         seq, t_us, name, code = row[:4]
         if code != PROCESS_ENDED.name:
             return
