@@ -207,10 +207,10 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, thing: Any) -> Any:
         kind = type(thing)
-        if kind in _WHOLE or kind is DiskStorage:
+        if kind in _WHOLE:
             if kind is Journal:
                 thing.settle()
-            return made, (kind,), _all_of(thing), None, None, hold
+            return made, (kind,), held_by(thing), None, None, hold
         if kind is memoryview:
             return memoryview, (bytes(thing),)
         if kind is LOCK:
@@ -232,8 +232,3 @@ class _Reader(pickle.Unpickler):
 def made(kind: Any) -> Any:
     """An object of this class that gets its attributes afterwards; a compiled class has a `__new__` of its own."""
     return kind.__new__(kind)
-
-
-def _all_of(thing: Any) -> dict[str, Any]:
-    """Its attributes. A disk's table of files may be a compiled class, and then pickle would take this one's alone."""
-    return {**held_by(thing), **getattr(thing, "__dict__", {})}

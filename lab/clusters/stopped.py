@@ -46,24 +46,25 @@ class DiskLog:
     epochs: list[tuple[int, int]] = field(default_factory=list)
 
 
-_known: WeakKeyDictionary[Node, tuple[int, dict[Place, DiskLog]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Storage, tuple[int, dict[Place, DiskLog]]] = WeakKeyDictionary()
+"""By the disks, not by their node: nothing may refer weakly to an object of a compiled class."""
 
 
 def stopped_logs(node: Node, log_dirs: list[str], compacted: Container[str] = ()) -> dict[Place, DiskLog]:
     """(topic, partition) -> its log on disk; {} for a broker that runs. Topics that are `compacted` may have holes."""
     if node.state != STOPPED:
         return {}
-    known = _known.get(node)
+    known = _known.get(node.storage)
     if known is None or known[0] != node.incarnation:
         with Unfaulted([node.storage]):
             found = {place: log for one in log_dirs for place, log in _directory(node.storage, one, compacted)}
-        known = _known[node] = (node.incarnation, found)
+        known = _known[node.storage] = (node.incarnation, found)
     return known[1]
 
 
 def forget(node: Node) -> None:
     """What lies on its disks is another thing now."""
-    _known.pop(node, None)
+    _known.pop(node.storage, None)
 
 
 def _directory(storage: Storage, log_dir: str, compacted: Container[str]) -> Iterator[tuple[Place, DiskLog]]:

@@ -42,7 +42,7 @@ def test_the_bases_of_a_compiled_class_are_compiled_too() -> None:
 
 
 def test_what_stands_on_a_compiled_class_is_compiled_too() -> None:
-    """Its own attributes would be missing in a pickle. Real disks are in that of a lab that sleeps, which sees to it."""
+    """Its own attributes would be missing in a pickle. Real disks are in that of a lab that sleeps only."""
     ordinary = sources.ordinary([*TREES.values()])
     chosen = {sources.CHECKOUT / name for name in sources.modules()}
     native_ones = {node.name for path in chosen for node in TREES[path].body if isinstance(node, ast.ClassDef)
