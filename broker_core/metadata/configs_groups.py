@@ -52,7 +52,7 @@ GROUPS: tuple[S, ...] = (
       "org.apache.kafka.coordinator.group.assignor.UniformAssignor,"
       "org.apache.kafka.coordinator.group.assignor.RangeAssignor", None, READ_ONLY,
       "Assignors that run in the broker (KIP-848), the first one by default.", kraft_default="uniform,range"),
-    S("group.consumer.assignment.interval.ms", INT, "1000", Range(0), READ_ONLY,
+    S("group.consumer.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE,
       "Time between two assignments of a next-generation group (KIP-1263).", era=KRAFT),
     S("group.consumer.min.assignment.interval.ms", INT, "0", Range(0), READ_ONLY,
       "Shortest such time a group may be given.", era=KRAFT),
@@ -72,7 +72,7 @@ GROUPS: tuple[S, ...] = (
       "Fewest such records a group may be given.", era=KRAFT),
     S("group.share.max.partition.max.record.locks", INT, "4000", Range(2000, 10000), READ_ONLY,
       "Most such records a group may be given.", era=KRAFT),
-    S("group.share.assignment.interval.ms", INT, "1000", Range(0), READ_ONLY,
+    S("group.share.assignment.interval.ms", INT, "1000", Range(0), CLUSTER_WIDE,
       "Time between two assignments of a share group (KIP-1263).", era=KRAFT),
     S("group.share.min.assignment.interval.ms", INT, "0", Range(0), READ_ONLY,
       "Shortest such time a group may be given.", era=KRAFT),
