@@ -1,10 +1,10 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
 
 Each call has a worker for each core and one more (pytest-xdist): a quarter of their time tests wait, for a browser, for
-Java, for somebody's time-out, and leave their core to another one. Each has a data directory of its own and, in the second call, a
-browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked `slow` are left out
-of the everyday run and belong to `--all` and to CI. The end of the output says what took longest, and what was tried
-again because a program that is not ours had failed (`tests/outside.py`).
+Java, for a time-out, and leave their core to somebody else's. Each worker has a data directory of its own and, in the
+second call, a browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked
+`slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what took longest,
+and what was tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
