@@ -71,7 +71,8 @@ function factsOf(view, number, room) {
   const { record } = view;
   const fates = fatesOf(view.desk?.receipts?.found ?? null, name);
   const { spot } = view;
-  const walked = spot?.kind === "replica" && spot.number === number ? spot : null;
+  const walks = globalThis.document?.activeElement?.id === "scene-svg"; // who has left the stage holds no record in sight
+  const walked = walks && spot?.kind === "replica" && spot.number === number ? spot : null;
   const wanted = [
     walked?.offset ?? null, record && record.name === name ? record.offset : null,
     name === view.chosen ? view.litOffset : null].filter((offset) => offset !== null);

@@ -86,6 +86,7 @@ export function walks(app) {
   stage.addEventListener("focus", () => {
     if (!places().some((place) => samePlace(place, app.spot))) app.set({ spot: walk(places(), null, "", () => null) });
   });
+  stage.addEventListener("blur", () => app.set({}));
   stage.addEventListener("keydown", (event) => {
     if (event.target !== stage || !KEYS.has(event.key) || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

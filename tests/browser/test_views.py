@@ -102,6 +102,10 @@ def test_the_stage_is_walked_by_keys_into_a_record_and_a_menu(visit: Open) -> No
     keyboard.press("ArrowLeft")
     assert seen.value("lab.app.spot.offset") == offset - 1
     seen.wait("document.querySelector('#scene-svg .cell.spot')")
+    seen.page.evaluate("document.activeElement.blur()")  # who has left the stage does not hold the record in sight
+    seen.wait("!document.querySelector('#scene-svg .cell.spot')")
+    seen.page.focus("#scene-svg")
+    seen.wait("document.querySelector('#scene-svg .cell.spot')")
     keyboard.press("Enter")
     seen.wait(f"lab.app.record?.offset === {offset - 1}")
     keyboard.press("ArrowUp")
