@@ -177,7 +177,8 @@ export function way(scene, from, to, answer) {
   const sameColumn = from.column !== undefined && from.column === to.column;
   if (sameColumn || from === scene.tree || to === scene.tree) {
     const left = !answer && from !== scene.tree && to !== scene.tree;
-    const far = Math.min(scene.stacked ? EDGE : 40, 14 + Math.abs(b.y - a.y) * 0.12); // the curve goes 0.85 of it beyond the edge
+    const most = scene.stacked ? 0.6 * EDGE : 40; // of a stacked stage: dots on it are not cut by the page's edge
+    const far = Math.min(most, 14 + Math.abs(b.y - a.y) * 0.12); // the curve goes 0.85 of it beyond the edge
     const edge = left ? Math.min(from.x, to.x) : Math.max(from.x + from.w, to.x + to.w);
     const control = left ? edge - far * 1.7 : edge + far * 1.7;
     const at = (box, centre) => ({ x: left ? box.x : box.x + box.w, y: centre.y + (box === from ? -8 : 8) });

@@ -84,7 +84,7 @@ export function walks(app) {
   };
   const places = () => placesOf(app.scene ?? {}, app.topic, serversOf(app.state));
   stage.addEventListener("focus", () => {
-    if (!places().some((place) => samePlace(place, app.spot))) app.set({ spot: walk(places(), null, "", () => null) });
+    app.set(places().some((place) => samePlace(place, app.spot)) ? {} : { spot: walk(places(), null, "", () => null) });
   });
   stage.addEventListener("blur", () => app.set({}));
   stage.addEventListener("keydown", (event) => {
