@@ -11,12 +11,14 @@
 | a million offsets are loaded | the next leader's last word as a follower (NOT_COORDINATOR) | it answers for them |
 
 The clients are librdkafka's, all members of a group in one process, the same for both sides; the offsets are committed
-for groups without members, a hundred each.
+for groups without members, a hundred each. What takes minutes tells on standard error how far it is, and ends after
+`COMMITTING_S` a side with as many offsets as it has; the case says how many.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,6 +40,11 @@ from broker_core.wire.errors import ErrorCode as E
 TOPIC = "bench-coordinators"
 PATIENCE_S = 120.0
 MEMBERS = (3, 30, 100)
+RUNS = {3: 3, 30: 3, 100: 1}
+"""How often one more joins and leaves, by the size of the group."""
+A_MEMBER_S = 3.0
+"""So much longer a group may take to settle for each member."""
+COMMITTING_S = 300.0
 PROTOCOLS = ("classic", "consumer")
 OFFSETS_TOPIC, OFFSETS_PARTITIONS, OF_A_GROUP = "__consumer_offsets", 50, 100
 SENDERS = 8
@@ -135,7 +142,8 @@ def rebalance(quick: bool) -> Iterator[Result]:
                         for _ in range(members):
                             group.join()
                         group.settled()
-                        for _ in range(1 if quick else 3):
+                        for run in range(1 if quick else RUNS[members]):
+                            progress(f"{side.name}: {protocol}, {members} members, run {run + 1}")
                             joined.setdefault(side.name, []).append(group.joined_s())
                             left.setdefault(side.name, []).append(group.left_s())
                 yield result("rebalance", f"{protocol}, {members}: one more", "s", joined, False, None)
@@ -165,7 +173,8 @@ class Group:
 
     def settled(self) -> None:
         """Until each partition has one owner, and each member has one."""
-        deadline = time.perf_counter() + PATIENCE_S
+        patience_s = PATIENCE_S + A_MEMBER_S * len(self.members)
+        deadline = time.perf_counter() + patience_s
         while time.perf_counter() < deadline:
             for one in self.members:
                 one.poll(0)
@@ -174,7 +183,7 @@ class Group:
             if all(owned) and len(owners) == self.partitions == owners.total():
                 return
             time.sleep(0.005)
-        raise LoadError(f"{self.topic}: the group did not settle within {PATIENCE_S:g} s")
+        raise LoadError(f"{self.topic}: the group did not settle within {patience_s:g} s")
 
     def joined_s(self) -> float:
         started = time.perf_counter()
@@ -196,16 +205,32 @@ def offsets(quick: bool) -> Iterator[Result]:
     loaded: dict[str, list[float]] = {}
     committed: dict[str, list[float]] = {}
     with both_today() as sides:
-        for side in sides:
+        for side in sides[::-1]:
             load.make_topic(side.bootstrap, TOPIC, OF_A_GROUP, 1)
             leader = coordinator_of(side, groups[0])
             started = time.perf_counter()
-            with ThreadPoolExecutor(SENDERS) as pool:
-                list(pool.map(lambda group, leader=leader: commit(leader, group), groups))
+            groups = groups[: committed_within(side, leader, groups)]  # the other side loads as many
             committed[side.name] = [len(groups) * OF_A_GROUP / (time.perf_counter() - started)]
             loaded[side.name] = [moved_s(side, groups[-1]) for _ in range(1 if quick else 3)]
     yield result("offsets", "committed, 100 a request", "offsets/s", committed, True)
     yield result("offsets", f"{len(groups) * OF_A_GROUP:,} loaded", "s", loaded, False)
+
+
+def committed_within(side: Side, leader: int, groups: list[str]) -> int:
+    """For how many of the groups offsets were committed before the time was over."""
+    until, done = time.perf_counter() + COMMITTING_S, 0
+    with ThreadPoolExecutor(SENDERS) as pool:
+        while done < len(groups) and time.perf_counter() < until:
+            part = groups[done : done + max(SENDERS, len(groups) // 20)]
+            list(pool.map(lambda group: commit(leader, group), part))
+            done += len(part)
+            progress(f"{side.name}: {done * OF_A_GROUP:,} of {len(groups) * OF_A_GROUP:,} offsets committed")
+    return done
+
+
+def progress(text: str) -> None:
+    """How far it is: not among the results."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def groups_of_one_partition(count: int) -> list[str]:
