@@ -231,6 +231,7 @@ def test_a_teacher_with_an_account_makes_a_group_that_shares_a_lab(visit: Open, 
     first.select_option("form:has(#begin-group-lab) [name='cluster.era']", "2.x")
     first.click("#begin-group-lab")
     second.click("#to-group-lab")  # it comes by itself
+    second.wait_for_url("**/labs/*/")
     until(second, "Boolean(globalThis.lab?.app?.online)")
     assert "2.x" in {one.get("era") for one in Caller(lab.page).get("labs").json["items"]}  # as it was chosen
     looked_at(first, "group-ko")
