@@ -97,6 +97,7 @@ class Batches:
         """How many have the same bytes as one before."""
         self._first: dict[int, int] = {}
         self._same: dict[int, list[int]] = {}
+        self._ended: dict[int, Sent] = {}
 
     def begin(self, batch: Batch, client: str, params: Mapping[str, Any]) -> None:
         """A batch was appended."""
@@ -135,6 +136,12 @@ class Batches:
         batch = self.waiting.get(nth)
         if batch is not None:
             return Sent(nth, None, batch.last, batch.records, batch.source, None, batch.seq, batch.node)
+        found = self._ended.get(nth)
+        if found is None:
+            found = self._ended[nth] = self._in_a_line(nth)
+        return found
+
+    def _in_a_line(self, nth: int) -> Sent:
         for line in self.lines:
             at = bisect_left(line.nth, nth)
             if at < len(line) and line.nth[at] == nth:
