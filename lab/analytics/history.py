@@ -247,17 +247,17 @@ class History:
     @property
     def write_cycle(self) -> DataFrame:
         """G0."""
-        return self.owed.where("kind = 'write_cycle'")
+        return self.owed.where("anomaly = 'write_cycle'")
 
     @property
     def read_cycle(self) -> DataFrame:
         """G1c."""
-        return self.owed.where("kind = 'read_cycle'")
+        return self.owed.where("anomaly = 'read_cycle'")
 
     @property
     def precommitted_read(self) -> DataFrame:
         """What a transaction wrote, and read before it was committed."""
-        return self.owed.where("kind = 'precommitted_read'")
+        return self.owed.where("anomaly = 'precommitted_read'")
 
     @cached_property
     def outside(self) -> Outside:

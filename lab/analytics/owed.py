@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lab.analytics.tables import Tables
 
 OWED = ("write_cycle", "read_cycle", "precommitted_read")
-COLUMNS = ("run", "kind", "transaction", "topic", "partition", "offset", "cycle")
-_TYPES = "run string, kind string, transaction string, topic string, partition int, offset bigint, cycle string"
+COLUMNS = ("run", "anomaly", "transaction", "topic", "partition", "offset", "cycle")
+_TYPES = "run string, anomaly string, transaction string, topic string, partition int, offset bigint, cycle string"
 Place = tuple[str, int, int]
 Told = tuple[str, str, str, Mapping[str, Any]]
 """Process, kind, op and fields of an operation."""

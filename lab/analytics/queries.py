@@ -109,7 +109,7 @@ def transaction_cycles(tables: Tables, history: History) -> DataFrame:
     on the way one has read what another wrote · precommitted_read: it wrote what it read. `cycle`: the first of its
     members by name; the place: the first that the transaction wrote.
     """
-    return history.owed.orderBy("run", "kind", "topic", "partition", "offset", "transaction")
+    return history.owed.orderBy("run", "anomaly", "topic", "partition", "offset", "transaction")
 
 
 def nonmonotonic_send(tables: Tables, history: History) -> DataFrame:

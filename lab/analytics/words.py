@@ -20,9 +20,12 @@ Text = tuple[str, str]
 COLUMNS: dict[str, Text] = {
     "acked": ("Acked", "확인 응답"),
     "acked_records": ("Records acked", "확인 응답한 레코드"),
+    "anomaly": ("Anomaly", "이상"),
     "api": ("API", "API"),
     "appends": ("Appends", "추가"),
     "at_risk_records": ("Records at risk", "위험한 레코드"),
+    "cycle": ("Cycle of", "순환의 첫 트랜잭션"),
+    "transaction": ("Transaction", "트랜잭션"),
     "duplicated_records": ("Records duplicated", "중복된 레코드"),
     "removed_records": ("Records deleted unread", "안 읽고 삭제된 레코드"),
     "unread_records": ("Records unread", "안 읽은 레코드"),
@@ -138,6 +141,9 @@ COLUMNS: dict[str, Text] = {
 }  # fmt: skip
 """Column -> its heading."""
 VALUES: dict[str, Text] = {
+    "write_cycle": ("cycle of writes", "쓰기의 순환"),
+    "read_cycle": ("cycle of reads", "읽기의 순환"),
+    "precommitted_read": ("read before its commit", "커밋하기 전에 읽음"),
     "clients": ("from clients", "클라이언트에게서 끊김"),
     "clients, controller": ("from clients, controller", "클라이언트, 컨트롤러에게서 끊김"),
     "clients, controller, followers": (
@@ -236,10 +242,9 @@ EXPLAINED = {
     ),
     "transaction_cycles": (
         "자기 자신에게 되돌아오는 커밋된 트랜잭션과, 커밋하기 전에 읽은 자기 레코드입니다."
-        " write_cycle(G0): 한 자리에서는 다음 트랜잭션의 앞에, 다른 자리에서는 뒤에 씀."
-        " read_cycle(G1c): 그 길에 다른 트랜잭션이 쓴 것을 읽은 트랜잭션이 있음."
-        " precommitted_read: 자기가 쓴 것을 읽음."
-        " cycle은 이름순으로 첫 트랜잭션이고, 자리는 그 트랜잭션이 처음 쓴 곳입니다."
+        " 쓰기의 순환(G0): 한 자리에서는 다음 트랜잭션의 앞에, 다른 자리에서는 뒤에 씀."
+        " 읽기의 순환(G1c): 그 길에 다른 트랜잭션이 쓴 것을 읽은 트랜잭션이 있음."
+        " 자리는 그 트랜잭션이 처음 쓴 곳입니다."
     ),
     "inconsistent": "한 오프셋에 값이 둘 이상 있던 것입니다. 읽은 값끼리 또는 확인 응답을 받은 값과 다릅니다.",
     "outside": (
@@ -314,7 +319,7 @@ EXPLAINED = {
     "damages": "세그먼트 파일, 저널, 기록에서 읽을 수 없던 곳입니다.",
 }
 """Query -> what it computes, in Korean; in English its docstring says it."""
-_SAID = frozenset(("cause", "how", "test", "reason", "error", "kind"))
+_SAID = frozenset(("anomaly", "cause", "how", "test", "reason", "error", "kind"))
 """Columns whose values are words, not names or numbers of a run."""
 
 

@@ -73,7 +73,7 @@ WANTED = [
      [("audit", 2, 2, 0.0, 0.0, 700.0, 500.0), ("billing", 2, 2, 2400.0, 600.0, 0.0, 2000.0)]),
     ("stable_gap", "transactions", ("topic", "transactions", "seconds", "longest_ms", "share"), [("orders", 4, 7.0, 4000.0, 0.35)]),
     ("aborted_share", "transactions", ("producer", "committed", "aborted", "expired", "share"), [("a", 2, 0, 0, 0.0), ("b", 0, 1, 1, 1.0)]),
-    ("transaction_cycles", "transactions", ("kind", "cycle", "transaction", "topic", "partition", "offset"),
+    ("transaction_cycles", "transactions", ("anomaly", "cycle", "transaction", "topic", "partition", "offset"),
      [("write_cycle", "p/1", "p/1", "orders", 0, 0), ("write_cycle", "p/1", "q/1", "orders", 0, 1)]),
     ("latency", "requests", ("api", "requests", "expired", "way_there_p50", "queue_p50", "local_p50", "remote_p50", "response_p50", "total_p50"),
      [("Fetch", 1, 1, 0.5, 0.01, 0.09, 500.0, 0.005, 500.5), ("Produce", 1, 0, 0.5, 0.01, 0.09, 0.4, 0.005, 1.1)]),
