@@ -10,12 +10,15 @@ import { legSpeed, standing } from "../model/watching.js";
 
 const FRAMES = 60; // until the line must have been drawn
 
-/** The line over the stage gets the focus: the space bar plays, and presses no button that had it before. */
+/**
+ * The line over the stage gets the focus: the space bar plays, and presses no button that had it before. A line that is
+ * not shown yet, or is made anew meanwhile, does not have it then.
+ */
 function reachLine(frames) {
   if (!globalThis.document) return;
   const line = document.querySelector("[data-watch]");
-  if (line) line.focus({ preventScroll: true });
-  else if (frames > 0) requestAnimationFrame(() => reachLine(frames - 1));
+  line?.focus({ preventScroll: true });
+  if ((!line || document.activeElement !== line) && frames > 0) requestAnimationFrame(() => reachLine(frames - 1));
 }
 
 export class Watch {
@@ -48,7 +51,7 @@ export class Watch {
     const stops = (ended.facts.stops ?? []).filter((stop) => stop.t_us >= from);
     this.stops = stops.map((stop) => this.#placed(stop)).filter(Boolean);
     Object.assign(this, { ended, began: from, pace: 1 });
-    if (desk.panel) desk.close();
+    if (desk.panel) desk.show(desk.panel); // what opened the drawer gets no focus back: the line does
     reachLine(FRAMES);
     app.clock.goTime(from);
     app.set({ selected: null });

@@ -3,6 +3,7 @@
  *
  *     GET ?since=VERSION&wait=25  ->  the same page, with another version  ->  its `#live` takes the place of the old one
  */
+import { keepBegun } from "./begun.js";
 import { localTimes } from "./times.js";
 
 const PAUSE_MS = 400; // what comes in between is shown together
@@ -15,6 +16,7 @@ function put(next) {
   const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
   const scrolled = old.querySelector(".scroll")?.scrollLeft ?? 0;
   localTimes(next);
+  keepBegun(old, next);
   old.replaceWith(next);
   const region = next.querySelector(".scroll");
   if (region) region.scrollLeft = scrolled;

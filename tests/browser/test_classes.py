@@ -127,6 +127,7 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     teacher.goto(f"{lab.page}classes/{code}/")
     first.click("#task-small")
     teacher.wait_for_selector("td.cell.opened")
+    teacher.select_option("#group-some [name=students]", label="수달")
     first.click("#hint")
     first.wait_for_selector("#hints li")
     first.select_option("[name='set.acks']", "1")
@@ -134,6 +135,7 @@ def test_a_teacher_sees_a_class_come_and_solve_an_exercise(visit: Open, lab: Any
     first.wait_for_selector(".verdict.missed")
     assert first.inner_text("#left") == "1"
     teacher.wait_for_selector("td.cell.missed .why:has-text('receipt.lost')")
+    assert teacher.locator("#group-some option:checked").all_inner_texts() == ["수달"]  # the page was renewed beside it
     first.select_option("[name='set.acks']", "all")
     first.fill("[name='set.least']", "2")
     first.click("#try")

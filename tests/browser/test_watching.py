@@ -24,6 +24,7 @@ def test_a_run_is_played_from_stop_to_stop_and_judged_at_its_end(visit: Open) ->
     page.click("[data-lesson=run]")
     seen.wait("lab.clock.playing")
     seen.wait("!document.getElementById('drawer').checkVisibility()")
+    seen.wait("document.activeElement?.matches('[data-watch]')")  # the space bar plays, and presses no button
     page.evaluate("lab.app.setSpeed(0.01)")
     page.keyboard.press(" ")
     seen.wait("!lab.clock.playing")
