@@ -90,10 +90,11 @@ export class Desk {
     this.app.set({});
   }
 
-  close() {
+  /** `back`: what opened the drawer has the focus again. */
+  close({ back = true } = {}) {
     if (!this.panel) return false;
     this.show(this.panel);
-    this.opener?.focus();
+    if (back) this.opener?.focus();
     return true;
   }
 

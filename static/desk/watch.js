@@ -51,7 +51,7 @@ export class Watch {
     const stops = (ended.facts.stops ?? []).filter((stop) => stop.t_us >= from);
     this.stops = stops.map((stop) => this.#placed(stop)).filter(Boolean);
     Object.assign(this, { ended, began: from, pace: 1 });
-    if (desk.panel) desk.show(desk.panel); // what opened the drawer gets no focus back: the line does
+    if (desk.panel) desk.close({ back: false });
     reachLine(FRAMES);
     app.clock.goTime(from);
     app.set({ selected: null });
