@@ -1,10 +1,9 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
 
-Each call has a worker for each core and one more (pytest-xdist): a quarter of their time tests wait, for a browser, for
-Java, for a time-out, and leave their core to somebody else's. Each worker has a data directory of its own and, in the
-second call, a browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked
-`slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what took longest,
-and what was tried again because a program that is not ours had failed (`tests/outside.py`).
+Each call has a worker for each core (pytest-xdist), each with a data directory of its own and, in the second call, a
+browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked `slow` are left out
+of the everyday run and belong to `--all` and to CI. The end of the output says what took longest, and what was tried
+again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -66,7 +65,7 @@ def test(arguments: argparse.Namespace) -> int:
 
 
 def _workers() -> int:
-    return min((os.cpu_count() or 1) + 1, WORKERS)
+    return max(1, min(os.cpu_count() or 1, WORKERS))
 
 
 def _memory() -> str | None:
