@@ -129,7 +129,7 @@ export class Screen {
     if ((stale || moving) && wall - this.drawn.stage >= STAGE_MS) {
       this.drawn.stage = wall;
       if (stale) this.#stage(wall);
-      this.#facts(wall);
+      this.#facts(wall, stale);
     }
     if (this.stale.table && wall - this.drawn.table >= TABLE_MS) this.#tables(wall);
     if ((this.stale.slow || moving) && wall - this.drawn.slow >= SLOW_MS) this.#slow(wall);
@@ -157,14 +157,14 @@ export class Screen {
     patch($("coach"), coach(app));
   }
 
-  /** What goes on while nothing happens: time. */
-  #facts(wall) {
+  /** What goes on while nothing happens: time. `staged`: the coach is new already. */
+  #facts(wall, staged) {
     const { app } = this;
     this.dots.stand(this.#standing(), app.flight);
     if (shows(app, "lanes") && !this.#still(wall, "lanes")) this.#lanes(wall);
     if (app.clock.live && !app.clock.cluster.paused && wall - this.drawn.facts < FACTS_MS) return;
     this.drawn.facts = wall;
-    patch($("coach"), coach(app));
+    if (!staged) patch($("coach"), coach(app));
     patch($("time-facts"), timeFacts(app));
     if (!app.clock.live || wall - this.drawn.cursor >= SLOW_MS) this.#cursor(wall);
     this.#moment();

@@ -86,6 +86,24 @@ class Cluster:
         return found
 
 
+def to_the_end(bootstrap: str, topic: str, partitions: int, isolation: str) -> list[Any]:
+    """Every message up to the end that this isolation level shows."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "reader", "isolation.level": isolation,
+                         "enable.partition.eof": True, "auto.offset.reset": "earliest"})  # fmt: skip
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+    found, ended = list[Any](), set[int]()
+    deadline = time.monotonic() + PATIENCE_S
+    while len(ended) < partitions:
+        assert time.monotonic() < deadline, f"only {len(found)} came"
+        message = consumer.poll(1)
+        if message is not None and message.error():
+            ended.add(message.partition())
+        elif message is not None:
+            found.append(message)
+    consumer.close()
+    return found
+
+
 def borders(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
     """First and next offset. librdkafka asks the leader it knew when it began, and gives up when another leads by then."""
     deadline = time.monotonic() + PATIENCE_S

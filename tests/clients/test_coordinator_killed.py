@@ -6,17 +6,17 @@ says when it is there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from broker_core.coordinators.partitioning import partition_for
 from lab.testing import cluster
 from lab.testing.clusters import Cluster
+from tests.clients.conftest import to_the_end
 from tests.conftest import PATIENCE_S
 
 pytestmark = pytest.mark.clients
@@ -37,20 +37,7 @@ def kafka(tmp_path: Path) -> Iterator[Cluster]:
 
 def written(kafka: Cluster, isolation: str) -> list[str]:
     """Everything up to the end that this isolation level shows."""
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reader", "isolation.level": isolation,
-                         "enable.partition.eof": True, "auto.offset.reset": "earliest"})  # fmt: skip
-    consumer.assign([TopicPartition("orders", number, 0) for number in range(PARTITIONS)])
-    found, ended = list[str](), set[int]()
-    deadline = time.monotonic() + PATIENCE_S
-    while len(ended) < PARTITIONS:
-        assert time.monotonic() < deadline, found
-        record = consumer.poll(1)
-        if record is not None and record.error():
-            ended.add(record.partition())
-        elif record is not None:
-            found.append(record.value().decode())
-    consumer.close()
-    return sorted(found)
+    return sorted(message.value().decode() for message in to_the_end(kafka.bootstrap, "orders", PARTITIONS, isolation))
 
 
 def test_nothing_is_lost_or_doubled_whatever_the_coordinator_was_doing_when_it_was_killed(kafka: Cluster) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.clients.conftest import SETTINGS, Cluster, Running
+from tests.clients.conftest import SETTINGS, Cluster, Running, to_the_end
 from tests.conftest import PATIENCE_S, free_ports
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
@@ -39,20 +39,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def counts(cluster: Cluster) -> dict[str, list[int]]:
     """What a careful reader finds of each word, up to the last stable offset."""
-    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "reader", "isolation.level": "read_committed",
-                         "enable.partition.eof": True, "auto.offset.reset": "earliest"})  # fmt: skip
-    consumer.assign([TopicPartition(OUTPUT, number, 0) for number in range(PARTITIONS)])
     found: dict[str, list[int]] = {}
-    ended: set[int] = set()
-    deadline = time.monotonic() + PATIENCE_S
-    while len(ended) < PARTITIONS:
-        assert time.monotonic() < deadline, found
-        record = consumer.poll(1)
-        if record is not None and record.error():
-            ended.add(record.partition())
-        elif record is not None:
-            found.setdefault(record.key().decode(), []).append(int.from_bytes(record.value(), "big"))
-    consumer.close()
+    for message in to_the_end(cluster.bootstrap, OUTPUT, PARTITIONS, "read_committed"):
+        found.setdefault(message.key().decode(), []).append(int.from_bytes(message.value(), "big"))
     return found
 
 

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from broker_core.coordinators.partitioning import partition_for
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.clients.conftest import SETTINGS, Cluster
+from tests.clients.conftest import SETTINGS, Cluster, to_the_end
 from tests.conftest import PATIENCE_S, free_ports
 
 pytestmark = pytest.mark.clients
@@ -38,22 +38,7 @@ def transactional(cluster: Cluster, name: str = "tx") -> Producer:
 
 def read(cluster: Cluster, topic: str, partitions: int, isolation: str) -> list[str]:
     """Everything up to the end that this isolation level shows."""
-    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "reader", "isolation.level": isolation,
-                         "enable.partition.eof": True, "auto.offset.reset": "earliest"})
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-    found, ended = [], set()
-    deadline = time.monotonic() + PATIENCE_S
-    while len(ended) < partitions:
-        assert time.monotonic() < deadline, f"{found}"
-        message = consumer.poll(1)
-        if message is None:
-            continue
-        if message.error():
-            ended.add(message.partition())
-        else:
-            found.append(message.value().decode())
-    consumer.close()
-    return sorted(found)
+    return sorted(message.value().decode() for message in to_the_end(cluster.bootstrap, topic, partitions, isolation))
 
 
 def coordinator(cluster: Cluster, name: str = "tx") -> int:
