@@ -27,7 +27,7 @@ from broker_core.kernel.node import Timer
 from broker_core.zookeeper import zab
 from broker_core.zookeeper.errors import Code, ZkError
 from broker_core.zookeeper.peer_link import BrokenLink, PeerLink
-from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi
+from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi, refusal
 from broker_core.zookeeper.protocol import Multi, WriteOp
 from broker_core.zookeeper.sessions import ExpiryClock, ExpiryQueue
 from broker_core.zookeeper.tree import CreateSessionTxn, ErrorTxn, Txn
@@ -268,17 +268,17 @@ class Leading:
 
     def _decide_write(self, origin: int, session: int, op: WriteOp | Multi) -> Txn:
         if session not in self.expiry:
-            return _refusal(op, Code.SESSIONEXPIRED)
+            return _error(refusal(op, Code.SESSIONEXPIRED))
         if self.owners.setdefault(session, origin) != origin:
-            return _refusal(op, Code.SESSIONMOVED)
+            return _error(refusal(op, Code.SESSIONMOVED))
         self.touch(session)
         if isinstance(op, Multi):
             txn, codes = decide_multi(self.outlook, session, op)
-            return txn if txn is not None else ErrorTxn([int(code) for code in codes])
+            return txn if txn is not None else _error(codes)
         try:
             return decide(self.outlook, session, op)
         except ZkError as error:
-            return ErrorTxn([int(error.code)])
+            return _error([error.code])
 
     def propose(self, txn: Txn, origin: int, request: int) -> None:
         self._zxid += 1
@@ -343,6 +343,5 @@ class Leading:
         return self.node.now_us() // 1000
 
 
-def _refusal(op: WriteOp | Multi, code: Code) -> ErrorTxn:
-    """The same code for every operation of it."""
-    return ErrorTxn([int(code)] * (len(op.ops) if isinstance(op, Multi) else 1))
+def _error(codes: list[Code]) -> ErrorTxn:
+    return ErrorTxn([int(code) for code in codes])

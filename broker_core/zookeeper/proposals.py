@@ -112,6 +112,11 @@ def decide_multi(outlook: Outlook, session: int, multi: Multi) -> tuple[MultiTxn
     return MultiTxn(txns), [Code.OK] * len(txns)
 
 
+def refusal(op: WriteOp | Multi, code: Code) -> list[Code]:
+    """The same code for every operation of it."""
+    return [code] * (len(op.ops) if isinstance(op, Multi) else 1)
+
+
 def decide_close(outlook: Outlook, session: int, expired: bool) -> CloseSessionTxn:
     """The end of a session takes its ephemeral znodes along."""
     paths = outlook.ephemerals_of(session)

@@ -18,8 +18,8 @@ from typing import Any
 
 from broker_core.kernel.node import Node
 from broker_core.zookeeper import protocol as p
-from broker_core.zookeeper.errors import ZkError
-from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi
+from broker_core.zookeeper.errors import Code, ZkError
+from broker_core.zookeeper.proposals import Outlook, decide, decide_close, decide_multi, refusal
 from broker_core.zookeeper.serving import Connection, Pending, TreeServer, ZooKeeperConfig
 from broker_core.zookeeper.sessions import ExpiryClock, ExpiryQueue
 from broker_core.zookeeper.tree import Txn
@@ -52,7 +52,10 @@ class ZooKeeperServer(TreeServer):
     # --- receive ---------------------------------------------------------------------------------
 
     def _open_session(self, connection: Connection, message: p.Connect) -> None:
-        self._propose(Pending(connection, message), self._new_session(connection.client, message))
+        txn = self._new_session(connection.client, message)
+        self.expiry.touch(txn.session, self._now_ms(), txn.timeout_ms)
+        self.clock.arm()
+        self._propose(Pending(connection, message), txn)
 
     def _reconnect(self, connection: Connection, message: p.Connect) -> None:
         session = self.tree.sessions.get(message.session)
@@ -70,13 +73,16 @@ class ZooKeeperServer(TreeServer):
         assert pending.connection is not None and isinstance(pending.request, p.Request)
         op, session = pending.request.op, pending.connection.session
         txn: Txn | None = None
-        if isinstance(op, p.Multi):
-            txn, pending.codes = decide_multi(self.outlook, session, op)
-        elif isinstance(op, p.Create | p.Delete | p.SetData | p.Check):
-            try:
-                txn = decide(self.outlook, session, op)
-            except ZkError as error:
-                pending.codes = [error.code]
+        if isinstance(op, p.Create | p.Delete | p.SetData | p.Check | p.Multi):
+            if session not in self.expiry:  # its end is under way: what it made now would have no owner
+                pending.codes = refusal(op, Code.SESSIONEXPIRED)
+            elif isinstance(op, p.Multi):
+                txn, pending.codes = decide_multi(self.outlook, session, op)
+            else:
+                try:
+                    txn = decide(self.outlook, session, op)
+                except ZkError as error:
+                    pending.codes = [error.code]
         self._propose(pending, txn)
 
     def _close_session(self, session: int, expired: bool) -> None:
@@ -120,7 +126,7 @@ class ZooKeeperServer(TreeServer):
 
     def _touch(self, session: int) -> None:
         known = self.tree.sessions.get(session)
-        if known is not None:
+        if known is not None and session in self.expiry:
             self.expiry.touch(session, self._now_ms(), known.timeout_ms)
             self.clock.arm()
 

@@ -113,6 +113,24 @@ def test_a_closed_session_takes_its_ephemerals_at_once() -> None:
     assert "/here" not in server(world).tree.nodes
 
 
+def test_what_a_session_asks_for_while_its_end_is_under_way_is_refused_and_the_log_can_be_read_again() -> None:
+    world = make_world("a")
+    client = visitor(world, "a")
+    server(world).config.request_cost_us = SECOND  # so that the end stands in line for a while
+    server(world).expire_session(client.zk.session)
+    client.do(p.Create("/mine", b"", ephemeral=True), p.Multi([p.Create("/a", b""), p.Create("/b", b"")]))
+    run(world, 0.5)
+    session = client.zk.session
+    assert session in server(world).tree.sessions
+    run(world, 5)
+    assert "expired" in client.seen and {code for _, code in (each for each in client.seen if isinstance(each, tuple))} == {Code.SESSIONEXPIRED}
+    assert session not in server(world).tree.sessions and set(server(world).tree.nodes) == {"/"}
+    world.power_loss("zookeeper-1")
+    world.start_node("zookeeper-1")
+    run(world, 5)
+    assert set(server(world).tree.nodes) == {"/"}
+
+
 def test_two_changes_ring_one_bell() -> None:
     world = make_world("a", "b")
     a, b = visitor(world, "a"), visitor(world, "b")
