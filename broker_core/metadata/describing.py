@@ -5,6 +5,7 @@
 | topic (2) | orders | any broker, any controller |
 | broker (4) | "1", "101" | that broker or controller |
 | broker (4) | "" (all brokers) | any of them |
+| group (32), with KRaft | billing | any broker, any controller; whether there is such a group or not |
 
 Source: ConfigHelper.
 """
@@ -16,21 +17,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry
+from broker_core.metadata.configs_group import describe_group
 from broker_core.metadata.configs_topics import describe_topic
+from broker_core.metadata.configs_types import KRAFT
 from broker_core.metadata.topic_names import problem_with
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-TOPIC, BROKER, CLIENT_METRICS = 2, 4, 16
+TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Who is asked: its id, its own settings, and what topics have set (None: there is no such topic)."""
+    """Who is asked: its id, its own settings, what topics have set (None: there is no such topic), and groups."""
 
     id: int
     config: BrokerConfig
     overrides: Callable[[str], Mapping[str, str] | None]
+    of_group: Callable[[str], Mapping[str, str]]
 
 
 def describe(owner: Described, resource: Any, request: Any) -> Any:
@@ -63,6 +67,10 @@ def _entries(owner: Described, resource: Any) -> list[ConfigEntry]:
         if not name:
             message = "Client metrics subscription name must not be empty"
         raise LookupError(ErrorCode.INVALID_REQUEST, message)
+    if resource.resource_type == GROUP and owner.config.era == KRAFT:
+        if not name:
+            raise LookupError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return describe_group(owner.of_group(name), owner.config)
     if resource.resource_type != BROKER:
         raise LookupError(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
     if name == "":

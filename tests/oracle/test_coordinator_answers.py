@@ -1,5 +1,5 @@
-"""The same requests about transactions and next-generation groups to Apache Kafka 4.3 and to a KRaft lab get the same
-answers, field by field, in every version of their APIs.
+"""The same requests about transactions, next-generation groups and settings of groups to Apache Kafka 4.3 and to a KRaft lab
+get the same answers, field by field, in every version of their APIs.
 
 What Kafka answered stands in kafka_4_3_coordinators.json (that of share groups in kafka_4_3_answers.json). To ask a real
 one again, when it is new:
@@ -21,7 +21,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_next_generation, script_transactions
+from tests.oracle import script_group_settings, script_next_generation, script_transactions
 from tests.oracle.asking import Script
 from tests.oracle.test_kraft_answers import SETTINGS as OF_KRAFT
 from tests.oracle.test_kraft_answers import answers
@@ -31,7 +31,7 @@ SETTINGS = {
     "transaction.state.log.min.isr": "1",
 }  # fmt: skip
 RECORDED = Path(__file__).with_name("kafka_4_3_coordinators.json")
-SCRIPTS: dict[str, Callable[[Script], None]] = {**script_transactions.SCRIPTS, **script_next_generation.SCRIPTS}
+SCRIPTS: dict[str, Callable[[Script], None]] = {**script_transactions.SCRIPTS, **script_next_generation.SCRIPTS, **script_group_settings.SCRIPTS}
 
 
 @pytest.fixture(scope="module")

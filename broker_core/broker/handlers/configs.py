@@ -32,6 +32,9 @@ def _describe_all(state: tuple[Broker, RequestContext]) -> None:
     def overrides(topic: str) -> Mapping[str, str] | None:
         return broker.configs.overrides.get(topic, {}) if broker.cache.contains(topic) else None
 
-    owner = describing.Described(broker.broker_id, broker.config, overrides)
+    def of_group(group: str) -> Mapping[str, str]:
+        return broker.groups.registry.overrides.get(group, {})
+
+    owner = describing.Described(broker.broker_id, broker.config, overrides, of_group)
     results = [describing.describe(owner, resource, context.body) for resource in context.body.resources]
     context.respond(m.DescribeConfigsResponse(results=results))

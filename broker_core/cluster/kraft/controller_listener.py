@@ -128,12 +128,15 @@ class ControllerListener:
             for key, value in image.configs.get((describing.BROKER, name), {}).items():
                 with contextlib.suppress(ConfigError):  # one that this process cannot have does not hold here
                     own.set_dynamic(key, value, all_brokers=not name, running=False)
-        owner = describing.Described(self.process.id, own, self._topic_settings)
+        owner = describing.Described(self.process.id, own, self._topic_settings, self._group_settings)
         return m.DescribeConfigsResponse(results=[describing.describe(owner, one, body) for one in body.resources])
 
     def _topic_settings(self, topic: str) -> Mapping[str, str] | None:
         image = self.process.loader.image
         return image.configs.get((describing.TOPIC, topic), {}) if topic in image.topic_ids else None
+
+    def _group_settings(self, group: str) -> Mapping[str, str]:
+        return self.process.loader.image.configs.get((describing.GROUP, group), {})
 
     def _serve(self, key: int, body: Any, reply: Reply, context: Any) -> None:
         if key == ApiKey.DESCRIBE_QUORUM:
