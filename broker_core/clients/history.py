@@ -20,6 +20,7 @@ never heard whether it was committed. `transaction` names it in these rows, and 
 {"kind": "invoke", "op": "transaction", "id": "producer-1/1-7", "transactional_id": "billing"}
 {"kind": "ok",     "op": "transaction", "id": "producer-1/1-7", ...}      fail: aborted; info: nobody knows
 ```
+The last also when its process has died in it: then nothing is told of its records.
 
 A processor writes a record for each that it reads. Which one for which is said before it does, in runs as in polls:
 

@@ -198,4 +198,6 @@ class TransactionalSender(Sender):
         self.owner.transaction_ended(outcome, acked, dropped)
 
     def _operation(self, kind: str) -> None:
-        self.node.operation(kind, "transaction", id=self.transaction, transactional_id=self.settings.transactional_id)
+        fields = {"id": self.transaction, "transactional_id": self.settings.transactional_id}
+        self.node.unsettled = ("transaction", fields) if kind == "invoke" else None
+        self.node.operation(kind, "transaction", **fields)

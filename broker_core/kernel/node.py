@@ -99,6 +99,7 @@ class Node:
 
     `messages`, `details`: whether events of these levels are recorded, asked before parameters are made.
     `live`: the incarnation while it runs, else 0: whether a call may run is one comparison.
+    `unsettled`: an operation that has begun and whose end nobody will tell if the process dies now.
     """
 
     def __init__(self, world: World, name: str, storage: Storage, factory: Callable[[Node], Machine]) -> None:
@@ -116,6 +117,7 @@ class Node:
         self.how_stopped: str | None = None
         self.clock_skew_ms = 0
         self.held: list[Timer | Call] = []
+        self.unsettled: tuple[str, dict[str, Any]] | None = None
         self._routes: dict[str, tuple[Node, Link]] = {}
         self._random: dict[str, Random] = {}
 
@@ -199,6 +201,13 @@ class Node:
         world.operations.record(
             {"t": world.now_us, "seq": world.seq, "process": self.name, "kind": kind, "op": op, **fields}
         )
+
+    def leave_unsettled(self) -> None:
+        """The process is over, and nobody knows what has become of what it had begun."""
+        if self.unsettled is not None:
+            op, fields = self.unsettled
+            self.operation("info", op, **fields)
+            self.unsettled = None
 
     def random(self, stream: str) -> Random:
         """The named random stream of this node: the same numbers in every run of a seed."""

@@ -156,6 +156,7 @@ class World(EventQueue):
         node.held.clear()
         self.let_go(node)
         node.emit(events.PROCESS_ENDED, how=how)
+        node.leave_unsettled()
         for connection in [number for number, owner in self.connections.items() if owner == node.name]:
             self.close_connection(connection, "process ended")
         if self.output is not None:

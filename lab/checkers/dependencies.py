@@ -12,9 +12,10 @@
 Kafka promises that a transaction is there whole or not at all, and no order of transactions that write at the same
 time: batches of two producers that lie between one another are a cycle of ww already. They are counted, not blamed.
 
-Dependencies are looked for among the transactions of one *stretch*: between two moments at which none was open. What
-was over before another one began stands in front of it in every log, so no way leads back; but where a log was cut and
-offsets were given again, which the receipt tells as lost.
+What was over before another one began stands in front of it in every log, so no way leads back; but where a log was
+cut and offsets were given again, which the receipt tells as lost. So a transaction is *settled* when nothing that was
+over only after the oldest open one had begun leads to it: its cycles are counted, and it is forgotten. While none is
+open all are; what is kept is what was over since the oldest open one began, and what comes behind that.
 Source: A. Adya, Weak Consistency (1999), 4.2; what a processor reads in a transaction is told by `transform`.
 """
 
@@ -29,6 +30,8 @@ WRITE_CYCLE, READ_CYCLE, PRECOMMITTED_READ = "write_cycle", "read_cycle", "preco
 KINDS = (WRITE_CYCLE, READ_CYCLE, PRECOMMITTED_READ)
 LISTED = 1000
 """So many of each kind are kept; of the others there is the count."""
+STEP = 2000
+"""Settled ones are looked for when so many batches and reads have come."""
 Partition = tuple[str, int]
 Value = tuple[str, int]
 Edges = dict[str, dict[str, None]]
@@ -47,22 +50,52 @@ class Anomaly(NamedTuple):
 
 @dataclass(slots=True)
 class Stretch:
-    """What was committed since none was open. `writes`: (first offset, number of them, transaction) of each batch."""
+    """Committed transactions that are not settled. `writes`: (first offset, number of them, transaction) of each batch;
+    `ended`: the moment at which each was over (none: it is being told of)."""
 
     writes: dict[Partition, list[tuple[int, int, str]]] = field(default_factory=dict)
     reads: list[tuple[Partition, int, str]] = field(default_factory=list)
+    ended: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Batches and reads."""
+        return sum(map(len, self.writes.values())) + len(self.reads)
+
+    def split(self, moment: int) -> tuple[Stretch, Stretch]:
+        """What is settled when the oldest open one has begun at `moment`, and the rest."""
+        after, late = self._ww(), self._late(moment)
+        for before, reader, _ in self._wr_at():
+            after.setdefault(before, {})[reader] = None
+        waiting = list(late)
+        while waiting:
+            for one in after.get(waiting.pop(), ()):
+                if one not in late:
+                    late.add(one)
+                    waiting.append(one)
+        settled, rest = Stretch(), Stretch()
+        for partition, rows in self.writes.items():
+            for row in rows:
+                (rest if row[2] in late else settled).writes.setdefault(partition, []).append(row)
+        for read in self.reads:
+            (rest if read[2] in late else settled).reads.append(read)
+        rest.ended = {one: when for one, when in self.ended.items() if one in late}
+        return settled, rest
+
+    def _late(self, moment: int) -> set[str]:
+        """Who was over after it."""
+        everybody = {row[2] for rows in self.writes.values() for row in rows} | {reader for _, _, reader in self.reads}
+        return {one for one in everybody if self.ended.get(one, moment + 1) > moment}
 
     def anomalies(self) -> Iterator[Anomaly]:
         """All of it, in a fixed order."""
-        writers, firsts = self._writers(), self._firsts()
-        written, both, read = self._ww(), self._ww(), set[tuple[str, str]]()
-        for partition, offset, reader in self.reads:
-            for writer in writers.get((partition, offset), ()):
-                if writer == reader:
-                    yield Anomaly(PRECOMMITTED_READ, reader, partition, offset)
-                else:
-                    both.setdefault(writer, {})[reader] = None
-                    read.add((writer, reader))
+        firsts, written, both, read = self._firsts(), self._ww(), self._ww(), set[tuple[str, str]]()
+        for writer, reader, place in self._wr_at():
+            if writer == reader:
+                yield Anomaly(PRECOMMITTED_READ, reader, *place)
+            else:
+                both.setdefault(writer, {})[reader] = None
+                read.add((writer, reader))
         for component in components(written):
             for one in component:
                 yield Anomaly(WRITE_CYCLE, one, *firsts[one], component[0])
@@ -71,6 +104,13 @@ class Stretch:
             if any(before in members and after in members for before, after in read):
                 for one in component:
                     yield Anomaly(READ_CYCLE, one, *firsts[one], component[0])
+
+    def _wr_at(self) -> Iterator[tuple[str, str, tuple[Partition, int]]]:
+        """Who wrote, who has read that, and where."""
+        writers = self._writers()
+        for partition, offset, reader in self.reads:
+            for writer in writers.get((partition, offset), ()):
+                yield writer, reader, (partition, offset)
 
     def _writers(self) -> dict[tuple[Partition, int], list[str]]:
         """Of places that were read."""
@@ -114,30 +154,45 @@ class Found:
 
 
 class Dependencies:
-    """Rows go in by `take`; `found` may be asked for at any time. `size`: what is kept of the stretch that goes on."""
+    """Rows go in by `take`; `found` may be asked for at any time. `size`: what is kept of what is not settled."""
 
-    def __init__(self) -> None:
-        self._open: dict[str, str] = {}
+    def __init__(self, step: int = STEP) -> None:
+        self._open: dict[str, int] = {}  # by process: when its transaction has begun
         self._sources: dict[Value, tuple[Partition, int]] = {}  # what values that a processor is to write are made of
         self._stretch = Stretch()
         self._over = Found()
+        self._moment = 0
+        self._step = self._next = step
         self.size = 0
 
     def take(self, row: Mapping[str, Any]) -> None:
         """One operation."""
         op, kind = row["op"], row["kind"]
         if op == "transaction":
+            self._moment += 1
             if kind == "invoke":
-                self._open[row["process"]] = row["id"]
-            elif self._open.pop(row["process"], None) is not None and not self._open:
-                self._over.add(self._stretch.anomalies())
-                self._stretch, self.size = Stretch(), 0
+                self._open[row["process"]] = self._moment
+            elif self._open.pop(row["process"], None) is not None:
+                self._stretch.ended[row["id"]] = self._moment
+                self._settle()
         elif op == "send" and kind != "invoke":
             self._sent(row, row.get("transaction") if kind == "ok" and row.get("offset", -1) >= 0 else None)
         elif op == "transform":
             for offset, label, number, count in row["runs"]:
                 for step in range(count):
                     self._sources[label, number + step] = (row["topic"], row["partition"]), offset + step
+
+    def _settle(self) -> None:
+        """Judge and forget what is settled: all when none is open, else now and then."""
+        if not self._open:
+            settled, self._stretch = self._stretch, Stretch()
+        elif self.size >= self._next:
+            settled, self._stretch = self._stretch.split(min(self._open.values()))
+        else:
+            return
+        self._over.add(settled.anomalies())
+        self.size = self._stretch.size
+        self._next = self.size + self._step
 
     def _sent(self, row: Mapping[str, Any], transaction: str | None) -> None:
         label, total = row.get("label", row["process"]), 0

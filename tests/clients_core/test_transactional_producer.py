@@ -263,6 +263,7 @@ def test_a_producer_that_dies_in_a_transaction_has_promised_nothing_and_it_is_ab
     lab.read("reader", **COMMITTED)
     lab.run(15)
     assert not lab.values("ok") and not lab.got("reader") and lab.markers() == Counter({0: 2})
+    assert [row["kind"] for row in lab.world.operations.rows if row["op"] == "transaction"] == ["invoke", "info"]
 
 
 def test_the_same_seed_gives_the_same_journal() -> None:
