@@ -26,6 +26,7 @@ from broker_core.wire.errors import NONE, ErrorCode
 JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH = 0, -1, -2
 GROUP = 0  # FindCoordinator's key type
 LOST = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+PASSING = (*LOST, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
 FIRST_INTERVAL_MS = 1000
 
@@ -154,7 +155,7 @@ class HeartbeatMember:
 
     def _note(self, error: ErrorCode) -> None:
         if self.node.messages:
-            reaction = "rejoin" if error in FENCED else "retry"
+            reaction = "rejoin" if error in FENCED else "retry" if error in PASSING else "give up"
             self.node.emit(
                 events.CLIENT_ERROR, api=self.NAME, error=error.name, reaction=reaction, topic=None, partition=None
             )

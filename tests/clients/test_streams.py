@@ -1,7 +1,7 @@
 """A Kafka Streams application (Apache's WordCountDemo) with `processing.guarantee=exactly_once_v2`: brokers die, and no word is
 counted twice or not at all.
 
-Its jars are fetched by `oracle.py --ecosystem tool ...`, once; where that was not done this test skips.
+Its jars are fetched by `.ci/run`, or by `oracle.py --ecosystem tool ...`, once; where that was not done this test skips.
 """
 
 from __future__ import annotations

@@ -126,9 +126,12 @@ def test_a_static_member_whose_old_life_is_not_over_is_refused_and_ends() -> Non
     lab.join("c1", settings={**GROUP, "group.instance.id": "one"})
     lab.run(4)
     lab.do(do="kill", node="c1")
+    lab.world.nodes["c1"].messages = True
     lab.do(do="start_client", name="c1")
     lab.run(2)
     assert lab.world.nodes["c1"].state == "stopped"
+    (told,) = [row[5] for row in lab.world.journal.tail if row[3] == "client_error"]
+    assert (told["error"], told["reaction"]) == ("UNRELEASED_INSTANCE_ID", "give up")
     lab.run(6)
     lab.do(do="start_client", name="c1")
     lab.run(4)
