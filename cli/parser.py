@@ -25,6 +25,8 @@ from cli.language import asked_for, spoken
 from cli.words import Words
 
 Command = Callable[[argparse.Namespace], int]
+FOR_A_CLASS = {"brokers": 5, "records": 2000, "disk_mb": 1000, "memory_mb": 250, "processor_percent": 50}
+"""What a student's lab may take (`lab.limits`), unless `serve` is told otherwise."""
 
 
 def main(arguments: list[str]) -> int:
@@ -132,8 +134,8 @@ def build_parser(words: Words | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title=words.say("commands"), metavar="COMMAND", required=True)
     build = Build(commands, words)
     for commands_of in (
-        _up, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _exercises, _dump_log, _replay, _sweep,
-        _class_report,
+        _up, _serve, _test, _pictures, _run, _validate, _verify, _pack, _lessons, _exercises, _dump_log, _replay,
+        _sweep, _class_report,
     ):  # fmt: skip
         commands_of(build)
     _bench(build)
@@ -181,7 +183,20 @@ def _home(words: Words) -> str:
 
 
 def _up(build: Build) -> None:
-    up = build.command("up", ("up", "up"))
+    _lab_options(build, build.command("up", ("up", "up")))
+
+
+def _serve(build: Build) -> None:
+    """As `up`, with other defaults."""
+    serve = build.command("serve", ("up", "up"))
+    limits = " ".join(f"{name}={most}" for name, most in FOR_A_CLASS.items())
+    serve.option("--class", action="store_true", required=True, dest="for_class", said={"labs": "40", "limits": limits})
+    serve.key = "up"
+    _lab_options(build, serve)
+    serve.set_defaults(host="0.0.0.0", labs=40, hosts=os.cpu_count() or 1, usual_limits=FOR_A_CLASS)
+
+
+def _lab_options(build: Build, up: Parser) -> None:
     up.option("--port", type=build.kinds.port, default=8000)
     up.option("--host", metavar="ADDRESS", default="127.0.0.1")
     up.option("--kafka-port", type=build.kinds.port, default=9092)
@@ -200,7 +215,9 @@ def _up(build: Build) -> None:
     up.option("--labs", type=build.kinds.labs, default=0, metavar="N")
     up.option("--hosts", type=build.kinds.labs, default=0, metavar="N")
     up.option("--sleep-after", type=build.kinds.seconds, default=300, metavar="SECONDS")
+    up.option("--lab-limit", action="append", default=[], metavar="NAME=NUMBER", dest="lab_limits")
     up.option("--no-web", action="store_true")
+    up.set_defaults(usual_limits={})
 
 
 def _test(build: Build) -> None:

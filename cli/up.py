@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from lab.clusters.checks import SpecError
 from lab.clusters.generation import shape_of
 from lab.clusters.presets import replicated
 from lab.clusters.spec import RunSpec, run_from_dict
+from lab.limits import Limits
 from lab.live import Addresses, LiveLab
 from lab.open_runs import LabError
 from lab.places import home
@@ -41,8 +43,20 @@ from lab.places import home
 HOST = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::", "")
 PATIENCE_S = 4.0
+NAMES = tuple(one.name for one in fields(Limits))
 ELSEWHERE = ("DATABASE_URL", "REDIS_URL")
 STOP_PATIENCE_S = 10.0
+
+
+@dataclass(slots=True, frozen=True)
+class More:
+    """Room for so many `labs` beside the one that is started, which sleep after so many seconds, in so many processes
+    (`hosts`), each with these `limits`."""
+
+    labs: int
+    sleep_after: int
+    hosts: int
+    limits: Limits
 
 
 def up(arguments: argparse.Namespace) -> int:
@@ -51,6 +65,7 @@ def up(arguments: argparse.Namespace) -> int:
     spec = make_spec(arguments)
     if arguments.kafka_host in EVERYWHERE and not _all_advertised(spec):
         raise CommandError(problem("clients_are_told"), 2)
+    limits = limits_of(arguments)
     claimable(data)
     listener = None if arguments.no_web else bind("page", arguments.host, arguments.port, "--port", "--host")
     for index, broker in enumerate(spec.cluster.brokers if arguments.kafka_port else []):
@@ -60,13 +75,24 @@ def up(arguments: argparse.Namespace) -> int:
     signals.install()
     try:
         _serve(LiveLab(spec, data, arguments.kafka_host, arguments.speed), listener, signals,
-               (arguments.labs, arguments.sleep_after, arguments.hosts), arguments.words)
+               More(arguments.labs, arguments.sleep_after, arguments.hosts, limits), arguments.words)
     except Stop:
         pass
     finally:
         if listener is not None:
             listener.close()
     return 0
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """What each lab beside the first may take: `--lab-limit NAME=NUMBER`, else as the command usually has it."""
+    found = dict(arguments.usual_limits)
+    for text in arguments.lab_limits:
+        name, _, number = text.partition("=")
+        if name not in NAMES or not number.isdigit():
+            raise CommandError(problem("no_such_limit", given=text, names=list(NAMES)), 2)
+        found[name] = int(number)
+    return Limits(**found)
 
 
 def make_spec(arguments: argparse.Namespace) -> RunSpec:
@@ -134,7 +160,7 @@ def bind(who: str, host: str, port: int, option: str, address_option: str) -> so
 
 
 def _serve(
-    lab: LiveLab, listener: socket.socket | None, signals: Signals, more: tuple[int, int, int], words: Words
+    lab: LiveLab, listener: socket.socket | None, signals: Signals, more: More, words: Words
 ) -> None:
     try:
         with signals.waiting():
@@ -182,15 +208,14 @@ def _start(lab: LiveLab, words: Words) -> Addresses:
         raise CommandError(problem("brokers_not_up")) from None
 
 
-def _page(lab: LiveLab, listener: socket.socket, more: tuple[int, int, int], words: Words) -> Any:
-    """Load the web only now; `more`: room for so many labs beside this one, which sleep after
-    so many seconds, in so many processes."""
+def _page(lab: LiveLab, listener: socket.socket, more: More, words: Words) -> Any:
+    """Load the web only now."""
     os.environ["BROKERLAB_DATA"] = str(page_home(lab.data, words))
     from web.server import CannotServe, build, hold
 
     try:
         server = build(lab, listener)
-        hold(more[0], lab.data / "labs", lab.host, lab.spec.cluster.port, *more[1:])
+        hold(more.labs, lab.data / "labs", lab.host, lab.spec.cluster.port, more.sleep_after, more.hosts, more.limits)
         return server
     except CannotServe as error:
         raise CommandError(problem("failed_with", why=str(error))) from None

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import cramjam
 import orjson
@@ -52,6 +52,9 @@ from lab.snapshots.course import Course
 from lab.snapshots.keeper import Keeper
 from lab.stops import Stops
 from lab.waiting import Waits, Wanted
+
+if TYPE_CHECKING:
+    from lab.holding import Holding
 
 FLUSH_S, SLOW_FLUSH_S, UNSEEN_FLUSH_S = 0.05, 0.016, 0.25
 """With somebody who looks on; while the clock goes slowly; with nobody: each wakes the machine up once more."""
@@ -86,6 +89,7 @@ class Branch:
         self.rest: tuple[Path, int] | None = None  # of a fork: where its parent's recording goes on
         self.recorded_until_us: int | None = None  # when the disk took no more
         self.room: DiskRoom | None = None
+        self.holding: Holding | None = None
         self.outcomes = Outcomes(world, loop)
         self.receipts = Receipts(world, spec, files) if course is None else None
         course = course or Course.begin(world)
@@ -166,13 +170,13 @@ class Branch:
         return snapshot_of(self.run_id, self.epoch, self.world.now_us, self._state_text())
 
     def _state_text(self) -> str:
-        world, pump = self.world, self.pump
+        world = self.world
         state = observe(world, self.spec)
         self.figures.complete(state["clients"])
         add_committed(state["topics"], self.monitor.view)
-        state["time"] = {
-            "t_us": world.now_us, "speed": pump.speed, "paused": pump.paused, "epoch_ms": world.epoch_ms,
-        }  # fmt: skip
+        clock = self.clock()
+        state["time"] = {"t_us": world.now_us, "epoch_ms": world.epoch_ms,
+                         **{name: clock[name] for name in ("speed", "paused", "over")}}  # fmt: skip
         state["pipelines"] = observe_pipelines(world)
         state["invariants"] = self.monitor.lights()
         return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS).decode()
@@ -182,6 +186,8 @@ class Branch:
         if not self.ended:
             self.ended = True
             self.pump.stop()
+            if self.holding is not None:
+                self.holding.stand()
             self.keeper.end()
             self.outcomes.look(stands=True)
             self.waits.end()
@@ -204,14 +210,16 @@ class Branch:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flush()
-        if self.room is not None:
-            self.room.stand()
+        for looking in (self.room, self.holding):
+            if looking is not None:
+                looking.stand()
 
     def go_on(self) -> None:
         """From where it stood."""
         self.pump.start(self.loop)
-        if self.room is not None:
-            self.room.go_on()
+        for looking in (self.room, self.holding):
+            if looking is not None:
+                looking.go_on()
 
     def give_up(self) -> None:
         """It was asked for and is not wanted any more: as if it had never been."""
@@ -309,7 +317,8 @@ class Branch:
     def clock(self) -> dict[str, Any]:
         """Where the world's time stands and how fast it runs; read without asking the world's thread."""
         pump, world = self.pump, self.world
-        return {"seq": world.seq, "t": pump.shown_us(), "speed": pump.speed, "paused": pump.paused}
+        over = self.holding.over if self.holding is not None else []
+        return {"seq": world.seq, "t": pump.shown_us(), "speed": pump.speed, "paused": pump.paused, "over": over}
 
     def subscribe(self, subscriber: Subscriber) -> int:
         """Batches of events from now on, called on the world's thread; the token ends it."""

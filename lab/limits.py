@@ -4,14 +4,18 @@
 |---|---|---|
 | `brokers` | the live cluster | when the lab is begun, and `add_broker` |
 | `records` | a second, that all built-in producers of it are to send together | `start_client`, `set_client` |
+| `disk_mb` | its directory: disks of brokers and controllers, recorded runs | while it is over: whatever begins something |
+| `memory_mb` | its worlds with all that they remember | while it is over: whatever begins something |
+| `processor_percent` | a core, for its thread | nothing: its clock falls behind (`broker_core.drivers.share`) |
 
-It is looked at before a command becomes part of the run, as ports are (`newcomers`): a limit is the server's, and a run
-that was recorded under it can be executed again anywhere. 0 is no limit.
+A command is looked at before it becomes part of the run, as ports are (`newcomers`): a limit is the server's, and a run
+that was recorded under it can be executed again anywhere. What a lab takes of disk and memory, and what becomes of one
+that takes more, is in `holding`. 0 is no limit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from broker_core.kernel.names import is_broker
@@ -23,6 +27,8 @@ from lab.clusters.client_spec import ClientSpec, changed_client, client_from_dic
 from lab.clusters.spec import RunSpec
 
 PRODUCER = "producer"
+BEGIN = ("start_client", "add_broker", "add_controller", "create_topic", "add_partitions", "produce")
+"""What is refused while a lab has taken more than it may."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -31,6 +37,14 @@ class Limits:
 
     brokers: int = 0
     records: int = 0
+    disk_mb: int = 0
+    memory_mb: int = 0
+    processor_percent: int = 0
+
+    def within(self, others: Limits) -> Limits:
+        """Each the smaller one of both, where both are limits."""
+        ours, theirs = asdict(self), asdict(others)
+        return Limits(**{name: min(filter(None, (ours[name], theirs[name])), default=0) for name in ours})
 
     def check(self, spec: RunSpec) -> None:
         """Raises SpecError for a cluster that is too large to begin with."""

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.drivers.files import TAIL_BUDGET, DiskCaches, DiskStorage
+from broker_core.drivers.share import Share
 from broker_core.drivers.tcp import TcpServer
 from broker_core.kernel.errors import what_of
 from broker_core.kernel.inputs import Command
@@ -41,6 +42,7 @@ from lab.clusters.spec import RunSpec
 from lab.disk_room import DiskRoom
 from lab.experiments.directory import FILE_LIMIT, DirectoryError, RunDirectory, next_run, tidy
 from lab.front import LiveFront
+from lab.holding import Holding
 from lab.limits import UNLIMITED, Limits
 from lab.newcomers import Newcomers, chosen_port, disks_of
 from lab.open_runs import LabError
@@ -213,6 +215,10 @@ class LiveLab(Sleeping, LiveFront):
         self.main.keeper.over = not self.sole
         self.main.room = DiskRoom(world, self.data, self._loop)
         self.main.pump.speed = self.speed
+        self.main.holding = Holding(self, self.limits)
+        self.main.holding.go_on()
+        if self.limits.processor_percent:
+            self.main.pump.share = Share(self.limits.processor_percent / 100)
         self.newcomers = Newcomers(self.data, self.spec, self.server)
         self.main.pump.admit = self._admit
         self.branches[self.main.run_id] = self.main
@@ -220,7 +226,9 @@ class LiveLab(Sleeping, LiveFront):
 
     def _admit(self, command: dict[str, Any]) -> dict[str, Any] | None:
         """Before a command of the live branch becomes part of the run: what is not to be had here, or not so much."""
-        return self.limits.refused(self.main.world, command) or self.newcomers.admit(command)
+        holding = self.main.holding
+        held = holding.refused(command) if holding is not None else None
+        return held or self.limits.refused(self.main.world, command) or self.newcomers.admit(command)
 
     def _storage(self, name: str) -> DiskStorage:
         """A node's disks; nodes that are added later get theirs, too."""

@@ -126,6 +126,8 @@ class OpenRuns:
     def _room_for_one(self) -> None:
         if len(self.branches) >= MAX_BRANCHES and not self._make_room():
             raise BranchError(problem("runs_open", n=MAX_BRANCHES))
+        if self.main.holding is not None and self.main.holding.over:
+            raise BranchError(self.main.holding.problem())
 
     def _continue(
         self, branch: Branch, work: Reexecution, answer: Future[str], progress: Progress | None, way: tuple[int, int]
@@ -155,6 +157,7 @@ class OpenRuns:
         branch.rest = work.rest
         branch.files.describe(forked_at_us=branch.world.now_us, forked_at_seq=branch.world.seq)
         branch.pump.paused = True
+        branch.pump.share = self.main.pump.share
         branch.pump.start(self._loop)
         self.branches[branch.run_id] = branch
         answer.set_result(branch.run_id)

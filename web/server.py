@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from broker_core.drivers.tcp import stream_socket
+from lab.limits import UNLIMITED, Limits
 from web.live.lab import Lab
 
 
@@ -225,14 +226,15 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
     return LabServer(config, started, f"http://{shown}:{port}/")
 
 
-def hold(most: int, home: Path, host: str, first_port: int, idle_s: float = 0.0, hosts: int = 0) -> None:
+def hold(most: int, home: Path, host: str, first_port: int, idle_s: float = 0.0, hosts: int = 0,
+         limits: Limits = UNLIMITED) -> None:  # fmt: skip
     """Let callers of REST begin up to `most` labs beside the one that is served; each in a directory below `home`. One
     that nobody needs for `idle_s` seconds sleeps; 0: none ever does. `hosts`: how many processes may hold them; 0: this
-    one does."""
+    one does. `limits`: what each of them may take at most."""
     from web.api.keeping import described_before
     from web.live.labs import labs
 
-    labs.open(most, home, host, first_port, described_before(), idle_s, hosts)
+    labs.open(most, home, host, first_port, described_before(), idle_s, hosts, limits)
 
 
 def serve(lab: Lab, host: str, port: int, started: Callable[[str], None] | None = None) -> None:

@@ -15,7 +15,8 @@ What is on the `agenda`, commands with a virtual time, is carried out at that ti
 
 A pass moves the clock at most 100 ms; between passes the sockets are read, so that after a stall a
 session does not expire before the heartbeats that already wait in the socket. A stall of seconds
-(a laptop that slept) is not made up for: the clock goes on from where it stood.
+(a laptop that slept) is not made up for: the clock goes on from where it stood. A world that may take only a `share` of
+a core rests between passes; frames that come then wait for the next one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.drivers.recording import Recorder
+from broker_core.drivers.share import Share
 from broker_core.kernel.errors import CommandError
 from broker_core.kernel.events import REGISTRY, TRANSITION
 from broker_core.kernel.inputs import Command, Input
@@ -54,6 +56,7 @@ class LivePump:
         self.after_pass = after_pass
         self.speed = 1.0
         self.paused = False
+        self.share: Share | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self._base_wall = 0.0
         self._base_us = 0
@@ -130,9 +133,25 @@ class LivePump:
         if self.paused:
             self.after_pass()
             return
+        if self._rests():
+            return
         up_to_date = self._catch_up()
+        if self._waiting:
+            self._admit_waiting()
+            self.world.run_due()
         self.after_pass()
         self._arm(soon=not up_to_date)
+
+    def _rests(self) -> bool:
+        """Whether the world has taken more than its share; it is woken when it may go on."""
+        wait_s = self.share.wait_s() if self.share is not None else 0.0
+        if not wait_s or self.loop is None:
+            return False
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = self.loop.time() + wait_s
+        self._timer = self.loop.call_at(self._timer_at, self._wake)
+        return True
 
     def _arm(self, soon: bool = False) -> None:
         """Wake up when the next call of the world is due."""
@@ -153,12 +172,11 @@ class LivePump:
     # -- inputs -----------------------------------------------------------------------------
     def take(self, items: list[Input]) -> None:
         """Inputs of one wake-up, in order."""
-        if self.paused:
-            self._waiting.extend(items)
+        self._waiting.extend(items)
+        if self.paused or self._rests():
             return
         up_to_date = self._catch_up()
-        for item in items:
-            self._inject(item)
+        self._admit_waiting()
         self.world.run_due()
         self.after_pass()
         self._arm(soon=not up_to_date)

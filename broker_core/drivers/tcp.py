@@ -61,6 +61,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
         peer = transport.get_extra_info("peername") or ("?", 0)
         self.server.connections[self.number] = self
+        self.read_or_wait()
         node, _, listener = self.node.partition(":")
         self.server.take([ConnectionOpened(node, self.number, f"{peer[0]}:{peer[1]}", listener)])
 
@@ -98,7 +99,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def read_or_wait(self) -> None:
         """Read from the client only while it reads and its requests are being served."""
         transport = self.transport
-        wanted = not (self.full or self.held or self.sending)
+        wanted = not (self.full or self.held or self.sending or self.server.stalled)
         if transport is None or transport.is_closing() or wanted == self.reading:
             return
         self.reading = wanted
@@ -162,6 +163,7 @@ class TcpServer:
         self.pump: LivePump | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.connections: dict[int, ClientConnection] = {}
+        self.stalled = False
         self.bytes_out: Counter[str] = Counter()
         self.zero_copied: Counter[str] = Counter()
         self._sockets: dict[str, socket.socket] = {}
@@ -250,6 +252,13 @@ class TcpServer:
         if client is not None:
             client.held = hold
             client.read_or_wait()
+
+    def stall(self, stalled: bool) -> None:
+        """Read from no client, or again from all: they wait."""
+        if stalled != self.stalled:
+            self.stalled = stalled
+            for client in self.connections.values():
+                client.read_or_wait()
 
     def sent(self, node: str) -> tuple[int, int]:
         return self.bytes_out[node], self.zero_copied[node]

@@ -42,10 +42,10 @@ export class Feed {
   }
 
   /** Answers whether the cluster runs in another way than before. */
-  #beat({ t, speed, paused }, wall) {
+  #beat({ t, speed, paused, over }, wall) {
     const before = this.clock.cluster;
-    this.clock.heard({ t, speed, paused }, wall);
-    return before.speed !== this.clock.cluster.speed || before.paused !== this.clock.cluster.paused;
+    this.clock.heard({ t, speed, paused, over }, wall);
+    return ["speed", "paused"].some((name) => before[name] !== this.clock.cluster[name]) || before.over.join() !== this.clock.cluster.over.join();
   }
 
   /** Another run is told; what was told of this one is kept for when it is back, as told before it was loaded. */
@@ -67,7 +67,7 @@ export class Feed {
     } else if (seq > this.last + 1) this.gaps += 1;
     this.last = seq;
     this.history.append([snapshotEvent(seq, t, state)]);
-    this.clock.heard({ t, speed: state.time?.speed, paused: state.time?.paused }, wall);
+    this.clock.heard({ t, speed: state.time?.speed, paused: state.time?.paused, over: state.time?.over }, wall);
     this.synced();
     if (other) this.onrun(run);
     return true;

@@ -22,7 +22,7 @@ export class Clock {
     this.until = null; // the position at which a replay stands still
     this.onarrive = () => {};
     this.t = 0; // viewed virtual time while replaying
-    this.cluster = { t: 0, speed: 1, paused: false, wall: 0 };
+    this.cluster = { t: 0, speed: 1, paused: false, over: [], wall: 0 };
     this.wall = 0;
   }
 

@@ -43,13 +43,15 @@ export function mode({ clock, online, words }) {
 
 /** What holds for the whole run: a preset that is not Kafka's defaults, protections that were taken away; of which generation an empty lab is,
  * and how to get the other one. */
-export function banners({ state, words, desk }) {
+export function banners({ state, words, desk, clock }) {
   const settings = Object.entries(state.cluster.settings ?? {}).filter(([key]) => /timeout|lag\.time/.test(key));
   const off = Object.keys(state.cluster.protections ?? {}).filter((name) => state.cluster.protections[name] === false);
   const empty = Object.keys(state.brokers).length > 0 && !Object.values(state.topics).some(({ internal }) => !internal);
   const begins = empty && desk.live !== null && desk.run === desk.live;
   const selecting = Object.values(state.brokers).filter((broker) => broker.replica_selector && broker.state === "running").map((broker) => broker.id);
   return [
+    clock.cluster.over.length > 0 && h("p", { key: "over", class: "banner", role: "status", "data-over": clock.cluster.over.join(" ") },
+      h("span", {}, `⚠ ${words.t(`banner.over.${clock.cluster.over[0]}`)}`)),
     state.cluster.preset === "teaching" && h("p", { key: "teaching", class: "banner" },
       h("span", {}, `◷ ${words.t("banner.teaching")}`),
       settings.map(([key, value]) => h("code", { key }, `${key}=${value}`))),

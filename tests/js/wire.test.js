@@ -56,6 +56,9 @@ test("a heartbeat that says the cluster stands asks for a new picture", () => {
   one.apply([snap(10)], 0);
   assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true }], 5), true);
   assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true }], 9), false);
+  assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true, over: ["disk"] }], 9), true);
+  assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true, over: ["disk"] }], 9), false);
+  assert.equal(one.apply([{ k: "hb", seq: 10, t: 1000, speed: 1, paused: true, over: [] }], 9), true);
 });
 
 test("polling alone asks for no new picture; what changes the cluster, or is told, does", () => {

@@ -243,6 +243,7 @@ class BranchFacts(Closed):
     t: int
     speed: float
     paused: bool
+    over: list[str] = []
     events: int
     recorded_until_us: int | None
     inputs_until_us: int | None

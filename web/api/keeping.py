@@ -38,6 +38,9 @@ class LabLimits(BaseModel):
     model_config = ConfigDict(extra="forbid")
     brokers: Annotated[int, Field(ge=0, le=1000)] = 0
     records: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+    disk_mb: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+    memory_mb: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+    processor_percent: Annotated[int, Field(ge=0, le=100)] = 0
 
 
 class NewLab(BaseModel):

@@ -240,8 +240,8 @@ class Comparison(Schema):
 
 
 class LabView(Closed):
-    """A lab in short: its clock; of one with a world of its own also where its brokers listen, its open runs, and
-    whether it sleeps until somebody needs it."""
+    """A lab in short: its clock, and which of its `limits` it is `over`; of one with a world of its own also where its
+    brokers listen, its open runs, and whether it sleeps until somebody needs it."""
 
     id: str
     owner: str | None = None
@@ -251,6 +251,7 @@ class LabView(Closed):
     t: int
     speed: float | None = None
     paused: bool | None = None
+    over: list[str] | None = None
     seed: int | None = None
     preset: str | None = None
     era: str | None = None

@@ -3,7 +3,7 @@
     S->C {v, run, epoch, k:"snap", seq, t, state}
     S->C {v, run, epoch, k:"d", from, to, t0, t1, ev:[[seq, dt, code, node, cause, {params}], ...]}
          or a JSON list of such deltas when several waited
-    S->C {k:"hb", seq, t, speed, paused}                    after a second without anything else, or at another pace
+    S->C {k:"hb", seq, t, speed, paused, over}              after a second without anything else, or at another pace
     C->S {k:"hello", run, epoch, last} | {k:"resync", last}
     C->S {k:"cmd", id, do, ...}  ->  {k:"ack", id, ok, seq | error, place}
     C->S {k:"ask", id, what, ...} -> {k:"progress", id, share} ... {k:"ack", id, ok, ...}   (questions: `asking`)
@@ -50,7 +50,7 @@ class LabConsumer(AsyncWebsocketConsumer):
         self.hub: Hub = self.home  # of the run that is looked at
         self.known: int | None = None  # `last` of a viewer that may be given the missed events only
         self.greeted = False
-        self.pace: tuple[Hub, float, bool] | None = None  # how fast the run goes, as it was told last
+        self.pace: tuple[Hub, float, bool, tuple[str, ...]] | None = None  # how the run goes, as it was told last
         self.tasks: set[asyncio.Task[None]] = set()
         self.writer: asyncio.Task[None] | None = None
         await self.accept()
@@ -158,7 +158,7 @@ class LabConsumer(AsyncWebsocketConsumer):
     async def _tell_pace(self) -> None:
         """Another viewer may have changed how fast the run goes: that is told at once, however much happens."""
         facts = self.hub.run.clock()
-        pace = (self.hub, facts["speed"], facts["paused"])
+        pace = (self.hub, facts["speed"], facts["paused"], tuple(facts.get("over", ())))
         known, self.pace = self.pace, pace
         if known is not None and known != pace:
             await self.send(self._heartbeat())

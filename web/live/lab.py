@@ -37,7 +37,7 @@ class OpenRun(Protocol):
         ...
 
     def clock(self) -> dict[str, Any]:
-        """{"seq", "t", "speed", "paused"}, without asking the world."""
+        """{"seq", "t", "speed", "paused", "over"}, without asking the world."""
         ...
 
     def view(self) -> dict[str, Any]:

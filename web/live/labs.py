@@ -29,7 +29,7 @@ import asyncio
 import logging
 import shutil
 import time
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from broker_core.kernel.problems import problem
 from lab.clusters.brokers import ClusterSpec
 from lab.clusters.checks import mapping
 from lab.clusters.spec import RunSpec, run_from_dict
-from lab.limits import Limits
+from lab.limits import UNLIMITED, Limits
 from lab.live import LiveLab
 from lab.open_runs import LabError
 from web.live.described import Described
@@ -67,6 +67,7 @@ class Labs:
     def __init__(self) -> None:
         self.most = 0
         self.idle_s = 0.0
+        self.limits = UNLIMITED
         self.hosts: Hosts | None = None
         self.known: dict[str, Described] = {}
         self.running: dict[str, LabHub] = {}
@@ -74,13 +75,14 @@ class Labs:
 
     def open(
         self, most: int, home: Path, host: str, first_port: int, known: list[Described], idle_s: float = 0.0,
-        hosts: int = 0,
+        hosts: int = 0, limits: Limits = UNLIMITED,
     ) -> None:  # fmt: skip
         """Hold up to `most` labs from now on; those of before are known by their descriptions. `idle_s`: after how long
-        a lab that nobody needs sleeps; 0 for never. `hosts`: at most so many processes hold them; 0: this one does."""
+        a lab that nobody needs sleeps; 0 for never. `hosts`: at most so many processes hold them; 0: this one does.
+        `limits`: of each lab that is new, which may have narrower ones of its own."""
         order = {"most": most, "home": str(home), "host": host, "first_port": first_port, "idle_s": idle_s}
         self.hosts = Hosts(hosts, order, self._again) if hosts else None
-        self.idle_s = idle_s
+        self.idle_s, self.limits = idle_s, limits
         self.most, self.home, self.host, self.first_port = most, home, host, first_port
         self.known = {one.name: one for one in known}
         self._turn = asyncio.Lock()
@@ -154,8 +156,9 @@ class Labs:
         free = next(place for place in range(1, self.most + 1) if place not in places)
         named = {"controller", "era", "ensemble"} & {*cluster}
         given = cluster if named else {**cluster, "controller": "kraft"}
-        found = Described(name, free, given, seed, owner, limits or {})
-        Limits(**found.limits).check(self._spec(found))
+        allowed = Limits(**limits or {}).within(self.limits)
+        found = Described(name, free, given, seed, owner, asdict(allowed))
+        allowed.check(self._spec(found))
         self.known[name] = found
         return found
 

@@ -51,7 +51,7 @@ class RemoteLab:
         self.lost = lost or partial(cut_viewers, None)
         self._layer = layer
         self._host = ""
-        self._clock: dict[str, Any] = {"seq": 0, "t": 0, "speed": 1.0, "paused": False}
+        self._clock: dict[str, Any] = {"seq": 0, "t": 0, "speed": 1.0, "paused": False, "over": []}
         self._clock_at = time.monotonic()
         self.branches: dict[str, RemoteBranch] = {}  # open runs, as the host told them last
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -281,7 +281,7 @@ class RemoteBranch:
         self.lab = lab
         self.run = self.run_id = run
         self.ended = False
-        self.facts: dict[str, Any] = {"epoch": 1, "seq": 0, "t": 0, "speed": 1.0, "paused": True}
+        self.facts: dict[str, Any] = {"epoch": 1, "seq": 0, "t": 0, "speed": 1.0, "paused": True, "over": []}
 
     @property
     def epoch(self) -> int:
@@ -315,4 +315,4 @@ class RemoteBranch:
 
     def clock(self) -> dict[str, Any]:
         """As it was told last."""
-        return {name: self.facts[name] for name in ("seq", "t", "speed", "paused")}
+        return {name: self.facts[name] for name in ("seq", "t", "speed", "paused", "over")}

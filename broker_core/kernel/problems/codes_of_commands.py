@@ -27,6 +27,7 @@ found_in("cli")(
     brokers_ended="",
     brokers_not_up="",
     needs_checkout="name",
+    no_such_limit="given names",
 )
 found_in("cli", "lab.analytics")(
     no_package="name",

@@ -9,7 +9,7 @@ found_in("lab")(
     inputs_bounded="run s",
     never_under_way="",
     not_in_inputs="",
-    limit_brokers="most", limit_records="most n",
+    limit_brokers="most", limit_records="most n", limit_disk="n most", limit_memory="n most",
     run_ended="run",
     lab_stopped="",
     runs_open="n",
