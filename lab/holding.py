@@ -39,7 +39,6 @@ ENOUGH = 0.9
 DISK, MEMORY = "disk", "memory"
 WRITERS = ("producer", "processor")
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
-_PROBLEMS = {DISK: "limit_disk", MEMORY: "limit_memory"}
 
 
 class Holding:
@@ -130,7 +129,10 @@ class Holding:
     def problem(self) -> Problem:
         """What it has taken too much of."""
         what = self.over[0]
-        return problem(_PROBLEMS[what], n=-(-self.taken[what] // MB), most=self.most[what] // MB)
+        taken, most = -(-self.taken[what] // MB), self.most[what] // MB
+        if what == DISK:
+            return problem("limit_disk", n=taken, most=most)
+        return problem("limit_memory", n=taken, most=most)
 
 
 def weigh(lab: LiveLab) -> int:

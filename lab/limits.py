@@ -4,7 +4,7 @@
 |---|---|---|
 | `brokers` | the live cluster | when the lab is begun, and `add_broker` |
 | `records` | a second, that all built-in producers of it are to send together | `start_client`, `set_client` |
-| `disk_mb` | its directory: disks of brokers and controllers, recorded runs | while it is over: whatever begins something |
+| `disk_mb` | its directory: disks, recorded runs | while it is over: whatever begins something |
 | `memory_mb` | its worlds with all that they remember | while it is over: whatever begins something |
 | `processor_percent` | a core, for its thread | nothing: its clock falls behind (`broker_core.drivers.share`) |
 
