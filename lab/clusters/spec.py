@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from typing import Any
 
 from broker_core.broker.addresses import advertised_address
@@ -245,8 +246,7 @@ def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Pl
     """Its settings, those of the `cluster` at `place` among them; `own` is the place of the broker itself."""
     _set_elsewhere(broker.settings, (*own, "settings"))
     try:
-        settings = cluster.broker_settings(broker)
-        advertised_address(BrokerConfig(settings, era_of(settings)))
+        _try_settings(tuple(cluster.broker_settings(broker).items()))
     except ConfigError as error:
         name = getattr(error, "name", "")
         at: Place = (*place, "settings", name) if name in cluster.settings else (*place, "settings")
@@ -255,6 +255,14 @@ def check_broker(cluster: ClusterSpec, broker: BrokerSpec, place: Place, own: Pl
         elif name == "broker.id":
             at = (*own, "id")
         raise SpecError(at, error.problem) from None
+
+
+@lru_cache(maxsize=256)
+def _try_settings(given: tuple[tuple[str, str], ...]) -> None:
+    """Raises ConfigError. What is right is right the next time, too: a scenario names the same brokers in each of its
+    variants, forks and generations."""
+    settings = dict(given)
+    advertised_address(BrokerConfig(settings, era_of(settings)))
 
 
 def _set_elsewhere(settings: dict[str, str], place: Place) -> None:

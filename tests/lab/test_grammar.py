@@ -182,3 +182,12 @@ def test_a_margin_of_an_expected_time_has_its_unit_and_what_is_no_number_is_refu
     for wrong in ("much ± 3", "3 ± some", "3s ± 1"):
         with pytest.raises(SpecError):
             expectation("receipt.lost", wrong, (), spec)
+
+
+def test_a_lesson_that_is_asked_for_twice_is_read_once_and_nobody_shares_it() -> None:
+    once, again = (grammar.load("acks-1", "fork", {"controller": "kraft"}) for _ in range(2))
+    assert once == again and once.generation == "kraft"
+    once.spec.seed, once.document["seed"] = 99, 99
+    once.steps.clear()
+    assert grammar.load("acks-1", "fork", {"controller": "kraft"}) == again
+    assert grammar.load("acks-1", "fork") != again
