@@ -10,6 +10,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from tests.oracle.asking import Script
 from tests.oracle.requests import make_topic
+from tests.oracle.script_transactions import Asking as InTransactions
 
 NOBODY = uuid.UUID(int=77)
 Owned = list[tuple[uuid.UUID, list[int]]]
@@ -188,4 +189,59 @@ def static_members(k: Script) -> None:
     beat("leaves", 0, "p", -1)
 
 
-SCRIPTS = {"next-generation groups": heartbeats, "named members": static_members}
+def offsets_of_a_transaction(k: Script, group: str, now: int) -> None:
+    """Committed for a member of the next generation, and not: every version of TxnOffsetCommit."""
+    asking = InTransactions(k)
+    said = asking.init("a producer", 5, "for all")
+    pid, epoch = said.producer_id, said.producer_epoch
+    asking.offsets("the group", 4, "for all", pid, epoch, group)
+    for version in range(6):
+        for title, member, generation in (("right", "a", now), ("an old epoch", "a", now - 1), ("unknown", "c", now), ("nobody", "", -1)):
+            more = {"generation_id": generation, "member_id": member} if version > 2 else {}
+            asking.commit(f"a transaction's offsets, {title}", version, "for all", pid, epoch, group, {"asked-by-all": {1: 5}}, **more)
+    asking.end("the transaction is aborted", 4, "for all", pid, epoch, committed=False)
+
+
+def older_versions(k: Script) -> None:
+    """A group of the next generation, asked about by those who know older versions only."""
+    asking = Asking(k, "asked by all")
+    topic_id = make_topic(k, "asked-by-all", 2)
+    now = asking.beat("joins", 1, "a", 0, ["asked-by-all"]).member_epoch
+    for version in range(2, 9):
+        for title, member, epoch in (("right", "a", now), ("an old epoch", "a", now - 1), ("unknown", "c", now), ("nobody", "", -1)):
+            asking.commit(f"commit, {title}", version, member, epoch, topic_id, "asked-by-all")
+    part = m.OffsetFetchRequest.OffsetFetchRequestTopic(name="asked-by-all", partition_indexes=[0, 1])
+    for version in range(1, 8):
+        k("fetch", ApiKey.OFFSET_FETCH, version, m.OffsetFetchRequest(group_id="asked by all", topics=[part]))
+    asking.fetch("fetch", 8, None, -1)
+    offsets_of_a_transaction(k, "asked by all", now)
+    for version in range(5):
+        k("heartbeat", ApiKey.HEARTBEAT, version, m.HeartbeatRequest(group_id="asked by all", generation_id=now, member_id="a"))
+    for version in range(6):
+        k("sync", ApiKey.SYNC_GROUP, version, m.SyncGroupRequest(group_id="asked by all", generation_id=now, member_id="a", assignments=[]))
+        leaving = [m.LeaveGroupRequest.MemberIdentity(member_id="c", reason=None)]
+        k("leave", ApiKey.LEAVE_GROUP, version, m.LeaveGroupRequest(group_id="asked by all", member_id="c", members=leaving))
+    for version in range(7):
+        k("described", ApiKey.DESCRIBE_GROUPS, version, m.DescribeGroupsRequest(groups=["asked by all"]))
+    for version in range(10):
+        j = m.JoinGroupRequest
+        joining = j(group_id="asked by all", session_timeout=45_000, rebalance_timeout=60_000, member_id="", protocol_type="consumer",
+                    protocols=[j.JoinGroupRequestProtocol(name="range", metadata=b"?")])  # fmt: skip
+        answer = k.ask(ApiKey.JOIN_GROUP, version, joining)
+        if len(answer.member_id) == 22:
+            answer.member_id = "made by the broker"
+        k.note(f"joins with metadata that nobody can read v{version}", answer)
+        joining.protocol_type = "connect"
+        k("joins as something else", ApiKey.JOIN_GROUP, version, joining)
+    gone = m.OffsetDeleteRequest.OffsetDeleteRequestTopic(
+        name="asked-by-all", partitions=[m.OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=0)])
+    k("offsets of what is read are deleted", ApiKey.OFFSET_DELETE, 0, m.OffsetDeleteRequest(group_id="asked by all", topics=[gone]))
+    for version in range(3):
+        k("deleted with members", ApiKey.DELETE_GROUPS, version, m.DeleteGroupsRequest(groups_names=["asked by all"]))
+    asking.beat("leaves", 1, "a", -1)
+    k("offsets of what nobody reads are deleted", ApiKey.OFFSET_DELETE, 0, m.OffsetDeleteRequest(group_id="asked by all", topics=[gone]))
+    for version in range(2):
+        k("deleted", ApiKey.DELETE_GROUPS, version, m.DeleteGroupsRequest(groups_names=["asked by all"]))
+
+
+SCRIPTS = {"next-generation groups": heartbeats, "named members": static_members, "in older versions": older_versions}

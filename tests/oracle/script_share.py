@@ -285,6 +285,7 @@ def share_fetches(k: Script) -> None:
     fetch("a renewal that fetches", 14, {0: [(3, 3, [4])]}, is_renew_ack=True)
     fetch("a renewal in a fetch", 14, {0: [(3, 3, [4])]}, is_renew_ack=True, max_bytes=0, min_bytes=0, records=0, wait=0)
     fetch("in a fetch", 15, {0: [(3, 3, [1])]}, mode=1, records=1)
+    fetch("as before renewals", 16, records=1, version=1)
     fetch("ends", -1)
     fetch("the other one gets the rest", 2, member="v")
     acknowledge("the other one ends", -1, {0: [(1, 1, [1])]}, member="v")

@@ -103,8 +103,8 @@ class ClassicMembers:
             raise JoinRefused(ErrorCode.MEMBER_ID_REQUIRED, member_id)
         try:
             said = subscription(protocols[0][1])
-        except MalformedProtocol:
-            raise JoinRefused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id) from None
+        except MalformedProtocol:  # Kafka takes it for a fault of its own
+            raise JoinRefused(ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id) from None
         if not unknown and instance_id is not None:
             try:
                 static_member_of(group, member_id, instance_id)
