@@ -78,6 +78,30 @@ async def shares(*consumers: AIOKafkaConsumer) -> list[int]:
     return sorted(len(consumer.assignment()) for consumer in consumers)
 
 
+async def transactions() -> None:
+    """What is aborted is as if it had never been; offsets count with what was committed."""
+    topic = "aiokafka-whole"
+    async with AIOKafkaProducer(bootstrap_servers=BOOTSTRAP, transactional_id="aiokafka-tx") as producer:
+        for end in ("abort", "commit"):
+            await producer.begin_transaction()
+            await producer.send_and_wait(topic, end.encode())
+            await producer.send_offsets_to_transaction({TopicPartition(topic, 0): 7 if end == "abort" else 3}, "aiokafka-copier")
+            await (producer.abort_transaction() if end == "abort" else producer.commit_transaction())
+        async with producer.transaction():
+            await producer.send_and_wait(topic, b"again")
+    for isolation, wanted in (("read_committed", [b"commit", b"again"]), ("read_uncommitted", [b"abort", b"commit", b"again"])):
+        reader = AIOKafkaConsumer(topic, bootstrap_servers=BOOTSTRAP, isolation_level=isolation, auto_offset_reset="earliest",
+                                  group_id=None)  # fmt: skip
+        await reader.start()
+        found = sorted([await asyncio.wait_for(reader.getone(), 90) for _ in wanted], key=lambda one: one.timestamp)
+        assert [one.value for one in found] == wanted, found
+        await reader.stop()
+    copier = AIOKafkaConsumer(topic, bootstrap_servers=BOOTSTRAP, group_id="aiokafka-copier", enable_auto_commit=False)
+    await copier.start()
+    assert await copier.committed(TopicPartition(topic, 0)) == 3
+    await copier.stop()
+
+
 async def offsets(admin: AIOKafkaAdminClient) -> None:
     parts = [TopicPartition(TOPIC, number) for number in range(3)]
     consumer = AIOKafkaConsumer(bootstrap_servers=BOOTSTRAP)
@@ -110,6 +134,7 @@ async def tour() -> None:
     await topics(admin)
     await records()
     await groups(admin)
+    await transactions()
     await offsets(admin)
     await admin.close()
     print("done")

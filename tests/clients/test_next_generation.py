@@ -34,9 +34,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 class Reader:
     """A consumer, what it owns and what it has read."""
 
-    def __init__(self, cluster: Cluster, group: str, topics: list[str]) -> None:
+    def __init__(self, cluster: Cluster, group: str, topics: list[str], **more: str) -> None:
         settings = {"group.id": group, "group.protocol": "consumer", "auto.offset.reset": "earliest", "enable.auto.commit": False}
-        self.consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **settings})
+        self.consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **settings, **more})
         self.consumer.subscribe(topics)
         self.found: list[str] = []
 
@@ -107,3 +107,13 @@ def test_a_pattern_is_matched_by_the_broker(cluster: Cluster) -> None:
     write(cluster, "pattern-1", range(12))
     until([reader], lambda: len(reader.found) == 12)
     reader.consumer.close()
+
+
+def test_the_range_assignor_is_asked_for_and_a_pattern_joins_in(cluster: Cluster) -> None:
+    cluster.create("ranged-1", PARTITIONS)
+    settings = {"group.remote.assignor": "range"}
+    both = [Reader(cluster, "ranged", [topics], **settings) for topics in ("ranged-1", "^ranged-[0-9]+")]
+    halves = [[("ranged-1", number) for number in numbers] for numbers in ((0, 1, 2), (3, 4, 5))]
+    until(both, lambda: sorted(sorted(one.owned) for one in both) == halves)
+    for reader in both:
+        reader.consumer.close()
