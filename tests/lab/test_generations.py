@@ -28,7 +28,7 @@ def _elsewhere() -> list[tuple[str, str, str | None]]:
         document = grammar.load(name).document
         for generation, change in generations.declared(document, grammar.KEYS).items():
             if generation != generations.own(document):
-                own = change.get("variants") or {}
+                own = {name: one for name, one in (change.get("variants") or {}).items() if one is not None}
                 courses = [None, *own, *(f"{one}/fork" for one in own if "fork" in own[one])]
                 found += [(name, generation, one) for one in courses]
                 found += [(name, generation, variants.FORK)] if "fork" in document else []

@@ -185,6 +185,8 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("elr-last-replica-standing", "fork"): CLEAN,
     ("elr-last-replica-standing", "killed"): ((375, 425), NONE, NONE),
     ("elr-last-replica-standing", "killed/fork"): ((375, 425), NONE, NONE),
+    ("elr-last-replica-standing", "without"): ((375, 425), NONE, NONE),
+    ("elr-last-replica-standing", "without/fork"): ((375, 425), NONE, NONE),
     ("session-expiry", None): CLEAN,
     ("session-expiry", "fork"): CLEAN,
     ("session-expiry", "long"): CLEAN,
