@@ -15,12 +15,12 @@ from __future__ import annotations
 
 OPERATOR = "operator"
 CHECKER = "checker"
-_BROKER, _CONTROLLER, _ZOOKEEPER = "broker-", "controller-", "zookeeper-"
+BROKER, _CONTROLLER, _ZOOKEEPER = "broker-", "controller-", "zookeeper-"
 
 
 def broker_node(broker: int) -> str:
     """The process of a broker."""
-    return f"{_BROKER}{broker}"
+    return f"{BROKER}{broker}"
 
 
 def zookeeper_node(server: int) -> str:
@@ -39,7 +39,7 @@ def place_of(node: str, listener: str) -> str:
 
 
 def is_broker(node: str) -> bool:
-    return node.startswith(_BROKER)
+    return node.startswith(BROKER)
 
 
 def is_zookeeper(node: str) -> bool:
@@ -57,7 +57,7 @@ def is_keeper(node: str) -> bool:
 
 def broker_of(node: str) -> int:
     """The id of the broker whose process this is."""
-    return int(node.removeprefix(_BROKER))
+    return int(node.removeprefix(BROKER))
 
 
 def number_of(node: str) -> int:

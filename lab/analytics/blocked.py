@@ -10,6 +10,10 @@ topic's, else the cluster's (KIP-226), else 1, and never more than there are rep
 in `Partition.isUnderMinIsr`. A member that came back before it was removed is not told.
 """
 
+from __future__ import annotations
+
+from lab.analytics.nodes import broker_of_id
+
 BLOCKED = """
 with shrinks as (
   select c.run, c.topic, c.partition, c.t_us, c.seq, c.reason, c.removed, c.node,
@@ -26,7 +30,7 @@ marks as (
   select run, get_json_object(params, '$.topic'), cast(get_json_object(params, '$.partition') as int), t_us, seq,
          size(from_json(get_json_object(params, '$.isr'), 'array<int>')),
          size(from_json(get_json_object(params, '$.replicas'), 'array<int>')),
-         concat('broker-', get_json_object(params, '$.leader')), null, null
+         <leader>, null, null
   from {transitions} where code = 'leader_elected'),
 settings as (
   select run, get_json_object(params, '$.topic') as topic, t_us, seq,
@@ -66,7 +70,7 @@ lives as (
   where code in ('process_ended', 'process_paused', 'process_started', 'process_resumed')),
 members_gone as (
   select s.run, s.topic, s.partition, s.seq, s.t_us, s.gone, max(struct(l.t_us, l.down)) as last
-  from (select *, explode(transform(removed, id -> concat('broker-', id))) as gone from shrinks) s
+  from (select *, explode(transform(removed, id -> <removed>)) as gone from shrinks) s
   join lives l on l.run = s.run and l.node = s.gone and l.t_us <= s.t_us
   group by s.run, s.topic, s.partition, s.seq, s.t_us, s.gone),
 waits as (
@@ -82,4 +86,4 @@ select run, topic, partition, seq, t_us as from_us, to_us, 'too few in ISR' as c
 union all
 select run, topic, partition, seq, from_us, to_us, 'waits for ISR', leader
 from led where gone is null or gone <> leader
-"""
+""".replace("<leader>", broker_of_id("get_json_object(params, '$.leader')")).replace("<removed>", broker_of_id("id"))

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lab.analytics.nodes import BROKER_ENDS, broker_of_id
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -119,7 +121,8 @@ def _switches(events: DataFrame) -> DataFrame:
     return disks.unionByName(off)
 
 
-_NODE = ("coalesce(get_json_object(command, '$.node'), concat('broker-', get_json_object(command, '$.broker')),"
+_BROKER = broker_of_id("get_json_object(command, '$.broker')")
+_NODE = (f"coalesce(get_json_object(command, '$.node'), {_BROKER},"
          " concat('leader_of:', get_json_object(command, '$.leader_of')),"
          " concat('follower_of:', get_json_object(command, '$.follower_of')),"
          " if(get_json_object(command, '$.controller') is null, null, 'controller'))")
@@ -138,7 +141,7 @@ def _at_once(commands: DataFrame) -> DataFrame:
     record = ("concat(get_json_object(command, '$.topic'), '-', get_json_object(command, '$.partition'), ' at ',"
               " get_json_object(command, '$.offset'))")
     ends = "array_join(from_json(get_json_object(command, '$.between'), 'array<string>'), ' -> ')"
-    between = f"regexp_replace({ends}, '(^| )([0-9]+)', '$1broker-$2')"
+    between = f"regexp_replace({ends}, '{BROKER_ENDS[0]}', '{BROKER_ENDS[1]}')"
     target = f"if(did = 'bit_flip', concat({_NODE}, ' ', {record}), coalesce({_NODE}, {between}))"
     return _mark(commands.where(f"did in ({names})"), "did", target, "true", "command",
                  line="concat('at once ', position)", at_once=True)

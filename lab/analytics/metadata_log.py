@@ -20,6 +20,7 @@ from broker_core.records.control import NAMES, read_control
 from broker_core.records.errors import RecordsError
 from broker_core.records.record import Record
 from broker_core.wire.as_json import as_json
+from lab.analytics.nodes import IS_BROKER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -107,7 +108,7 @@ def broker_registrations(events: DataFrame) -> DataFrame:
     """The table `broker_registrations`: from each registration to the end of it."""
     place = "partition by run, broker order by position"
     told = events.selectExpr("*", f"if(code = 'process_started', {_ID}, p.broker) as broker").where(
-        "code <> 'process_started' or node like 'broker-%'")
+        f"code <> 'process_started' or {IS_BROKER}")
     both = told.selectExpr(
         "*", f"last(if(code = 'process_started', t_us, null), true) over ({place}) as started_us",
         "if(code = 'process_started', null, struct(code, t_us, p.reason as reason)) as news").where("news is not null")

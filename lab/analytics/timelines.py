@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lab.analytics.nodes import broker_of_id
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -80,7 +82,7 @@ def control_requests(events: DataFrame, requests: DataFrame) -> DataFrame:
     that request."""
     channel = "partition by run, node, broker, api order by position"
     told = events.selectExpr(
-        "*", "if(code = 'control_request', concat('broker-', p.`to`), p.`to`) as broker", "p.api as api")
+        "*", f"if(code = 'control_request', {broker_of_id('p.`to`')}, p.`to`) as broker", "p.api as api")
     sent = told.selectExpr(
         "*", f"if(lead(code) over ({channel}) = 'request_sent', lead(struct(t_us, seq, p.correlation as correlation))"
         f" over ({channel}), null) as s").where("code = 'control_request'")

@@ -76,13 +76,13 @@ class NewestControllerObeyed(Invariant):
     def check(self, world: World) -> list[Violation]:
         found = []
         for broker, machine in self.view.running:
-            epoch, before = self.view.cluster.obeyed(machine), self._obeyed.get(f"broker-{broker}", 0)
+            epoch, before = self.view.cluster.obeyed(machine), self._obeyed.get(broker_node(broker), 0)
             if epoch is None:
                 continue
             if epoch < before:
                 params = {"broker": broker, "epoch": epoch, "before": before}
                 found.append(self.found(world.seq, world.now_us, "older_controller", (broker, epoch), **params))
-            self._obeyed[f"broker-{broker}"] = epoch
+            self._obeyed[broker_node(broker)] = epoch
         return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from broker_core.kernel import events
 from broker_core.kernel.journal import Row
+from broker_core.kernel.names import broker_node
 from broker_core.kernel.world import World
 from broker_core.replication.partition import Partition
 from lab.checkers.invariants_base import Invariant, Violation
@@ -97,7 +98,9 @@ class LaggardsLeave(Invariant):
     def _calm_since(self, world: World, leader: int) -> int:
         """Since when leader, controller and tree could work together; now, if they cannot."""
         controller = self.view.cluster.controller_id()
-        names = dict.fromkeys([f"broker-{leader}", f"broker-{controller}", *self.view.cluster.keepers()])
+        if controller is None:
+            return world.now_us
+        names = dict.fromkeys([broker_node(leader), broker_node(controller), *self.view.cluster.keepers()])
         nodes = [world.nodes.get(name) for name in names]
         links = [world.network.links.get((one, other)) for one in names for other in names]
         if any(node is None or node.state != "running" for node in nodes):

@@ -107,7 +107,8 @@ class Nemesis:
     def _tell(self) -> int:
         """Plan the story; until when (microseconds from now) nothing else is broken."""
         names = [node.name for _, node in observe.brokers(self.world) if node.state == RUNNING]
-        controller = f"broker-{truth_of(self.world).controller_id()}"
+        active = truth_of(self.world).controller_id()
+        controller = "" if active is None else broker_node(active)
         others = [name for name in names if name != controller]
         story, self.story = self.story, ""
         if controller not in names or len(others) < 2:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker_core.cluster.kraft.channel import ControllerChannel
+from broker_core.kernel.names import controller_node
 from broker_core.kernel.node import Node
 from broker_core.metadata.feature_levels import METADATA_VERSION, SUPPORTED
 from broker_core.metadata.image import Delta, MetadataImage
@@ -34,7 +35,7 @@ class ControllerRegistrationManager:
         self.raft = raft
         self.endpoint = endpoint
         self.incarnation = node.uuid()
-        self.rpc = RpcClient(node, CONNECTION, f"controller-{raft.own.key.id}")
+        self.rpc = RpcClient(node, CONNECTION, controller_node(raft.own.key.id))
         self._channel = ControllerChannel(node, self.rpc, raft, timeout_ms)
         self._under_way = False
 

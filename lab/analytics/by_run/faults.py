@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from broker_core.kernel.names import BROKER
 from lab.analytics.by_run.figures import joined, listed, said
 from lab.analytics.by_run.recording import Event, Recording, grouped
 from lab.analytics.happenings import AT_ONCE
@@ -15,7 +16,7 @@ from lab.analytics.happenings import AT_ONCE
 _DETAILS = ("how", "source", "dest", "delay_us", "jitter_us", "drop", "duplicate", "reorder", "bandwidth",
             "partitioned", "faults", "protection", "on", "command")
 _SHARES = ("drop", "duplicate", "reorder")
-_BROKER = re.compile(r"(^| )([0-9]+)")
+_ID = re.compile(r"(^| )([0-9]+)")
 
 
 class Mark(NamedTuple):
@@ -97,7 +98,7 @@ def _switches(run: Recording) -> Iterator[Mark]:
 
 def _node(command: Any) -> str | None:
     """The node that a command names, in one of five ways."""
-    for name, before in (("node", ""), ("broker", "broker-"), ("leader_of", "leader_of:"),
+    for name, before in (("node", ""), ("broker", BROKER), ("leader_of", "leader_of:"),
                          ("follower_of", "follower_of:")):
         if command.get(name) is not None:
             return joined(before, command[name])
@@ -133,5 +134,5 @@ def _at_once(commands: list[Event]) -> Iterator[Mark]:
             if did == "bit_flip":
                 target = joined(target, " ", get("topic"), "-", get("partition"), " at ", get("offset"))
             elif target is None and ends is not None:
-                target = _BROKER.sub(r"\1broker-\2", ends)
+                target = _ID.sub(rf"\1{BROKER}\2", ends)
             yield Mark(event, event[2], did, target, said(event[5]["command"]), f"at once {event[6]}", True, True)

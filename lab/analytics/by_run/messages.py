@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lab.analytics.by_run.figures import percentile, share
+from broker_core.kernel.names import BROKER
+from lab.analytics.by_run.figures import joined, percentile, share
 from lab.analytics.by_run.recording import Event, Recording, grouped
 
 Row = dict[str, Any]
@@ -88,7 +89,7 @@ class Messages:
         told = []
         for event in reversed(self.run.of("control_request", "request_sent") if self.run.of("control_request") else []):
             is_told = event[3] == "control_request"
-            broker = f"broker-{event[5].get('to')}" if is_told else event[5].get("to")
+            broker = joined(BROKER, event[5].get("to")) if is_told else event[5].get("to")
             channel = event[2], broker, event[5].get("api")
             if is_told:
                 told.append((event, broker, following.get(channel)))

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from broker_core.kernel.names import is_broker
 from broker_core.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from lab.analytics import places, schemas
 from lab.analytics.by_run.leaders import Leaders
@@ -86,7 +87,7 @@ def broker_registrations(run: Recording) -> Iterator[tuple[Any, ...]]:
     found: list[list[Any]] = []
     for seq, t_us, node, code, _, params, _ in run.of(*REGISTRATIONS):
         if code == "process_started":
-            number = number_in(node) if node.startswith("broker-") else None
+            number = number_in(node) if is_broker(node) else None
             if number is not None:
                 started[number] = t_us
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from broker_core.kernel.names import broker_node
 from lab.analytics import cut_off
 from lab.analytics.by_run.leaders import Change, Leaders, Partition, place_of
 from lab.analytics.by_run.recording import Event
@@ -54,7 +55,7 @@ def _lines(leaders: Leaders) -> dict[Partition, Line]:
     for event in leaders.run.of("leader_elected"):
         isr, replicas, leader = (event[5].get(name) for name in ("isr", "replicas", "leader"))
         told = {"members": None if isr is None else len(isr), "copies": None if replicas is None else len(replicas),
-                "leader": None if leader is None else f"broker-{leader}"}
+                "leader": None if leader is None else broker_node(leader)}
         marks.setdefault(place_of(event), []).append((event[1], event[0], told))
     settings = list(_settings(leaders))
     found: dict[Partition, Line] = {}
@@ -123,7 +124,7 @@ def _waits(leaders: Leaders, lines: dict[Partition, Line]) -> Iterator[tuple[Any
 def _gone(change: Change, lives: dict[str, list[tuple[int, bool]]]) -> Iterator[tuple[int, str]]:
     """(since when, node) of members that were down when they were removed."""
     for broker in change.removed or ():
-        node = f"broker-{broker}"
+        node = broker_node(broker)
         last = max((one for one in lives.get(node, ()) if one[0] <= change.t_us), default=None)
         if last is not None and last[1]:
             yield last[0], node
