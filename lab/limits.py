@@ -2,7 +2,7 @@
 
 | limit | of what | what is more is refused |
 |---|---|---|
-| `brokers` | the live cluster | when the lab is begun, and `add_broker` |
+| `brokers` | the live cluster | when the lab is begun, and `add_broker`, `add_machine` |
 | `records` | a second, that all built-in producers of it are to send together | `start_client`, `set_client` |
 | `disk_mb` | its directory: disks, recorded runs | while it is over: whatever begins something |
 | `memory_mb` | its worlds with all that they remember | while it is over: whatever begins something |
@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from broker_core.kernel.names import is_broker
+from broker_core.kernel.names import is_broker, is_machine
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem
 from broker_core.kernel.world import World
@@ -54,8 +54,8 @@ class Limits:
     def refused(self, world: World, command: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a command that asks for too much; None for all others. What is wrong with it otherwise is left
         to the world."""
-        if command.get("do") == "add_broker" and self.brokers:
-            if sum(map(is_broker, world.nodes)) >= self.brokers:
+        if command.get("do") in ("add_broker", "add_machine") and self.brokers:
+            if sum(is_broker(name) or is_machine(name) for name in world.nodes) >= self.brokers:
                 return _answer(problem("limit_brokers", most=self.brokers), "do")
         elif command.get("do") in ("start_client", "set_client") and self.records:
             asked = self._asked(world, command)

@@ -73,6 +73,7 @@ class BrokerFactory:
     protections: Protections = field(default_factory=Protections)
     costs: StageCosts = field(default_factory=StageCosts)
     through_codec: bool = False
+    applies: bool = False  # a machine that wants an id which another one has, or had
 
     def __call__(self, node: Node) -> Broker:
         return Broker(node, self)
@@ -84,6 +85,7 @@ class Broker:
     def __init__(self, node: Node, given: BrokerFactory) -> None:
         self.node = node
         self.broker_id = given.broker_id
+        self.applies = given.applies
         self.config = BrokerConfig(given.settings, era_of(given.settings))
         self.log_dirs = log_dirs(self.config)
         self.listener = LISTENER
@@ -214,6 +216,10 @@ class Broker:
             else:
                 self.node.halt()
 
+    def take_over(self, heirloom: Any) -> None:
+        """This machine's process begins anew as the broker whose id it has got."""
+        self.node.take_over(broker_node(self.broker_id), heirloom)
+
     def _take_part(self) -> None:
         self.cluster.take_part()
         early, self.early = self.early, []
@@ -270,7 +276,7 @@ class Broker:
         self.pipeline.peer_down(peer)
 
     def shut_down(self) -> None:
-        self.stopping.begin()
+        (self.node.exit if self.applies else self.stopping.begin)()
 
     def connection_opened(self, connection: int, peer: str, listener: str = "") -> None:
         """On the listener of a broker's clients, or on one that belongs to its cluster."""

@@ -70,6 +70,14 @@ def _claim(node: Node, log_dir: str, mine: dict[str, str]) -> bool:
     return True
 
 
+def owner_of(storage: Storage, log_dir: str) -> str | None:
+    """The broker id that a directory with ZooKeeper names; None where there is none or it cannot be read."""
+    try:
+        return read_meta_properties(storage, log_dir).get("broker.id")
+    except (StorageError, CorruptCheckpoint):
+        return None
+
+
 def directory_id(storage: Storage, log_dir: str) -> uuid.UUID | None:
     """A directory's own id; None where it has none or cannot be read."""
     try:

@@ -56,6 +56,12 @@ class Member(Protocol):
     cache: MetadataCache
     replicas: ReplicaManager
     log_dirs: list[str]
+    applies: bool
+    """Whether it is a machine that wants an id which is a broker's already: it asks, and does nothing else."""
+
+    def take_over(self, heirloom: Any) -> None:
+        """The id is free, or given to this machine: it is that broker from now on."""
+        ...
 
     def registration(self) -> BrokerRegistration:
         """What the broker says of itself."""

@@ -355,6 +355,16 @@ class DiskStorage(FileTable[DiskFile]):
             raise StorageError(path, "write", error.strerror or str(error)) from error
         self._forget(path)
 
+    def exchange(self, other: DiskStorage) -> None:
+        """The directories change their names; what was opened is opened again there."""
+        for storage in (self, other):
+            storage._forget("")
+        aside = self.root.with_name(self.root.name + ".tmp")
+        for old, new in ((self.root, aside), (other.root, self.root), (aside, other.root)):
+            old.mkdir(parents=True, exist_ok=True)
+            os.rename(old, new)
+        self.faults, other.faults = other.faults, self.faults
+
     def close(self) -> None:
         """Close every descriptor; the storage may be used again."""
         for file in self.files.values():

@@ -59,10 +59,12 @@ _TP = {"topic": "topic name", "partition": "partition number"}
 BROKER_ADDED = _event(TRANSITION, "broker_added", "broker {broker} is added to the cluster: nothing is on it yet",
     broker="broker id", rack="its rack, null without one",
     replica_selector="whether as a leader it sends consumers to followers of their rack")
+MACHINE_ADDED = _event(TRANSITION, "machine_added", "a machine that is to be broker {broker} is switched on",
+    broker="broker id that its settings name")
 PROCESS_STARTED = _event(TRANSITION, "process_started", "process starts (incarnation {incarnation})",
     incarnation="how often this process has started, from 1")
 PROCESS_ENDED = _event(TRANSITION, "process_ended", "process ends: {how}",
-    how="crash | shutdown | power_loss | halted")
+    how="crash | shutdown | power_loss | halted | refused | took_over | replaced")
 PROCESS_PAUSED = _event(TRANSITION, "process_paused", "process is paused: alive, but it does nothing")
 PROCESS_RESUMED = _event(TRANSITION, "process_resumed", "process goes on")
 LINK_CHANGED = _event(TRANSITION, "link_changed",
@@ -177,6 +179,8 @@ BROKER_REGISTERED = _event(TRANSITION, "broker_registered", "broker {broker} is 
 BROKER_GONE = _event(TRANSITION, "broker_gone", "broker {broker} is gone: {reason}", broker="broker id", reason="why")
 BROKER_REFUSED = _event(TRANSITION, "broker_refused", "broker id {broker} is taken by {owner}", broker="broker id",
     owner="node that holds the id")
+BROKER_ID_GENERATED = _event(TRANSITION, "broker_id_generated", "{path} gives the id {broker} to a broker that has none",
+    broker="broker id", path="znode whose version is counted on")
 PARTITION_STATE = _event(DETAIL, "partition_state", "{topic}-{partition}: {before} -> {after}", **_TP,
     before="PartitionState", after="PartitionState")
 REPLICA_STATE = _event(DETAIL, "replica_state", "{topic}-{partition} replica {replica}: {before} -> {after}", **_TP,

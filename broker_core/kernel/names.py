@@ -5,6 +5,7 @@
 | broker-1 | the broker with id 1 |
 | controller-101 | the controller with id 101, of a KRaft cluster with dedicated ones |
 | zookeeper-1 | the first server of the coordination ensemble |
+| machine-1 | a machine that wants the id of a broker that there is; once it has the id it is that broker |
 | operator | whoever sits at the screen |
 | checker | the consumer that reads a scenario's run back at its end, aborted transactions among it |
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 OPERATOR = "operator"
 CHECKER = "checker"
-BROKER, _CONTROLLER, _ZOOKEEPER = "broker-", "controller-", "zookeeper-"
+BROKER, _CONTROLLER, _ZOOKEEPER, _MACHINE = "broker-", "controller-", "zookeeper-", "machine-"
 
 
 def broker_node(broker: int) -> str:
@@ -33,6 +34,11 @@ def controller_node(controller: int) -> str:
     return f"{_CONTROLLER}{controller}"
 
 
+def machine_node(number: int) -> str:
+    """The process of the n-th machine that wants the id of another one."""
+    return f"{_MACHINE}{number}"
+
+
 def place_of(node: str, listener: str) -> str:
     """Where outside clients connect: a process, or a listener of it that has a name, "broker-1:CONTROLLER"."""
     return f"{node}:{listener}" if listener else node
@@ -48,6 +54,10 @@ def is_zookeeper(node: str) -> bool:
 
 def is_controller(node: str) -> bool:
     return node.startswith(_CONTROLLER)
+
+
+def is_machine(node: str) -> bool:
+    return node.startswith(_MACHINE)
 
 
 def is_keeper(node: str) -> bool:

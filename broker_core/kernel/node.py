@@ -118,6 +118,7 @@ class Node:
         self.clock_skew_ms = 0
         self.held: list[Timer | Call] = []
         self.unsettled: tuple[str, dict[str, Any]] | None = None
+        self.heirloom: Any = None
         self._routes: dict[str, tuple[Node, Link]] = {}
         self._random: dict[str, Random] = {}
 
@@ -223,6 +224,19 @@ class Node:
     def exit(self) -> None:
         """The machine has finished its controlled shutdown."""
         self.world.end_process(self, "shutdown")
+
+    def end(self, how: str) -> None:
+        """The machine ends its process for a reason of its own."""
+        self.world.end_process(self, how)
+
+    def take_over(self, name: str, heirloom: Any) -> None:
+        """The machine is that of the process `name` from now on."""
+        self.world.take_over(self, name, heirloom)
+
+    def inherit(self) -> Any:
+        """What the process before, which had another name, has left to this one; once, and mostly None."""
+        found, self.heirloom = self.heirloom, None
+        return found
 
     def halt(self) -> None:
         """The machine gives up (every log directory failed): the process ends by itself."""

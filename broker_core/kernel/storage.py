@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from broker_core.kernel.storage_faults import DiskFaults
@@ -115,6 +115,10 @@ class Storage(Protocol):
 
     def set_faults(self, faults: DiskFaults | None) -> None:
         """From now on these disks fail as `faults` says."""
+        ...
+
+    def exchange(self, other: Any) -> None:
+        """Change disks with another node, storage of the same kind; neither process runs."""
         ...
 
 

@@ -10,7 +10,7 @@ has thousands of files, and replaces or deletes one for each partition that chan
 from __future__ import annotations
 
 from random import Random
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from broker_core.kernel.storage_faults import DiskFaults, WritableFile, lose_power
 
@@ -55,6 +55,12 @@ class FileTable(Generic[F]):
 
     def power_loss(self, torn: Random | None = None) -> None:
         lose_power([self.files[path] for path in sorted(self.files)], torn)
+
+    def exchange(self, other: Self) -> None:
+        """Change files and faults with another node's disks."""
+        self.files, other.files = other.files, self.files
+        self.children, other.children = other.children, self.children
+        self.faults, other.faults = other.faults, self.faults
 
     def _check(self, path: str, operation: str) -> None:
         if self.faults is not None:

@@ -164,6 +164,18 @@ class World(EventQueue):
         if node.name not in self.network.silent:
             self.network.tell_peers(node.name)
 
+    def take_over(self, node: Node, name: str, heirloom: Any) -> None:
+        """The machine of `node` becomes that of the process `name`: it ends, and begins anew under that name and with
+        its own disks. The machine that was called so before has the other name now, with the disks that it had; if
+        its process still runs somewhere, it ends."""
+        other = self.nodes[name]
+        self.end_process(node, "took_over")
+        if other.state != STOPPED:
+            self.end_process(other, "replaced")
+        node.storage.exchange(other.storage)
+        other.heirloom = heirloom
+        self.start_node(name)
+
     # -- messages ---------------------------------------------------------------------------
     def send(self, source: Node, dest: str, message: Any, size: int) -> None:
         """Carry a message; a stopped process refuses, a silent one never answers."""

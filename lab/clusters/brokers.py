@@ -16,18 +16,19 @@ from dataclasses import dataclass, field
 from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
 from lab.clusters import eras, presets
 
-CONTROLLER_LISTENER = "CONTROLLER"
+CONTROLLER_LISTENER, RESERVED_IDS = "CONTROLLER", 1000
 FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
 FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
 
 
 @dataclass(slots=True)
 class BrokerSpec:
-    """One broker: its id, its rack and settings of its own."""
+    """One broker: its id, its rack and settings of its own. `generated`: nobody chose its id (with ZooKeeper)."""
 
     id: int
     rack: str | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    generated: bool = False
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class ClusterSpec:
     def broker_settings(self, broker: BrokerSpec) -> dict[str, str]:
         """All settings that this broker is started with: preset, cluster, its own, what its place demands."""
         given = {**self.usual_settings(), **self.settings, **broker.settings}
-        given["broker.id"] = str(broker.id)
+        given["broker.id"] = "-1" if broker.generated else str(broker.id)
         if broker.rack is not None:
             given["broker.rack"] = broker.rack
         given.setdefault("log.dirs", "data")
@@ -68,6 +69,16 @@ class ClusterSpec:
         if self.is_kraft and broker.id in self.controller_ports():
             given["listeners"] += f",{self._controller_address(broker.id)}"
         return given
+
+    def machine_settings(self, broker: BrokerSpec) -> dict[str, str]:
+        """Those of a machine that wants the id of this broker: it is no controller, and nobody attaches to it."""
+        given = {**self.broker_settings(broker), "listeners": f"PLAINTEXT://{self.host}:{self.listener_port(broker)}"}
+        return given | self._quorum_settings("broker") if self.is_kraft else given
+
+    def next_generated(self) -> int:
+        """The id that the coordination tree gives to the next broker that has none."""
+        reserved = {**self.usual_settings(), **self.settings}.get("reserved.broker.max.id", RESERVED_IDS)
+        return int(reserved) + 1 + sum(broker.generated for broker in self.brokers)
 
     def usual_settings(self) -> dict[str, str]:
         """What preset and era say."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
@@ -36,7 +36,7 @@ from broker_core.cluster.port import Join
 from broker_core.cluster.zk.cluster import ZooKeeperCluster
 from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
-from broker_core.kernel.names import broker_node, controller_node
+from broker_core.kernel.names import broker_node, controller_node, is_machine, machine_node
 from broker_core.kernel.problems import problem
 from broker_core.kernel.storage import Storage
 from broker_core.kernel.world import World
@@ -56,10 +56,12 @@ HIGHEST_PORT = 65_535
 
 def new_broker(command: Mapping[str, Any], cluster: ClusterSpec, place: Place = ()) -> BrokerSpec:
     """The broker that `add_broker` asks for. Raises SpecError when the cluster cannot take it."""
+    if command.get("generated") and cluster.is_kraft:
+        raise SpecError((*place, "generated"), problem("generated_of_zookeeper"))
     ids = [broker.id for broker in cluster.brokers]
     taken = sorted({*ids, *cluster.controller_ids()})
-    given = {key: command[key] for key in ("rack", "settings") if key in command}
-    broker = broker_from_dict({"id": command.get("broker", max(ids) + 1), **given}, place)
+    given = {key: command[key] for key in ("rack", "settings", "generated") if key in command}
+    broker = broker_from_dict({"id": command.get("broker", _next_id(command, cluster)), **given}, place)
     if broker.id in taken:
         raise SpecError((*place, "broker"), problem("id_taken", broker=broker.id, known=taken))
     if len(ids) >= MAX_BROKERS:
@@ -75,17 +77,42 @@ def new_broker(command: Mapping[str, Any], cluster: ClusterSpec, place: Place = 
     return broker
 
 
+def _next_id(command: Mapping[str, Any], cluster: ClusterSpec) -> int:
+    """Of a broker for which none is named: the one behind the highest, or the one that the tree is going to give."""
+    if not command.get("generated"):
+        return max(broker.id for broker in cluster.brokers if not broker.generated) + 1
+    return cluster.next_generated()
+
+
 def add_broker_node(
     world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Storage, by: Protections, others: Iterable[Storage]
 ) -> None:
     """The process of a broker of the cluster; it does not run yet. `by`: how its replicas protect themselves;
     `others`: disks of all others, which name the cluster."""
-    costs = StageCosts(**cluster.stage_costs)
-    join: Join = ZooKeeperCluster
-    if cluster.is_kraft:
-        join = KRaftJoin(cluster_id(others, world.seed))
-    factory = BrokerFactory(join, broker.id, cluster.broker_settings(broker), protections=by, costs=costs)
+    factory = BrokerFactory(
+        _join(world, cluster, others), broker.id, cluster.broker_settings(broker), protections=by,
+        costs=StageCosts(**cluster.stage_costs),
+    )  # fmt: skip
     world.add_node(broker_node(broker.id), disks, factory)
+
+
+def add_machine_node(
+    world: World, cluster: ClusterSpec, broker: BrokerSpec, disks: Callable[[str], Storage], by: Protections
+) -> str:
+    """The process of a blank machine that wants the id of this broker; it does not run yet. Its name."""
+    name = machine_node(1 + sum(map(is_machine, world.nodes)))
+    blank = disks(name)
+    for path in blank.list(""):  # of a machine of this name in an earlier life of the lab
+        blank.delete(path)
+    join = _join(world, cluster, [node.storage for node in world.nodes.values()])
+    factory = BrokerFactory(join, broker.id, cluster.machine_settings(broker), protections=by, applies=True)
+    world.add_node(name, blank, factory)
+    world.nodes[name].emit(events.MACHINE_ADDED, broker=broker.id)
+    return name
+
+
+def _join(world: World, cluster: ClusterSpec, disks: Iterable[Storage]) -> Join:
+    return KRaftJoin(cluster_id(disks, world.seed)) if cluster.is_kraft else ZooKeeperCluster
 
 
 def add_controller_node(world: World, cluster: ClusterSpec, number: int, disks: Storage, identity: str) -> None:
@@ -141,8 +168,8 @@ def read_joined(directory: Path, cluster: ClusterSpec) -> None:
             continue
         broker = broker_from_dict(one, (JOINED, index))
         if broker.id not in [known.id for known in cluster.brokers]:
-            given = {"broker": broker.id, "rack": broker.rack, "settings": broker.settings}
-            cluster.brokers.append(new_broker(given, cluster, (JOINED, index)))
+            given = {"rack": broker.rack, "settings": broker.settings, "generated": broker.generated}
+            cluster.brokers.append(new_broker({"broker": broker.id, **given}, cluster, (JOINED, index)))
 
 
 def keep_joined(directory: Path, broker: BrokerSpec) -> None:

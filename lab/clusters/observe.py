@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from broker_core.kernel.network import SETTINGS
-from broker_core.kernel.names import OPERATOR, broker_node, broker_of, is_broker, is_keeper
+from broker_core.kernel.names import OPERATOR, broker_node, broker_of, is_broker, is_keeper, is_machine
 from broker_core.kernel.node import STOPPED, Node
 from broker_core.kernel.world import World
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
@@ -78,6 +78,7 @@ def observe(world: World, spec: RunSpec) -> dict[str, Any]:
         "connections": _connections(world),
         **truth_of(world).snapshot(),
         "links": _links(world),
+        **_machines(world),
     }
 
 
@@ -91,6 +92,15 @@ def _cluster(world: World, spec: RunSpec) -> dict[str, Any]:
         "protections": protections_off(world), "stage_costs": stage_costs(world),
         **({"era": spec.cluster.era} if spec.cluster.era else {}),
     }  # fmt: skip
+
+
+def _machines(world: World) -> dict[str, Any]:
+    """Those that want an id which is, or was, another one's."""
+    found = {
+        name: {"node": name, "state": node.state, "how": node.how_stopped, "incarnation": node.incarnation}
+        for name, node in world.nodes.items() if is_machine(name)
+    }  # fmt: skip
+    return {"machines": found} if found else {}
 
 
 def protections_off(world: World) -> dict[str, bool]:
@@ -216,7 +226,7 @@ def _groups(world: World) -> dict[str, Any]:
 def _clients(world: World) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, node in world.nodes.items():
-        if is_broker(name) or is_keeper(name) or name == OPERATOR:
+        if is_broker(name) or is_keeper(name) or is_machine(name) or name == OPERATOR:
             continue
         machine: Any = node.machine
         if machine is not None:

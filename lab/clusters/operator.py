@@ -24,7 +24,7 @@ from lab.clusters import checks, eras
 from lab.clusters.charge import Charge
 from lab.clusters.checks import SpecError
 from lab.clusters.clients import add_client
-from lab.clusters.joining import add_broker_node, add_controller_node, cluster_id, new_broker, tell_of
+from lab.clusters.joining import add_broker_node, add_controller_node, add_machine_node, cluster_id, new_broker, tell_of
 from lab.clusters.observe import brokers, stage_costs
 from lab.clusters.past import Past
 from lab.clusters.roles import controller, followers_of, leader_of
@@ -114,6 +114,17 @@ class LabOperator(Charge, FaultCommands):
         tell_of(world, cluster, broker)
         world.start_node(name)
         return {"node": name, "broker": broker.id}
+
+    def _do_add_machine(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        """A second machine with the id of a broker; which of the two is that broker, the cluster decides."""
+        given, cluster = command["broker"], self.spec.cluster
+        broker = next((one for one in cluster.brokers if one.id == given), None)
+        if broker is None:
+            known = [broker_node(one.id) for one in cluster.brokers]
+            raise CommandError(problem("no_node", node=broker_node(given), known=known), "broker")
+        name = add_machine_node(world, cluster, broker, self.disks, self.protections)
+        world.start_node(name)
+        return {"node": name, "broker": given}
 
     def _do_add_controller(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         """A new one is started first, on an empty disk; one that is there already only needs a vote."""

@@ -83,6 +83,9 @@ class RunSpec:
         for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", "")):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
+        for broker in plain["cluster"]["brokers"]:
+            if not broker["generated"]:
+                del broker["generated"]
         return plain
 
     def keeper_names(self) -> list[str]:
@@ -227,12 +230,13 @@ def _brokers(value: Any, place: Place) -> list[BrokerSpec]:
 
 
 def broker_from_dict(value: Any, place: Place) -> BrokerSpec:
-    """{id, rack, settings}; the settings are checked beside those of the cluster (`check_broker`)."""
-    data = mapping(value, place, ["id", "rack", "settings"], ["id"])
+    """{id, rack, settings, generated}; the settings are checked beside those of the cluster (`check_broker`)."""
+    data = mapping(value, place, ["id", "rack", "settings", "generated"], ["id"])
     return BrokerSpec(
         integer(data["id"], (*place, "id"), 0),
         None if data.get("rack") is None else text(data["rack"], (*place, "rack")),
         settings_of(data.get("settings"), (*place, "settings")),
+        truth(data.get("generated", False), (*place, "generated")),
     )
 
 

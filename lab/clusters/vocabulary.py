@@ -4,7 +4,8 @@
 |---|---|---|
 | kill, restart, pause, resume, stop, power_loss | broker, node or leader_of | to the process |
 | power_loss | torn: true | part of what was not flushed is left, damaged |
-| add_broker | broker, rack, settings | it joins: no replicas yet; without `broker` it gets the next id |
+| add_broker | broker, rack, settings, generated | it joins: no replicas yet; without `broker` it gets the next id |
+| add_machine | broker | a blank machine with the id of a broker: refused while that one lives |
 | add_controller | controller | it joins a KRaft cluster, catches up as an observer, and gets a vote |
 | remove_controller | controller | it loses its vote, and goes on as an observer |
 | update_feature | feature, level, downgrade | another feature level: `kafka-features upgrade`, `downgrade` |
@@ -254,7 +255,9 @@ KINDS: dict[str, CommandKind] = {
         for name in ("kill", "restart", "pause", "resume", "stop", "wipe", "repair_disk", "expire_session")
     },
     "power_loss": _process(torn=checks.truth),
-    "add_broker": CommandKind({"broker": _whole(0), "rack": checks.text, "settings": _own_settings}),
+    "add_broker": CommandKind(
+        {"broker": _whole(0), "rack": checks.text, "settings": _own_settings, "generated": checks.truth}),
+    "add_machine": CommandKind({"broker": _whole(0)}, ("broker",)),
     "add_controller": CommandKind({"controller": _whole(0)}),
     "remove_controller": CommandKind({"controller": _whole(0)}, ("controller",)),
     "update_feature": CommandKind(

@@ -22,7 +22,7 @@ from typing import Any
 from broker_core.clients.consumer import ConsumerMachine
 from broker_core.kernel import events
 from broker_core.kernel.errors import CommandError
-from broker_core.kernel.names import CHECKER, OPERATOR
+from broker_core.kernel.names import CHECKER, OPERATOR, is_machine
 from broker_core.kernel.node import STOPPED
 from broker_core.kernel.problems import Problem, problem, told
 from lab.checkers.invariants import InvariantMonitor
@@ -278,7 +278,8 @@ class Execution(Driven):
 
     def _running_clients(self) -> list[str]:
         fixed = [OPERATOR, CHECKER, *self.spec.node_names()]
-        return [name for name, node in self.world.nodes.items() if name not in fixed and node.state != STOPPED]
+        clients = [name for name in self.world.nodes if name not in fixed and not is_machine(name)]
+        return [name for name in clients if self.world.nodes[name].state != STOPPED]
 
     def _clients_ended(self) -> bool:
         return not self._running_clients()

@@ -156,6 +156,9 @@ class FaultCommands:
 
     def _do_wipe(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         name = self._node(world, command)
+        factory: Any = world.nodes[name].factory
+        if getattr(factory, "settings", {}).get("broker.id") == "-1":
+            raise CommandError(problem("id_on_disks", node=name))
         if world.nodes[name].state != STOPPED:
             world.crash(name)
         disks.wipe(world.nodes[name])

@@ -38,6 +38,8 @@ function node(value, words) {
   if (server) return `${words["noun.zookeeper"]} ${server[1]}`;
   const controller = /^controller-(\d+)$/.exec(name);
   if (controller) return `${words["noun.controller"]} ${controller[1]}`;
+  const machine = /^machine-(\d+)$/.exec(name);
+  if (machine) return `${words["noun.machine"]} ${machine[1]}`;
   const client = /^(producer|consumer|processor|worker)-(.+)$/.exec(name);
   if (client) return `${words[`noun.${client[1]}`]} ${client[2]}`;
   if (name === "operator") return words["noun.operator"];

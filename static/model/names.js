@@ -13,6 +13,9 @@ export function kindOf(node) {
   return found[1] === "zookeeper" || found[1] === "controller" ? "server" : found[1];
 }
 
+/** Whether it is a machine that wants the id of a broker that there is. */
+export const isMachine = (node) => /^machine-\d+$/.test(node ?? "");
+
 /** Whether the cluster agrees through the metadata log. */
 export const isKRaft = (state) => state.cluster.controller_mode === "kraft";
 

@@ -1,5 +1,5 @@
 /** Events of processes, links, connections, the coordination tree and the controller. */
-import { brokerOf, kindOf } from "./names.js";
+import { brokerOf, isMachine, kindOf } from "./names.js";
 import { keepStopped } from "./partitions.js";
 import { leaveQuorum } from "./quorum.js";
 
@@ -10,6 +10,7 @@ function process(draft, node) {
   if (draft.root.clients[node]) return draft.own("clients", node);
   if (node === "operator") return {};
   if (kindOf(node) === "server") return draft.make("servers", node);
+  if (isMachine(node)) return draft.make("machines", node);
   const wanted = draft.root.wanted?.[node] ?? {};
   const kind = wanted.kind ?? (["producer", "processor", "worker"].includes(kindOf(node)) ? kindOf(node) : "consumer");
   return Object.assign(draft.make("clients", node), { kind, settings: wanted.settings ?? {}, acked: 0, failed: 0, read: 0 });

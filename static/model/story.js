@@ -12,8 +12,9 @@
 import { SILENT } from "./progress.js";
 
 export const LOUD = new Set([
-  "broker_added", "process_started", "process_ended", "process_paused", "process_resumed", "link_changed", "command_refused",
-  "disk_fault", "disks_changed", "protection_set", "stage_costs_set", "frame_refused", "request_queue_full", "session_expired", "controller_elected",
+  "broker_added", "machine_added", "broker_id_generated", "process_started", "process_ended", "process_paused", "process_resumed", "link_changed",
+  "command_refused", "disk_fault", "disks_changed", "protection_set", "stage_costs_set", "frame_refused", "request_queue_full", "session_expired",
+  "controller_elected",
   "controller_resigned", "controller_fenced", "broker_gone", "broker_registered", "broker_refused", "leader_elected",
   "assignment_changed", "partition_offline", "topic_created", "topic_grown", "topic_deleted", "config_changed", "truncated",
   "isr_shrunk", "isr_expanded", "isr_change_refused", "log_recovered", "file_given_up", "logs_loading", "log_cleaning", "log_cleaned",
@@ -26,7 +27,7 @@ const BAD = new Set([
   "command_refused", "controller_fenced", "replica_fenced", "send_failed", "truncated", "broker_refused", "request_queue_full",
   "isr_change_refused", "log_uncleanable", "log_recovered",
 ]);
-const GOOD = new Set(["broker_added", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
+const GOOD = new Set(["broker_added", "broker_id_generated", "process_started", "process_resumed", "isr_expanded", "broker_registered"]);
 const TURN = new Set(["ensemble_epoch", "leader_elected", "controller_elected", "became_leader"]);
 
 /** Of the states of the quorum's replicas only the candidacies: who wins is told as the controller that it is. */

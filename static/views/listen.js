@@ -66,11 +66,14 @@ function askVersions(app) {
   });
 }
 
+/** With an id of the lab's choice, or, with ZooKeeper, with one that the tree gives. */
 function newBroker(app) {
-  $("broker-add").addEventListener("click", async () => {
-    const answer = await app.command({ do: "add_broker" });
-    if (answer.ok) app.notice(app.words.t("levers.broker_added", { broker: answer.broker }), "news");
-  });
+  for (const [id, command] of [["broker-add", { do: "add_broker" }], ["generated-add", { do: "add_broker", generated: true }]]) {
+    $(id).addEventListener("click", async () => {
+      const answer = await app.command(command);
+      if (answer.ok) app.notice(app.words.t("levers.broker_added", { broker: answer.broker }), "news");
+    });
+  }
 }
 
 /** Voters can change only where they stand in the log: kraft.version 1. */

@@ -3,7 +3,7 @@
  * coordination tree, producers; every item is one command, or leads to what is known of the thing.
  */
 import { running } from "../model/clients.js";
-import { isKRaft } from "../model/names.js";
+import { isKRaft, isMachine } from "../model/names.js";
 import { icon } from "./icons.js";
 import { linkItems, linkTitle } from "./links.js";
 import { h } from "./patch.js";
@@ -12,11 +12,14 @@ const WIDE = 232; // pixels of an open menu
 const FRAMES = 60; // until a menu must have been drawn
 const ACKS = ["0", "1", "all"];
 
-/** Names of the servers that agree on metadata and are not brokers: controllers of their own, or ZooKeeper's. */
+/** Names of the processes that are not brokers: controllers of their own, or ZooKeeper's servers, and machines that want an id. */
 export function serversOf(state) {
   const known = Object.keys(state.servers ?? {}).sort();
-  return known.length || isKRaft(state) ? known : ["zookeeper-1"];
+  return [...(known.length || isKRaft(state) ? known : ["zookeeper-1"]), ...Object.keys(state.machines ?? {}).sort()];
 }
+
+/** What is known of one of these. */
+export const serverIn = (state, name) => state.servers?.[name] ?? state.machines?.[name];
 
 /** What can be done to a process in its state: [verb, command]. */
 function processItems(state, target) {
@@ -32,22 +35,23 @@ function brokerItems({ state }, name) {
   const target = { broker: Number(name) };
   const apart = isApart(state, `broker-${name}`);
   const found = processItems(broker.state, target);
-  if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], ["open"]];
+  const twin = ["add_machine", { do: "add_machine", ...target }];
+  if (broker.state === "stopped") return [...found, ["wipe", { do: "wipe", ...target }], twin, ["open"]];
   return [
-    ...found, ["power_loss", { do: "power_loss", ...target }],
+    ...found, twin, ["power_loss", { do: "power_loss", ...target }],
     apart ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", ...target }], ["open"]];
 }
 
 /** A controller of its own can be given a vote, or lose it (KIP-853). */
 function voteItems(state, name) {
-  if (!isKRaft(state)) return [];
+  if (!isKRaft(state) || isMachine(name)) return [];
   const controller = Number(name.split("-").at(-1));
   const verb = state.quorum?.voters?.includes(controller) ? "remove_controller" : "add_controller";
   return [[verb, { do: verb, controller }]];
 }
 
 function serverItems({ state }, name) {
-  const found = [...processItems(state.servers?.[name]?.state ?? "running", { node: name }), ...voteItems(state, name)];
+  const found = [...processItems(serverIn(state, name)?.state ?? "running", { node: name }), ...voteItems(state, name)];
   if (found[0][0] === "restart") return found;
   return [...found, isApart(state, name) ? ["stop_all_faults", { do: "stop_all_faults" }] : ["isolate", { do: "isolate", node: name }]];
 }

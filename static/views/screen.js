@@ -235,6 +235,7 @@ export class Screen {
     if (shows(app, "levers")) {
       strips("levers", app);
       $("controller-add").hidden = !isKRaft(app.state); // a run of the other generation has none
+      $("generated-add").hidden = isKRaft(app.state);
     }
     $("sheet-toggle").setAttribute("aria-expanded", String(app.sheet));
     if (shows(app, "inspector")) this.#inspector();

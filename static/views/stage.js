@@ -7,7 +7,7 @@
 import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
 import { lagging, observersOf } from "../model/quorum.js";
-import { brokerOf, byNumber, isKRaft, leadsEnsemble } from "../model/names.js";
+import { brokerOf, byNumber, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
 import { SIGNS, STATES, sharesOf } from "../model/shares.js";
 import { boxOf, layout } from "../draw/layout.js";
@@ -17,7 +17,7 @@ import { brokerClass } from "../draw/palette.js";
 import { ROW, replicaRow } from "./log.js";
 import { WORDED, hasWay, pipelineStrip, pipelineWay } from "./pipeline.js";
 import { linkHandles } from "./links.js";
-import { serversOf } from "./menu.js";
+import { serverIn, serversOf } from "./menu.js";
 import { h } from "./patch.js";
 import { side } from "./sides.js";
 import { waySigns, ways } from "./ways.js";
@@ -180,7 +180,7 @@ function partOf(server, words) {
 /** A controller of its own, or a server of the tree: its state, and its menu. */
 function serverChip(view, name, x, y, wide) {
   const { state, words } = view;
-  const server = state.servers?.[name]?.state ?? "running";
+  const server = serverIn(state, name)?.state ?? "running";
   const leads = leadsEnsemble(state, name) || (isKRaft(state) && name === `controller-${state.cluster.controller}`);
   const looks = server === "running" && state.servers?.[name]?.role === "looking";
   const sign = { stopped: "×", paused: "❚❚" }[server] ?? (leads ? "★" : looks ? "?" : "●");
@@ -200,7 +200,7 @@ function serverChip(view, name, x, y, wide) {
     key: name, class: `server ${server}${view.spot?.name === name ? " spot" : ""}`, "aria-label": label, ...(view.lookOnly ? { role: "img" } : acts)
   },
     h("title", {}, label), h("rect", { x, y, width: wide, height: 24, rx: 6 }),
-    h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${name.split("-").at(-1)}`));
+    h("text", { x: x + wide / 2, y: y + 16.5 }, `${sign} ${isMachine(name) ? "▢" : ""}${name.split("-").at(-1)}`));
 }
 
 const CHIP = 54; // of a server in the strip

@@ -62,6 +62,12 @@ class SkeletonBroker:
     def refused(self, holder: BrokerInfo) -> None:
         self.refusals.append(holder)
 
+    def is_free(self) -> None:
+        """Of a machine that wants an id; there is none here."""
+
+    def drawn(self, broker: int) -> bool:
+        return broker == self.id
+
     def peer_down(self, peer: str) -> None:
         self.zk.peer_down(peer)
         self.rpc.peer_down(peer)

@@ -1,7 +1,7 @@
 /** Faults with a place: the commands of a click name broker, partition and offset, and only where there is something to harm. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { itemsOf } from "../../static/views/menu.js";
+import { itemsOf, serversOf } from "../../static/views/menu.js";
 import { harm } from "../../static/views/mischief.js";
 
 const state = { brokers: { 1: { state: "stopped" }, 2: { state: "running" }, 3: { state: "stopped" } } };
@@ -22,12 +22,15 @@ test("a broker without records has none to harm, but a clock and a disk of its o
 });
 
 test("a menu offers what the state of its thing allows", () => {
-  const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, servers: { "controller-101": { state: "paused" } }, links: [{ from: "broker-1", to: "broker-2", partitioned: true }], clients: {}, cluster: { controller_mode: "kraft" }, quorum: { voters: [101] } };
+  const state = { brokers: { 1: { state: "running" }, 2: { state: "stopped" } }, servers: { "controller-101": { state: "paused" } }, machines: { "machine-1": { state: "stopped" } }, links: [{ from: "broker-1", to: "broker-2", partitioned: true }], clients: {}, cluster: { controller_mode: "kraft" }, quorum: { voters: [101] } };
   const verbs = (kind, name) => itemsOf({ state, acks: "1", topicName: null }, { kind, name }).map(([verb]) => verb);
-  assert.deepEqual(verbs("broker", "1"), ["kill", "pause", "stop", "power_loss", "stop_all_faults", "open"]);
-  assert.deepEqual(verbs("broker", "2"), ["restart", "wipe", "open"]);
+  assert.deepEqual(verbs("broker", "1"), ["kill", "pause", "stop", "add_machine", "power_loss", "stop_all_faults", "open"]);
+  assert.deepEqual(verbs("broker", "2"), ["restart", "wipe", "add_machine", "open"]);
   assert.deepEqual(verbs("broker", "9"), []);
   assert.deepEqual(verbs("server", "controller-101"), ["kill", "resume", "stop", "remove_controller", "isolate"]);
+  assert.deepEqual(verbs("server", "machine-1"), ["restart"]);
+  assert.deepEqual(serversOf(state), ["controller-101", "machine-1"]);
+  assert.deepEqual(serversOf({ ...state, servers: undefined, cluster: { controller_mode: "zookeeper" } }), ["zookeeper-1", "machine-1"]);
   const [, chosen] = itemsOf({ state, acks: "1", topicName: null }, { kind: "you", name: "operator" });
   assert.deepEqual(chosen, ["acks=1", null, { acks: "1", on: true }]);
 });

@@ -64,6 +64,19 @@ def test_a_renamed_directory_takes_its_open_files_along(storage: Any) -> None:
     assert not storage.exists("new")
 
 
+def test_disks_that_change_places_take_all_their_files_along(storage: Any, tmp_path: Path) -> None:
+    there = tmp_path / "one", tmp_path / "other"
+    one, other = (MemoryStorage() if isinstance(storage, MemoryStorage) else DiskStorage(path) for path in there)
+    one.open("d/f").append([b"first"])
+    other.write_text("d/g", "second")
+    one.exchange(other)
+    assert one.list("d") == ["g"] and other.list("d") == ["f"]
+    assert one.read_text("d/g") == "second" and bytes(other.open("d/f").read(0, 9)) == b"first"
+    blank = MemoryStorage() if isinstance(storage, MemoryStorage) else DiskStorage(tmp_path / "blank")
+    blank.exchange(other)
+    assert other.list("") == [] and blank.list("d") == ["f"]
+
+
 def test_text_files_are_replaced_whole(storage: Any) -> None:
     storage.write_text("meta/x", "one")
     storage.write_text("meta/x", "two")

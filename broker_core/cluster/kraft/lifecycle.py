@@ -14,6 +14,8 @@
 A broker that was silent for too long stays registered: with its next heartbeat it is unfenced again. One whose epoch
 the controller does not know any more registers anew. When nobody answers, it asks again after 100 ms, 200 ms, ...
 A broker that could not register within `initial.broker.registration.timeout.ms` [60 s] gives up.
+A machine that wants an id which is a broker's is refused (DUPLICATE_BROKER_REGISTRATION) for as long as that one's
+session lives. Then it registers, and begins anew as that broker, which says the same once more: one incarnation.
 Source: BrokerLifecycleManager (KIP-500, KIP-631).
 """
 
@@ -58,7 +60,7 @@ class BrokerLifecycle:
         self.caught_up = caught_up
         self.state = STARTING
         self.epoch = NO_EPOCH
-        self.incarnation = new_uuid(self.node)
+        self.incarnation: uuid.UUID = self.node.inherit() or new_uuid(self.node)
         self.offline: dict[uuid.UUID, None] = {}
         self.ready_to_unfence = False
         self._heartbeat_us: int = member.config["broker.heartbeat.interval.ms"] * 1000
@@ -79,7 +81,7 @@ class BrokerLifecycle:
 
     def _check_registered(self) -> None:
         if self.epoch == NO_EPOCH and self.state == STARTING:
-            self.node.halt()
+            self.node.end("refused" if self.member.applies else "halted")
 
     def unfence(self) -> None:
         """The broker listens."""
@@ -170,6 +172,9 @@ class BrokerLifecycle:
 
     def _registered(self, context: None, answer: Any) -> None:
         error = self._answered(answer)
+        if error == ErrorCode.NONE and self.member.applies:
+            self.member.take_over(self.incarnation)
+            return
         if error == ErrorCode.NONE:
             self.epoch = answer.broker_epoch
             self._after_success(AT_ONCE_US)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from broker_core.cluster.disks import claim_disks, zookeeper_properties
+from broker_core.cluster.disks import claim_disks, owner_of, zookeeper_properties
 from broker_core.cluster.port import Asked, Done, Member
 from broker_core.cluster.zk.admin import TopicAdmin
 from broker_core.cluster.zk.config_admin import ConfigAdmin
@@ -22,7 +22,9 @@ from broker_core.cluster.zk.registration import ZkRegistration
 from broker_core.controller.zk import znodes
 from broker_core.controller.zk.controller import KafkaController
 from broker_core.controller.zk.znodes import BrokerInfo
+from broker_core.kernel.node import Node
 from broker_core.log.checkpoints import NO_BROKER_EPOCH
+from broker_core.metadata.configs import BrokerConfig
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey, Mode
 from broker_core.zookeeper.client import ZkClient
@@ -52,7 +54,10 @@ class ZooKeeperCluster:
         self.zk = ZkClient(node, servers, config["zookeeper.session.timeout.ms"], chroot, limit)
         own = member.registration()
         info = BrokerInfo(broker_id, list(own.listeners.values()), rack=own.rack)
-        self._registration = ZkRegistration(node, self.zk, info, self, wait_for_predecessor=True)
+        self._registration = ZkRegistration(
+            node, self.zk, info, self, wait_for_predecessor=not member.applies, wanted=member.applies,
+            above=config["reserved.broker.max.id"] if must_draw(node, config, member.log_dirs) else None,
+        )  # fmt: skip
         self.controller = KafkaController(node, self.zk, broker_id, config, member.rpc("controller"))
         self.configs = ZkConfigRepository(member, self.zk, self.controller)
         self.channel = ControllerChannel(member, member.rpc("to-controller"), self.controller)
@@ -91,7 +96,22 @@ class ZooKeeperCluster:
         self.configs.load(self.member.admitted)
 
     def refused(self, holder: BrokerInfo) -> None:
-        """Another process holds this id; the registration waits for it to go."""
+        """Another process holds this id. A broker that is there again waits for its own predecessor to go; a machine
+        that is none of the cluster's ends, as Kafka does."""
+        if self.member.applies:
+            self.zk.close()
+            self.member.node.end("refused")
+
+    def is_free(self) -> None:
+        self.zk.close()
+        self.member.take_over(None)
+
+    def drawn(self, broker: int) -> bool:
+        """A process has its id in its name: one whose blank disks draw another id ends."""
+        if broker != self.member.broker_id:
+            self.zk.close()
+            self.member.node.end("refused")
+        return broker == self.member.broker_id
 
     def take_part(self) -> None:
         self.controller.start()
@@ -162,6 +182,11 @@ class ZooKeeperCluster:
 
     def _told(self, context: Any, result: Any) -> None:
         """The controller reads the slip, asks about every replica here, and elects others."""
+
+
+def must_draw(node: Node, config: BrokerConfig, log_dirs: list[str]) -> bool:
+    """Whether nobody has chosen an id, and none stands on the disks."""
+    return config["broker.id"] < 0 and not any(owner_of(node.storage, log_dir) for log_dir in log_dirs)
 
 
 def tree_address(connect: str) -> tuple[list[str], str]:

@@ -6,6 +6,15 @@
                NodeExists, of another session   => `refused`: two brokers with one id, or our own
                                                    predecessor, whose session has not expired yet
 
+| `broker.id` | the id |
+|---|---|
+| 2 | 2 |
+| -1, and meta.properties has `broker.id=1001` | 1001: it was generated once, and stays with the disks |
+| -1, blank disks | `reserved.broker.max.id` [1000] and the next version of /brokers/seqid: 1001, 1002, ... |
+
+A machine that wants an id which is a broker's (`wanted`) looks for the znode first: where there is one, it is refused;
+where there is none it begins anew as that broker.
+
 A refused broker does not start (Kafka exits). With `wait_for_predecessor` it stays and watches the
 znode instead, as a broker does that its supervisor starts again and again until it succeeds; a true
 rival never goes away, and the broker never starts.
@@ -35,13 +44,21 @@ class Registered(Protocol):
 
     def refused(self, holder: BrokerInfo) -> None: ...
 
+    def is_free(self) -> None: ...
+
+    def drawn(self, broker: int) -> bool:
+        """Whether the id that was generated is its own."""
+        ...
+
 
 class ZkRegistration:
     """Keeps one broker registered. `broker_epoch` is -1 while it is not."""
 
     def __init__(
-        self, node: Node, zk: ZkClient, info: BrokerInfo, owner: Registered, wait_for_predecessor: bool = False
-    ) -> None:
+        self, node: Node, zk: ZkClient, info: BrokerInfo, owner: Registered, wait_for_predecessor: bool = False,
+        wanted: bool = False, above: int | None = None,
+    ) -> None:  # fmt: skip
+        """`above`: where the id is to be generated, the highest one that people may choose."""
         self.node = node
         self.zk = zk
         self.info = info
@@ -49,6 +66,8 @@ class ZkRegistration:
         self.wait_for_predecessor = wait_for_predecessor
         self.broker_epoch = -1
         self.cluster_id: str | None = None
+        self.wanted = wanted
+        self.above = above
         self._refusals = 0
         zk.handlers.append(SessionHandler(connected=self._register, expired=self._expired))
 
@@ -77,6 +96,26 @@ class ZkRegistration:
     def _cluster_known(self, context: object, results: list[p.Result]) -> None:
         if results[2].ok:
             self.cluster_id = znodes.decode_cluster_id(results[2].data)
+            if self.wanted:
+                self.zk.submit(p.GetData(znodes.broker_path(self.info.id)), self._looked)
+            elif self.above is not None:
+                self.zk.submit(p.SetData(znodes.BROKER_SEQUENCE, b""), self._drawn)
+            else:
+                self._create()
+
+    def _looked(self, context: object, result: p.Result) -> None:
+        if result.code is Code.NONODE:
+            self.owner.is_free()
+        elif result.stat is not None:
+            self._refused(BrokerInfo.decode(self.info.id, result.data, result.stat.czxid))
+
+    def _drawn(self, context: object, result: p.Result) -> None:
+        if self.above is None or result.stat is None:
+            return
+        drawn = self.above + result.stat.version
+        self.node.emit(events.BROKER_ID_GENERATED, broker=drawn, path=znodes.BROKER_SEQUENCE)
+        self.above = None
+        if self.owner.drawn(drawn):
             self._create()
 
     def _create(self) -> None:
