@@ -29,6 +29,12 @@ SETTINGS = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of a tool does not live long enough for the second compiler of its virtual machine."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
 class Cluster:
     """Three brokers, and what tests ask of them."""
 

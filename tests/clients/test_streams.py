@@ -46,9 +46,8 @@ def counts(cluster: Cluster) -> dict[str, list[int]]:
 
 
 def test_a_streams_application_counts_each_word_once_while_brokers_die(
-    cluster: Cluster, require_oracle: Path, running: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, require_oracle: Path, running: Callable[..., Running], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")  # it does not live long enough for more
     for topic in (INPUT, OUTPUT):
         cluster.create(topic, PARTITIONS)
     settings = tmp_path / "streams.properties"
