@@ -24,6 +24,7 @@ export class Desk {
     this.panel = null;
     this.run = null; // the run that is looked at
     this.runs = { open: [], items: [], total: 0 };
+    this.asked = this.heard = 0; // the last question for these, and the one that they answer
     this.work = null; // {key, params, share}: what is being made ready
     this.lab = "lab";
     this.hosted = false;
@@ -107,8 +108,13 @@ export class Desk {
   // -- runs -----------------------------------------------------------------------------------
   async list() {
     if (!this.hosted) return;
+    this.asked += 1;
+    const { asked } = this;
     try {
-      this.runs = await api(`/labs/${this.lab}/runs?limit=40`);
+      const found = await api(`/labs/${this.lab}/runs?limit=40`);
+      if (asked < this.heard) return; // a later question was answered before
+      this.heard = asked;
+      this.runs = found;
     } catch {
       return;
     }

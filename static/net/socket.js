@@ -7,6 +7,8 @@
 const QUEUE = 600;
 const WAITS = [300, 700, 1500, 3000, 5000];
 
+const fromTheStart = (run) => ({ run, epoch: 0, last: 0 });
+
 export class Socket {
   /** `known()` answers {run, epoch, last}: what the viewer has already. */
   constructor(url, known, make = (address) => new WebSocket(address)) {
@@ -20,6 +22,7 @@ export class Socket {
     this.tries = 0;
     this.open = false;
     this.resyncing = false;
+    this.looking = null; // the run that was asked for and has not come yet
     this.onstate = () => {};
     this.#connect();
   }
@@ -30,7 +33,7 @@ export class Socket {
       this.open = true;
       this.tries = 0;
       this.resyncing = true;
-      this.#say({ k: "hello", ...this.known() });
+      this.#say({ k: "hello", ...(this.looking === null ? this.known() : fromTheStart(this.looking)) });
       this.onstate();
     };
     this.socket.onmessage = ({ data }) => this.#take(data);
@@ -56,7 +59,10 @@ export class Socket {
         this.waiting.delete(message.id);
         this.progress.delete(message.id);
       } else if (message.k === "progress") this.progress.get(message.id)?.(message.share);
-      else this.queue.push(message);
+      else {
+        if (message.k === "snap" && message.run === this.looking) this.looking = null;
+        this.queue.push(message);
+      }
     }
     if (this.queue.length > QUEUE) {
       this.queue.length = 0;
@@ -86,11 +92,12 @@ export class Socket {
     this.resyncing = false;
   }
 
-  /** Look at another open run; what comes from now on is of that one. */
+  /** Look at another open run; what comes from now on is of that one, after a loss as well. */
   look(run) {
     this.queue.length = 0;
     this.resyncing = true;
-    this.#say({ k: "hello", run, epoch: 0, last: 0 });
+    this.looking = run;
+    this.#say({ k: "hello", ...fromTheStart(run) });
   }
 
   /** Send a command; resolves with {ok, seq, ...} or {ok: false, error, place}. */

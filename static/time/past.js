@@ -47,8 +47,9 @@ export class Past {
     for (let piece = 0; piece < MOST_PIECES && run === this.run && !this.complete && !this.history.full && !enough(); piece += 1) {
       this.loading = this.#piece(run);
       this.onchange();
-      await this.loading;
-      this.loading = null;
+      const lost = await this.loading;
+      if (run === this.run) this.loading = null; // another run may be loaded by now
+      if (lost) break;
     }
     this.onchange();
   }
@@ -72,33 +73,37 @@ export class Past {
     return this.reach(() => this.history.end - this.history.begin > QUIETLY);
   }
 
+  /** Answers whether the connection was lost, which says nothing of what is kept: it is asked for again when there is one. */
   async #piece(run) {
     const { first } = this;
     const wanted = first === null ? 0 : Math.min(first, this.floor) - 1;
     if (wanted <= 0) {
       this.complete = true;
-      return;
+      return false;
     }
     const found = await this.ask({ what: "history", seq: wanted });
-    if (run !== this.run) return;
+    if (run !== this.run) return false;
+    if (found.lost) return true;
     if (!found.ok || found.seq > wanted) {
       this.complete = true; // nothing is kept from before
-      return;
+      return false;
     }
     const rows = [...found.ev];
     for (let page = found; page.whole === false && page.last < wanted && page.ev.length; ) {
       page = await this.ask({ what: "history", seq: wanted, after: page.last });
-      if (run !== this.run) return;
+      if (run !== this.run) return false;
+      if (page.lost) return true;
       if (!page.ok) {
         this.complete = true; // a gap would make every state behind it wrong
-        return;
+        return false;
       }
       for (const row of page.ev) rows.push(row);
     }
     this.floor = found.seq;
     const events = rows.map((row) => eventOf(row, 0)).filter((event) => event.seq < first && event.seq > found.seq);
-    if (!events.length) return; // sequences have holes: the keyframe stands right before what is known
+    if (!events.length) return false; // sequences have holes: the keyframe stands right before what is known
     this.history.prepend(found.snap.state, events);
     this.story.prepend(events, this.history.begin);
+    return false;
   }
 }

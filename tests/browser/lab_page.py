@@ -14,6 +14,7 @@ from typing import Any
 from tests.conftest import PATIENCE_S, StartedLab, start_lab
 
 NOTHING: tuple[list[str], int, list[str], list[str]] = ([], 0, [], [])
+QUIETLY = 30_000  # events that a page loads without being asked (static/time/past.js)
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 100.0
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
@@ -124,6 +125,12 @@ class LabPage:
 
     def value(self, expression: str) -> Any:
         return self.page.evaluate(expression)
+
+    def has_its_past(self) -> None:
+        """Until all of it is there: what comes by itself, and the rest of a run that has lived too long for that."""
+        self.wait(f"lab.app.desk.past.complete || lab.history.end - lab.history.begin > {QUIETLY}")
+        self.page.evaluate("lab.app.desk.past.toTime(-1)")
+        assert self.value("lab.app.desk.past.complete")
 
     def go_to(self, code: str) -> None:
         """Look at the moment right before the first event of a code."""

@@ -81,14 +81,16 @@ def test_here_makes_a_branch_and_does_it_there_with_the_keyboard_alone(seen: Lab
     seen.page.keyboard.press("Enter")
     seen.wait(f"lab.feed.run !== '{live}' && lab.app.state.brokers[2].state === 'stopped'")
     branch = seen.value("lab.feed.run")
-    seen.wait("lab.clock.cluster.paused === false && lab.app.desk.past.complete")
+    seen.wait("lab.clock.cluster.paused === false")
+    seen.has_its_past()
     ended = seen.value("[...lab.history.between(lab.history.begin, lab.history.end)].find((event) => event.code === 'process_ended').t")
     assert abs(ended - t) < 100_000
     seen.page.evaluate(f"lab.app.desk.look('{live}')")
     seen.wait(f"lab.feed.run === '{live}' && lab.app.state.brokers[2]")
     assert seen.value(RUNNING) == 3
     seen.page.evaluate(f"lab.app.desk.closeRun('{branch}')")
-    seen.wait("lab.app.desk.work === null && lab.app.desk.past.complete")
+    seen.wait("lab.app.desk.work === null")
+    seen.has_its_past()
 
 
 def test_now_goes_to_the_live_edge_and_does_it(seen: LabPage) -> None:
@@ -103,7 +105,8 @@ def test_now_goes_to_the_live_edge_and_does_it(seen: LabPage) -> None:
 
 def test_the_question_is_asked_in_korean(seen: LabPage, visit: Open) -> None:
     page = visit("ko", width=1080)
-    page.wait("lab.app.desk.past.complete && lab.history.end - lab.history.begin > 60")
+    page.has_its_past()
+    page.wait("lab.history.end - lab.history.begin > 60")
     rewind(page)
     page.page.click('[data-do=power_loss][data-broker="3"]')
     page.see("#present-dialog[open]")
@@ -145,7 +148,8 @@ def test_a_click_lights_the_stage_and_the_bytes_and_says_that_they_are_of_now(se
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_figures_of_the_lights_are_seen_whole(seen: LabPage, visit: Open, language: str, width: int) -> None:
     page = visit(language, width=width)
-    page.wait("lab.app.desk.past.complete && lab.history.end - lab.history.begin > 60")
+    page.has_its_past()
+    page.wait("lab.history.end - lab.history.begin > 60")
     rewind(page)
     page.wait("document.querySelectorAll('#lights .chip-figure').length === 4 && document.querySelector('.mode.rewound') !== null")
     page.picture(f"lights-{language}-{width}")

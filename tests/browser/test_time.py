@@ -46,7 +46,7 @@ def test_a_newcomer_kills_a_leader_and_sees_within_a_minute_that_nothing_was_los
 
 def test_a_page_that_comes_later_gets_the_past_with_its_story(first: LabPage, visit: Open) -> None:
     seen = visit()
-    seen.wait("lab.app.desk.past.complete")
+    seen.has_its_past()
     assert seen.value("lab.history.begin") < -200
     assert "topic_created" in seen.value("lab.story.items.map((item) => item.code)")
     assert seen.value("lab.story.items.filter((item) => item.code === 'process_ended').length") >= 1
@@ -78,7 +78,7 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
     seen.wait(f"lab.app.state.brokers[{other}].state === 'stopped'")
     assert seen.value("lab.clock.live") is True
     assert seen.value(f"lab.app.state.brokers[{victim}].state") == "running"
-    seen.wait("lab.app.desk.past.complete")
+    seen.has_its_past()
     assert "topic_created" in seen.value("lab.story.items.map((item) => item.code)")
     assert seen.value("location.hash") == f"#run={seen.value('lab.feed.run')}"
     branch = seen.value("lab.feed.run")
@@ -113,7 +113,7 @@ def test_a_fork_goes_on_with_other_settings_and_the_old_branch_stays(first: LabP
 
 def test_an_offset_of_the_receipt_leads_to_its_moment(first: LabPage, visit: Open) -> None:
     seen = visit()
-    seen.wait("lab.app.desk.past.complete")
+    seen.has_its_past()
     seen.page.evaluate("lab.app.desk.receipts.goTo({topic: 'orders', partition: 0, offset: 3})")
     seen.wait("!lab.clock.live")
     event = seen.value("lab.history.at(lab.clock.viewed - 1)")

@@ -125,7 +125,7 @@ def test_the_seed_and_the_words_of_all_levers_are_seen(first: LabPage, visit: Op
 
 def test_steps_take_the_bytes_along_or_say_that_there_are_none(first: LabPage, visit: Open) -> None:
     seen = visit()
-    seen.wait("lab.app.desk.past.complete")
+    seen.has_its_past()
     seen.page.click('[data-segment="ledger:bytes"]')
     back_to = """(code) => {
         const { history, clock } = lab;
@@ -145,7 +145,7 @@ def test_steps_take_the_bytes_along_or_say_that_there_are_none(first: LabPage, v
 
 def test_a_message_that_is_looked_at_follows_the_steps(first: LabPage, visit: Open) -> None:
     seen = visit()
-    seen.wait("lab.app.desk.past.complete")
+    seen.has_its_past()
     seen.value("""(() => {
         const { history, clock, app } = lab;
         let at = history.end - 1;

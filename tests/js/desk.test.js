@@ -109,6 +109,44 @@ test("an answer for another run is not taken", async () => {
   assert.equal(history.begin, 0);
 });
 
+/** What waits for promises that are kept has gone on. */
+const settled = () => new Promise((resolve) => { setTimeout(resolve); });
+
+test("what is loaded of another run is not asked for twice when an answer for the one before comes late", async () => {
+  const events = all(300);
+  const { history, story } = visited(events, 200);
+  const answers = [];
+  const past = new Past(history, story, () => new Promise((resolve) => { answers.push(resolve); }));
+  const before = past.more();
+  past.reset();
+  const now = past.more();
+  answers[0]({ ok: true, seq: 0, snap: { state: EMPTY }, ev: [] });
+  await before;
+  const more = past.toTime(-1);
+  await settled();
+  assert.equal(answers.length, 2, "the second waits for what is under way");
+  answers[1]({ ok: true, seq: events[99].seq, snap: { state: reduce(EMPTY, events.slice(0, 100)) }, ev: events.slice(100, 200).map(row) });
+  await now;
+  await settled();
+  answers[2]?.({ ok: true, seq: 0, snap: { state: EMPTY }, ev: events.slice(0, 100).map(row) });
+  await more;
+  assert.equal(history.begin, -200);
+  assert.deepEqual(history.stateAt(-150), reduce(EMPTY, events.slice(0, 50)));
+});
+
+test("a connection that is lost says nothing of what is kept: the rest is asked for when somebody wants it", async () => {
+  const events = all(300);
+  const { history, story } = visited(events, 200);
+  const { ask } = server(events, 100);
+  let here = false;
+  const past = new Past(history, story, (question) => (here ? ask(question) : { ok: false, lost: true }));
+  await past.toTime(-1);
+  assert.deepEqual([past.complete, history.begin], [false, 0]);
+  here = true;
+  await past.toTime(-1);
+  assert.deepEqual([past.complete, history.begin], [true, -200]);
+});
+
 test("stepping back crosses the snapshot in the middle without standing on it", async () => {
   const events = all(40);
   const { history, story } = visited(events, 30);

@@ -114,6 +114,27 @@ test("a command resolves with its acknowledgement, or as lost with the connectio
   assert.deepEqual(await second, { ok: false, lost: true });
 });
 
+test("a run that was asked for is asked for again after a loss, until it has come", () => {
+  const [made, wire] = socket();
+  made.look("branch");
+  const again = () => {
+    const timer = globalThis.setTimeout;
+    let connect;
+    globalThis.setTimeout = (act) => { connect = act; };
+    made.socket.onclose();
+    globalThis.setTimeout = timer;
+    connect();
+    made.socket.onopen();
+    return made.socket.sent[0];
+  };
+  assert.deepEqual(wire.sent.at(-1), { k: "hello", run: "branch", epoch: 0, last: 0 });
+  assert.deepEqual(again(), { k: "hello", run: "branch", epoch: 0, last: 0 });
+  made.socket.onmessage({ data: JSON.stringify({ ...snap(5), run: "r" }) });
+  assert.equal(again().run, "branch");
+  made.socket.onmessage({ data: JSON.stringify({ ...snap(5), run: "branch" }) });
+  assert.deepEqual(again(), { k: "hello", run: "r", epoch: 1, last: 5 }, "what is known");
+});
+
 test("a page that is not drawn drops what waits and asks for a snapshot once", () => {
   const [made, wire] = socket();
   made.synced();
