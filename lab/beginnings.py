@@ -4,7 +4,7 @@
 |---|---|---|
 | world | built from the spec, on the disks that the run began with | restored |
 | journal, operations, inputs | written again as they are executed | the parent's own bytes (`experiments.past`) |
-| keyframes, figures, ends | seen again | the parent's |
+| keyframes, figures, ends, the story | seen again | the parent's |
 
 Either way a re-execution goes on from there, and what comes out is the same: a directory that is complete in itself.
 """
@@ -88,5 +88,6 @@ def from_a_snapshot(
     branch.keyframes = [frame for frame in parent.keyframes if frame.offset <= head.journal and frame.seq <= head.seq]
     branch.figures.rows = [row for row in parent.figures.rows if row[0] <= head.seq]
     branch.stops.rows = {key: row for key, row in parent.stops.rows.items() if key[0] <= head.seq}
+    branch.told.inherit(parent.told, head.seq)
     branch.keeper.inherit(parent.keeper, head)
     return branch

@@ -51,6 +51,7 @@ from lab.receipts import Receipts
 from lab.snapshots.course import Course
 from lab.snapshots.keeper import Keeper
 from lab.stops import Stops
+from lab.told import Told
 from lab.waiting import Waits, Wanted
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Branch:
         self.monitor = course.monitor
         self.figures = course.figures
         self.stops = Stops(world, spec)
+        self.told = Told(world)
         self.feed = JournalFeed(world.journal, self._marks, self.monitor.changed, self.figures.now, self.stops.among)
         self.pump = LivePump(world, files.recorder, self._after_pass)
         self.waits = Waits(world, loop, self.pump.stand)
@@ -338,6 +340,10 @@ class Branch:
     def events_since(self, seq: int) -> Future[str | None]:
         """Rows behind `seq` as JSON text, None when they are no longer in memory."""
         return self.ask(self.feed.since, seq)
+
+    def story(self, seq: int) -> Future[str]:
+        """The newest state transitions of each kind up to `seq`: JSON rows with absolute times."""
+        return self.ask(lambda: rows_text(self.told.upto(seq), 0))
 
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
         """The keyframe at or before `seq` and the rows behind it (figures among them), up to the next keyframe:

@@ -34,6 +34,9 @@ class LiveFront:
     def view(self) -> dict[str, Any]:
         return self.main.view()
 
+    def story(self, seq: int) -> Future[str]:
+        return self.main.story(seq)
+
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
         return self.main.history(seq, after)
 

@@ -70,9 +70,9 @@ function column(items, x, w, height) {
 }
 
 /** One beside the other, all of one width. */
-function line(items, x, y, width, h) {
+function line(items, x, y, width, h, most = 2 * SIDE.wide) {
   const w = Math.floor((width - (items.length - 1) * SIDE.gap) / Math.max(1, items.length));
-  return items.map((item, index) => ({ ...item, x: x + index * (w + SIDE.gap), y, w: Math.min(w, 2 * SIDE.wide), h }));
+  return items.map((item, index) => ({ ...item, x: x + index * (w + SIDE.gap), y, w: Math.min(w, most), h }));
 }
 
 function brokerBoxes(state, x, width, height, most = 2) {
@@ -103,7 +103,7 @@ function stacked(state, width, whole) {
   const brokers = brokerBoxes(state, EDGE, wide, Math.max(SIDE.most, bottom - top), 1).map((box) => ({ ...box, y: box.y + top }));
   return {
     width, height: whole, stacked: true, left, brokers,
-    right: line(right, EDGE, height - STRIP - GAP - cards, wide, cards),
+    right: line(right, EDGE, height - STRIP - GAP - cards, wide, cards, wide), // ways to it go round the right edge, not over a card
     tree: { x: EDGE - 8, y: height - STRIP - 2, w: wide + 16, h: STRIP },
   };
 }

@@ -170,6 +170,15 @@ export class Story {
     this.items = [...older, ...earlier.items, ...rest.slice(older.length)].slice(-2 * this.limit);
   }
 
+  /** Tell the newest state changes of a time whose events are not loaded, as far as they are not told yet. */
+  recall(events) {
+    const known = this.items[0]?.first.seq ?? Infinity;
+    const lowest = Math.min(TOLD_ONLY, this.items[0]?.positions[0] ?? TOLD_ONLY);
+    const earlier = new Story(this.levels, this.limit);
+    events.filter(({ seq }) => seq < known).forEach((event, index) => earlier.add(event, lowest + index - events.length));
+    this.items.unshift(...earlier.items);
+  }
+
   /** An event as an item of its own, told or not. */
   static single(event, position) {
     return {

@@ -4,7 +4,8 @@
  * The server keeps the state every few seconds (a keyframe). One answer is a keyframe and the events
  * behind it; what is known already is cut off, the rest goes before everything else in the history
  * and in the story. Where more happened between two keyframes than one answer carries, it is asked for
- * page by page: `whole` is false, and the next page is what stands behind `last`.
+ * page by page: `whole` is false, and the next page is what stands behind `last`. What is not loaded is told all the
+ * same: minutes of heavy load are messages alone, and what led to them is long before.
  *
  *     keyframe 40   events 41 ... 97 | 98 ...           asked for 97, the history begins at 98
  */
@@ -68,9 +69,15 @@ export class Past {
     return this.reach(() => this.first !== null && this.first <= seq);
   }
 
-  /** What a visitor gets without asking: the last minutes, or all of a short run. */
-  quietly() {
-    return this.reach(() => this.history.end - this.history.begin > QUIETLY);
+  /** What a visitor gets without asking: the last minutes, or all of a short run; of a longer one what is told of the time before. */
+  async quietly() {
+    const { run } = this;
+    await this.reach(() => this.history.end - this.history.begin > QUIETLY);
+    if (this.complete || this.first === null || run !== this.run) return;
+    const found = await this.ask({ what: "story", seq: this.first - 1 });
+    if (!found.ok || run !== this.run) return;
+    this.story.recall(found.ev.map((row) => eventOf(row, 0)));
+    this.onchange();
   }
 
   /** Answers whether the connection was lost, which says nothing of what is kept: it is asked for again when there is one. */

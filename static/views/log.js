@@ -127,15 +127,31 @@ function oneCell(view, facts, log, column, id, x, y, tall) {
   ];
 }
 
-/** A fold: its offsets as slivers where they have room, else as a block with their number. */
-function fold(view, facts, log, { from, to, x: at, w }, id, x, y, tall) {
+/** What a fold has of a log: how wide, and the number in it where that has room. */
+function folded({ from, to, w }, log) {
   const end = Math.min(to, log.leo);
+  const wide = ((w - 2) * (end - from)) / (to - from);
+  const text = brief(end - from, wide - 4);
+  return { end, wide, text: wide > text.length * LETTER + 2 ? text : "" };
+}
+
+/** Whether the place `at` of a row is on the number of a fold. */
+function onNumber({ axis }, log, at) {
+  return axis.columns.some((column) => {
+    if (column.to - column.from < 2 || column.from >= log.leo || at < column.x || at > column.x + column.w) return false;
+    const { wide, text } = folded(column, log);
+    return text !== "" && Math.abs(column.x + wide / 2 - at) < (text.length * LETTER) / 2 + 3;
+  });
+}
+
+/** A fold: its offsets as slivers where they have room, else as a block with their number. */
+function fold(view, facts, log, column, id, x, y, tall) {
+  const { from, to, x: at, w } = column;
+  const { end, wide, text } = folded(column, log);
   if (end <= from) return null;
   const lost = facts.fates.lost.has(from) || facts.fates.lost.has(end - 1);
   const kind = cellKind(end - 1, log, { ...facts, lost });
   const left = x + at + 0.5;
-  const wide = ((w - 2) * (end - from)) / (to - from);
-  const text = `${brief(end - from, wide - 4)}`;
   const step = (w - 2) / (to - from);
   const open = (event) => {
     event.stopPropagation();
@@ -146,7 +162,7 @@ function fold(view, facts, log, { from, to, x: at, w }, id, x, y, tall) {
     h("rect", { key: `f${from}`, class: `cell fold ${kind}`, x: left, y: y + 0.5, width: wide, height: tall, rx: 2.5, onclick: open },
       h("title", {}, `${from} … ${end - 1}`)),
     parts && h("path", { key: `s${from}`, class: `slivers ${kind}`, d: parts, "stroke-width": Math.max(1, step * 0.34).toFixed(1) }),
-    wide > text.length * LETTER + 2 && h("text", {
+    text && h("text", {
       key: `ft${from}`, class: `cell-text fold-text ${kind}${parts ? "" : " plain"}`, x: left + wide / 2, y: y + tall / 2 + 4.5
     }, text),
   ];
@@ -186,9 +202,13 @@ function cells(view, facts, log, id, x, y, tall) {
   });
   const at = placeOn(axis, log.hw);
   const down = view.state.brokers[id]?.state === "stopped";
+  const ends = at !== null && onNumber(facts, log, at); // a stroke through a figure would make it unreadable
   const mark = at === null || (log.hw === 0 && !down)
     ? null
-    : h("line", { key: "hw", class: down ? "hw ghost" : "hw", x1: x + at - 1, x2: x + at - 1, y1: y - 2, y2: y + tall + 3 },
+    : h("path", {
+      key: "hw", class: down ? "hw ghost" : "hw",
+      d: ends ? `M${x + at - 1} ${y - 2}v5M${x + at - 1} ${y + tall - 2}v5` : `M${x + at - 1} ${y - 2}V${y + tall + 3}`
+    },
     h("title", {}, view.words.t(down ? "stage.ghost" : "stage.legend.hw_at", { hw: log.hw })));
   return [
     h("g", { key: "cells", rolling: true, transform: `translate(${(x - begin).toFixed(1)} 0)` }, found),

@@ -29,10 +29,12 @@ function written(client, words) {
   return client.acked > 0 ? words.t(acksOf(client) === "0" ? "stage.sent" : "stage.acked", { n: client.acked }) : null;
 }
 
+/** A name that has room, else the shorter one. */
+const whole = ({ w }, name, short) => (cut(name, w - 8) === name ? name : short);
+
 /** "Group billing", or its name alone where there is no room for both. */
 function groupName({ name, w }, words) {
-  const whole = words.t("stage.group", { group: name });
-  return w >= NARROW_SIDE && cut(whole, w - 8) === whole ? whole : name;
+  return w >= NARROW_SIDE ? whole({ w }, words.t("stage.group", { group: name }), name) : name;
 }
 
 /** How far a group is: its lag; a share group's records that nobody has done yet, and how many of them are held. */
@@ -47,7 +49,10 @@ function sideText(item, view) {
   if (item.kind === "group") {
     return [groupName(item, words), groupNote(item, state, words), words.t("stage.members", { n: item.group.members.length })];
   }
-  if (item.kind === "outside") return [words.t("stage.outside"), words.t("stage.connections", { n: item.connections.length })];
+  if (item.kind === "outside") {
+    const name = whole(item, words.t("stage.outside"), words.t("stage.outside.short"));
+    return [name, words.t("stage.connections", { n: item.connections.length })];
+  }
   if (item.kind === "you") return [words.t("stage.you"), words.t("stage.you.acks", { acks })];
   const { client } = item;
   const own = item.name.replace(/^(producer|consumer|processor|worker)-/, "");

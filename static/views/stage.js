@@ -6,6 +6,7 @@
  */
 import { FILTERS } from "../i18n/format.js";
 import { doubledIn, fatesOf } from "../model/fates.js";
+import { formerController } from "../model/crown.js";
 import { lagging, observersOf } from "../model/quorum.js";
 import { brokerOf, byNumber, isKRaft, isMachine, leadsEnsemble } from "../model/names.js";
 import { readersOf } from "../model/readers.js";
@@ -52,8 +53,20 @@ function stateText(broker, words) {
   return broker.registered ? "" : `○ ${words.t(words.generation?.() === "kraft" ? "state.fenced" : "state.unregistered")}`;
 }
 
-function crown(x, y) {
-  return h("path", { class: "crown", d: `M${x} ${y + 13}l-3 -11 6 5 5 -7 5 7 6 -5 -3 11z` });
+const CROWN = 32; // room for it in a card's head
+const REIGN = 60; // and for its epoch
+
+/** The controller's crown; that of the one before is an outline, and then both have their epochs. Answers the room that it takes. */
+function crownOf({ state: { cluster }, words }, id, former) {
+  const now = cluster.controller === Number(id);
+  const was = !now && former?.broker === Number(id);
+  if (!now && !was) return { room: 0, draw: () => null };
+  const told = former ? words.t("stage.quorum.epoch", { n: String(now ? cluster.controller_epoch : former.epoch) }) : "";
+  const draw = (x, y) => [
+    h("path", { key: "crown", class: `crown${was ? " former" : ""}`, d: `M${x} ${y + 13}l-3 -11 6 5 5 -7 5 7 6 -5 -3 11z` },
+      h("title", {}, words.t(was ? "stage.crown.former" : "stage.crown"))),
+    told && h("text", { key: "reign", class: `reign${was ? " former" : ""}`, x: x - 8, y: y + 12 }, told)];
+  return { room: CROWN + (told ? REIGN : 0), draw };
 }
 
 /** The button of a thing's menu: three dots in 24 x 24 pixels; none for who may only look. */
@@ -94,7 +107,7 @@ export function placesOf(view, numbers, id, space, tall, first) {
   });
 }
 
-function brokerCard(view, box) {
+function brokerCard(view, box, former) {
   const { words, topic, state, chosenNumber } = view;
   const { broker } = box;
   const all = Math.max(1, Object.keys(topic?.partitions ?? {}).length);
@@ -108,7 +121,7 @@ function brokerCard(view, box) {
   const numbers = topic ? shownPartitions(topic, rows, chosenNumber) : [];
   const places = placesOf(view, numbers, Number(box.id), space, tall, ROW.head + Math.floor(Math.max(0, free) * 0.4));
   const hidden = topic ? Object.keys(topic.partitions).length - numbers.length : 0;
-  const isController = state.cluster.controller === Number(box.id);
+  const crown = crownOf(view, box.id, former);
   const note = stateText(broker, words);
   const disk = diskText(broker, words);
   const end = box.x + box.w - 32; // of what stands in its head, before its menu
@@ -125,12 +138,12 @@ function brokerCard(view, box) {
     h("text", { class: "broker-name", x: box.x + 18, y: box.y + 18 }, `${words.t("noun.broker")} ${box.id} `,
       note && h("tspan", { class: "broker-state", dx: 5 }, note),
       disk && h("tspan", { class: "broker-state disk", dx: 5, "data-disk": box.id }, h("title", {}, disk.whole), `▤✕ ${disk.short}`)),
-    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - (isController ? 32 : 2), y: box.y + 17 },
+    hidden > 0 && h("text", { class: "row-note end", "data-more": hidden, x: end - Math.max(2, crown.room), y: box.y + 17 },
       h("title", {}, words.t("stage.more", { n: hidden })),
       box.w < NARROW ? `+${hidden}` : words.t("stage.more", { n: hidden })),
     worded ? pipelineWay(view, box) : below ? pipelineStrip(view, box, box.x + 18, end, box.h - WORDED + 4)
-      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - (isController ? 32 : 0) - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
-    isController && [crown(end - 22, box.y + 5), h("title", {}, words.t("stage.crown"))],
+      : pipelineStrip(view, box, box.x + 92 + (note ? 106 : 0) + (disk ? 120 : 0), end - crown.room - (hidden > 0 && box.w >= NARROW ? 110 : 0)),
+    crown.draw(end - 22, box.y + 5),
     numbers.map((number, index) => replicaRow(view, box, number, { ...places[index], alone: all === 1 })),
     dots(view, "broker", box.id, words.t("menu.of", { name: `${words.t("noun.broker")} ${box.id}` }), box.x + box.w - 27, box.y + 1),
     !topic && h("text", { class: "row-note", x: box.x + 20, y: box.y + 48 }, words.t("stage.nothing")));
@@ -239,6 +252,7 @@ const teachesRequests = ({ desk }) => desk?.lessons?.one?.document?.subject === 
 /** The whole stage as descriptions; `view.scene` keeps the layout for the dots. */
 export function stage(view, width, height) {
   const scene = layout(view.state, width, height);
+  const former = formerController(view);
   const leaders = Object.values(view.topic?.partitions ?? {}).map(({ leader }) => leader).filter((id) => id >= 0);
   scene.signs = signPlaces(scene, view.state);
   scene.links = view.topic ? linkPlaces(scene, view.state, new Set(leaders)) : [];
@@ -253,7 +267,7 @@ export function stage(view, width, height) {
     h("g", { key: "ways" }, ways(view, scene)),
     h("g", { key: "links" }, linkHandles(view, scene)),
     h("g", { key: "sides" }, [...scene.left, ...scene.right].map((item) => side(view, item))),
-    h("g", { key: "brokers", class: teachesRequests(view) ? "pipes" : null }, scene.brokers.map((box) => brokerCard(view, box))),
+    h("g", { key: "brokers", class: teachesRequests(view) ? "pipes" : null }, scene.brokers.map((box) => brokerCard(view, box, former))),
     tree(view, scene),
     h("g", { key: "signs", class: "signs" }, waySigns(scene)),
   ];

@@ -8,6 +8,7 @@
 import { byNumber } from "../model/names.js";
 import { SNAPSHOT } from "../model/reduce.js";
 import { SILENT } from "../model/progress.js";
+import { formerController } from "../model/crown.js";
 import { fingerprint, leadingLog } from "../model/figures.js";
 import { seconds } from "../i18n/format.js";
 import { icon } from "./icons.js";
@@ -37,14 +38,17 @@ function moment({ clock, words }) {
   return words.t(clock.live ? "words.live" : "words.past", { t: seconds(clock.viewedTime), now: seconds(clock.clusterTime()) });
 }
 
-function brokers({ state, words, topic, topicName }) {
+function brokers(view) {
+  const { state, words, topic, topicName } = view;
+  const former = formerController(view);
   return Object.keys(state.brokers).sort(byNumber).map((id) => {
     const partitions = Object.values(topic?.partitions ?? {});
     const leads = partitions.filter((partition) => partition.leader === Number(id)).length;
     const follows = partitions.filter((partition) => partition.replicas.includes(Number(id))).length - leads;
     const broker = state.brokers[id];
     const shown = words.t(`state.${broker.state === "stopped" ? broker.how ?? "stopped" : broker.state}`);
-    const role = state.cluster.controller === Number(id) ? ` ${words.t("words.is_controller")}` : "";
+    const now = state.cluster.controller === Number(id);
+    const role = now ? ` ${words.t("words.is_controller")}` : former?.broker === Number(id) ? ` ${words.t("words.was_controller", { n: former.epoch })}` : "";
     return h("li", { key: id }, words.t("stage.broker_text", { broker: id, state: shown, topic: topicName ?? "–", leads, follows }) + role);
   });
 }

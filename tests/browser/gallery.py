@@ -24,7 +24,7 @@ HOME = CHECKOUT / "docs" / "pictures"
 README = {("en", "readme-load"): "lab.png", ("ko", "readme-killed"): "lab-ko-dark.png"}
 TABS = ("partitions", "replicas", "brokers", "groups", "transactions", "files", "config", "request", "metrics", "lights", "metadata", "attach")
 PANELS = {"scenarios": "[data-scenario]", "runs": "#drawer .run", "receipt": "[data-figure=acked]"}
-WIDTHS = (390, 800, 1080, 1280, 1440)
+WIDTHS = (390, 800, 1024, 1440)
 VIEWS = ("learn", "explore", "inspect")
 DECISIVE = (
     "acks-1", "acks-0", "acks-all", "min-isr-blocks-writes", "unclean-election", "leader-epoch-truncation", "isr-shrink-and-catch-up",

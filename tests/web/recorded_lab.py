@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from broker_core.kernel.events import REGISTRY, TRANSITION
 from broker_core.kernel.problems import Problem, problem
 from lab.branch import BranchError
 from lab.feed import Batch
@@ -157,6 +158,12 @@ class RecordedLab:
 
     def view(self) -> dict[str, Any]:
         return {"run": self.run_id, "epoch": self.epoch, **self.clock()}
+
+    def story(self, seq: int) -> Future[str]:
+        done: Future[str] = Future()
+        with self._lock:
+            done.set_result(json.dumps([row for row in self.rows if row[0] <= seq and REGISTRY[row[2]].level == TRANSITION]))
+        return done
 
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:
         return self._nothing()

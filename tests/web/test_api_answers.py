@@ -88,6 +88,8 @@ def test_past_message_and_runs_have_their_shape(rest: Rest, described: dict[str,
     past = conforms(described, "labs/{lab}/history", rest.get(f"labs/lab/history?seq={now}"))
     assert past["snap"] and past["ev"]
     assert conforms(described, "labs/{lab}/history", rest.get(f"labs/lab/history?seq={now}&after={past['last']}"))["snap"] is None
+    told = conforms(described, "labs/{lab}/story", rest.get(f"labs/lab/story?seq={now}"))["ev"]
+    assert {"topic_created", "leader_elected"} <= {row[2] for row in told} and all(row[0] <= now for row in told)
     sent = next(row for row in reversed(rest.get("labs/lab/events?codes=request_sent&limit=10000").json["items"])
                 if row[5]["api"] == "Produce")  # fmt: skip
     wanted = {"seq": sent[0], "from": sent[3], "to": sent[5]["to"], "api": "Produce", "version": sent[5]["version"],

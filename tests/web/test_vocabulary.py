@@ -14,7 +14,7 @@ from web.live.consumer import LOOKING
 from web.messages import words_of
 
 QUESTIONS = {
-    "history": "GET /api/labs/{lab}/history", "fork": "POST /api/labs/{lab}/forks",
+    "history": "GET /api/labs/{lab}/history", "story": "GET /api/labs/{lab}/story", "fork": "POST /api/labs/{lab}/forks",
     "open": "POST /api/labs/{lab}/runs/{run}/open", "close": "DELETE /api/labs/{lab}/runs/{run}",
     "outline": "GET /api/labs/{lab}/compare", "inspect": "GET /api/labs/{lab}/inspect",
     "export": "GET /api/runs/{run}/scenario", "message": "GET /api/labs/{lab}/message",

@@ -227,6 +227,12 @@ class Past(Closed):
     ev: list[Row]
 
 
+class Told(Closed):
+    """State transitions, as `events` has them."""
+
+    ev: list[Row]
+
+
 # -- runs -----------------------------------------------------------------------------------
 class BranchFacts(Closed):
     """An open run: its clock, and where it comes from."""

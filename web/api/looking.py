@@ -70,6 +70,17 @@ async def history(
 
 
 @router.get(
+    "/labs/{lab}/story",
+    response={200: answers.Told, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    summary="What has happened, without the messages",
+)
+async def story(request: HttpRequest, lab: str, seq: schemas.Seq, run: str | None = None) -> HttpResponse:
+    """The newest state transitions of each kind up to event `seq`, from the run's beginning on: what led to a state is
+    found behind minutes of heavy load, too."""
+    return await _question(lab, run, {"what": "story", "seq": seq})
+
+
+@router.get(
     "/labs/{lab}/message",
     response={200: answers_bytes.MessageView, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
     summary="One message between two nodes, as bytes with its fields", by_alias=True,

@@ -5,6 +5,7 @@
 | history | seq, after | `snap` at a keyframe at or before `seq`, `ev`: the rows behind it (behind `after`), \
 `progress` rows among them for what clients had done by then, \
 `last`: seq of the last one, `whole`: false when rows up to the next keyframe are left |
+| story | seq | `ev`: the newest state transitions of each kind up to `seq`, for what is no longer loaded |
 | fork | seq, commands | `run`: a new branch, paused right behind event `seq` of this run |
 | open | name | `run`: a run of the lab's directory, executed again |
 | close | name | |
@@ -84,6 +85,11 @@ async def history(main: LabHub, looked_at: Hub, message: dict[str, Any], tell: T
     found = await asyncio.wrap_future(_branch(main, looked_at).history(_whole(message, "seq"), after))
     facts = json.dumps({key: found[key] for key in ("seq", "t", "last", "whole")})
     return f'{facts[:-1]},"snap":{found["snap"]},"ev":{found["ev"]}}}'
+
+
+async def story(main: LabHub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
+    """What happened before the events that a viewer has loaded."""
+    return f'{{"ev":{await asyncio.wrap_future(_branch(main, looked_at).story(_whole(message, "seq")))}}}'
 
 
 def _whole(message: dict[str, Any], key: str) -> int:
@@ -199,6 +205,6 @@ class _Progress:
 
 
 KINDS: dict[str, Callable[[LabHub, Hub, dict[str, Any], Tell], Awaitable[str]]] = {
-    "history": history, "fork": fork, "open": open_run, "close": close, "outline": outlines,
+    "history": history, "story": story, "fork": fork, "open": open_run, "close": close, "outline": outlines,
     "inspect": inspect, "export": share, "message": one_message,
 }  # fmt: skip

@@ -35,7 +35,7 @@ from web.live.viewer import Viewer
 
 HEARTBEAT_SECONDS = 1.0
 COMMANDS_AT_ONCE = 32
-LOOKING = ("history", "inspect", "outline", "export", "message")
+LOOKING = ("history", "story", "inspect", "outline", "export", "message")
 TEXTS, NUMBERS, LARGEST = ("run", "what"), ("last", "t"), 1 << 53
 LOOK_ONLY = {"ok": False, "problem": problem("look_only"), "place": "do"}
 

@@ -27,7 +27,7 @@ from web.live.watch import RETRY_S, received
 
 BACKLOG = 200
 AT_ONCE = 256
-BRANCH_CALLS = ("snapshot", "submit", "events_since", "history", "inspect")
+BRANCH_CALLS = ("snapshot", "submit", "events_since", "story", "history", "inspect")
 LAB_CALLS = ("fork", "open_run", "close_branch")
 THAT_MAY_OPEN = (*LAB_CALLS, "question", "http")
 _log = logging.getLogger("brokerlab.hosting")

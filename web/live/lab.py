@@ -64,6 +64,10 @@ class OpenRun(Protocol):
         """JSON rows after `seq` with absolute times, or None when they are no longer in memory."""
         ...
 
+    def story(self, seq: int, /) -> Future[str]:
+        """JSON rows of the newest state transitions of each kind up to `seq`, with absolute times."""
+        ...
+
     def history(self, seq: int, after: int = 0, /) -> Future[dict[str, Any]]:
         """{"seq", "t", "snap", "ev", "last", "whole"}: a keyframe at or before `seq` and the rows behind it."""
         ...

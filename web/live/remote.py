@@ -76,6 +76,9 @@ class RemoteLab:
     def events_since(self, seq: int, run: str | None = None) -> Future[Any]:
         return self.call("events_since", run, seq)
 
+    def story(self, seq: int, run: str | None = None) -> Future[Any]:
+        return self.call("story", run, seq)
+
     def history(self, seq: int, after: int = 0, run: str | None = None) -> Future[Any]:
         return self.call("history", run, seq, after)
 
@@ -296,6 +299,9 @@ class RemoteBranch:
 
     def events_since(self, seq: int) -> Future[Any]:
         return self.lab.events_since(seq, self.run)
+
+    def story(self, seq: int) -> Future[Any]:
+        return self.lab.story(seq, self.run)
 
     def history(self, seq: int, after: int = 0) -> Future[Any]:
         return self.lab.history(seq, after, self.run)

@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
-from broker_core.kernel.events import LEVEL_NAMES, REGISTRY, TRANSITION
+from broker_core.kernel.events import LEVEL_NAMES, REGISTRY
 from lab.branch import BranchError
 from lab.live import LiveLab
 from lab.open_runs import LabError
@@ -30,9 +30,7 @@ from web.messages import LANGUAGES, catalogue, catalogue_text, words_of
 from web.rights import scope_of
 
 
-LOOK_BACK = 6000
 JUST_NOW_S = 10.0
-TOLD = 300
 SHOWN = 200  # characters of an address
 
 
@@ -63,10 +61,8 @@ def first_rows(state: dict[str, Any], limit: int = 40) -> list[dict[str, Any]]:
 
 
 async def earlier(seq: int) -> str:
-    """JSON rows of the last state changes before `seq`: what the story tells a viewer who has just come."""
-    text = await asyncio.wrap_future(chosen().lab.events_since(max(0, seq - LOOK_BACK)))
-    rows = [row for row in json.loads(text or "[]") if row[0] <= seq and row[2] in REGISTRY]
-    return json.dumps([row for row in rows if REGISTRY[row[2]].level == TRANSITION][-TOLD:])
+    """JSON rows of the newest state changes of each kind: what the story tells a viewer who has just come."""
+    return await asyncio.wrap_future(chosen().lab.story(seq))
 
 
 @require_GET
