@@ -342,7 +342,6 @@ class Branch:
         return self.ask(self.feed.since, seq)
 
     def story(self, seq: int) -> Future[str]:
-        """The newest state transitions of each kind up to `seq`: JSON rows with absolute times."""
         return self.ask(lambda: rows_text(self.told.upto(seq), 0))
 
     def history(self, seq: int, after: int = 0) -> Future[dict[str, Any]]:

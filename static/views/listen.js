@@ -203,11 +203,25 @@ function lanes(app) {
   });
 }
 
+/** Who may only look: what changes the cluster looks as if it could not be used, and says why when somebody tries. */
+function lookers(app) {
+  if (!app.lookOnly) return;
+  const rooms = ["levers", "traffic", "topic-open", "rolling-switch"].map($);
+  for (const room of rooms) room.inert = true;
+  const within = (x, y) => (room) => {
+    const { left, right, top, bottom } = room.getBoundingClientRect();
+    return x >= left && x <= right && y >= top && y <= bottom;
+  };
+  document.addEventListener("pointerdown", ({ clientX, clientY, target }) => {
+    const covered = target.closest?.("dialog, #drawer, .menu");
+    if (target.closest?.(":disabled") || (!covered && rooms.some(within(clientX, clientY)))) app.notice(app.words.t("look_only"));
+  }, true);
+}
+
 /** Listen to everything. */
 export function listen(app) {
-  for (const id of app.lookOnly ? ["levers", "traffic", "topic-open", "rolling-switch"] : []) $(id).inert = true;
   for (const part of [
-    menus, walks, storyKeys, notices, produce, askVersions, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
+    lookers, menus, walks, storyKeys, notices, produce, askVersions, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
     part(app);
   app.termCard = new TermCard(app, $("term-card"));
   $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));
