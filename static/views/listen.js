@@ -213,15 +213,18 @@ function lookers(app) {
     return x >= left && x <= right && y >= top && y <= bottom;
   };
   document.addEventListener("pointerdown", ({ clientX, clientY, target }) => {
-    const covered = target.closest?.("dialog, #drawer, .menu");
-    if (target.closest?.(":disabled") || (!covered && rooms.some(within(clientX, clientY)))) app.notice(app.words.t("look_only"));
+    const above = target.closest?.("dialog, #drawer, .menu");
+    const closed = [...(above ? [] : rooms), ...(above ?? document.body).querySelectorAll(":disabled")];
+    if (closed.some(within(clientX, clientY))) app.notice(app.words.t("look_only"));
   }, true);
 }
 
 /** Listen to everything. */
 export function listen(app) {
   for (const part of [
-    lookers, menus, walks, storyKeys, notices, produce, askVersions, newBroker, newController, topicDialog, helpDialog, dialogs, language, scrubber, lanes, keys])
+    lookers, menus, walks, storyKeys, notices, produce, askVersions, newBroker, newController, topicDialog, helpDialog, dialogs, language,
+    scrubber, lanes, keys
+  ])
     part(app);
   app.termCard = new TermCard(app, $("term-card"));
   $("sheet-toggle").addEventListener("click", () => app.set({ sheet: !app.sheet }));

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.conftest import Visit
 from tests.web.recorded_lab import RecordedLab, start_state
 
@@ -191,3 +193,15 @@ def test_six_hundred_partitions_put_few_rows_into_the_page(visit: Open) -> None:
     assert seen.page.locator("#tab-panel tbody tr").count() < 90
     seen.page.evaluate("document.querySelector('#inspector').scrollTop = 12000")
     seen.page.wait_for_selector('[data-partition="big-440"]')
+
+
+def test_what_a_class_may_not_do_looks_so_and_says_why(visit: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROKERLAB_CLASS_TOKEN", "student")
+    seen = visit(extra_http_headers={"Authorization": "Bearer student"}, view="explore")
+    seen.page.evaluate("globalThis.said = []; lab.app.notice = (text) => said.push(text)")
+    for closed in ("#levers [data-do=kill]", "#topic-open", "#traffic button", "[data-time=fork]"):
+        before = seen.page.evaluate("said.length")
+        box = seen.page.locator(closed).first.bounding_box()
+        seen.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert seen.page.evaluate("said.slice()")[before:] == [seen.page.evaluate("lab.app.words.t('look_only')")], closed
+    assert seen.lab.commands == []
