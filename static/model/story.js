@@ -87,6 +87,10 @@ function same(item, event) {
   return MERGED[event.code].every((name) => JSON.stringify(item.first.params[name]) === JSON.stringify(event.params[name]));
 }
 
+/** Who calls: a client that connects once more, to another broker, is told among all events only. */
+const calling = ({ params }) => `${params.software} ${params.client_id}`;
+const CALLS = "client_software";
+
 const GONE = new Set(["process_ended", "process_paused", "controller_resigned"]);
 
 /** Since when there is no controller: from the end, the pause or the resignation of the last one until another is elected. */
@@ -114,6 +118,19 @@ export class Story {
     this.limit = limit;
     this.items = []; // oldest first: {key, code, node, first, positions, names, loud, without}
     this.vacancy = new Vacancy();
+    this.callers = new Set(); // clients that have called before
+  }
+
+  #first(event) {
+    if (event.code !== CALLS) return true;
+    const before = this.callers.size;
+    return this.callers.add(calling(event)).size > before;
+  }
+
+  /** Take over what happened before all that is told here: who called then does not call for the first time later. */
+  #follow(earlier) {
+    for (const item of this.items) if (item.code === CALLS && earlier.callers.has(calling(item.first))) item.loud = false;
+    for (const caller of earlier.callers) this.callers.add(caller);
   }
 
   /** Whether an event is told at all. */
@@ -127,6 +144,7 @@ export class Story {
   add(event, position) {
     const without = this.vacancy.hear(event);
     if (event.code.startsWith("$") || !this.told(event)) return false;
+    const first = this.#first(event);
     if (event.code in MERGED) {
       for (let back = 1; back <= LOOK_BACK; back += 1) {
         const item = this.items[this.items.length - back];
@@ -140,7 +158,7 @@ export class Story {
     }
     this.items.push({
       key: position, code: event.code, node: event.node, first: event, positions: [position], names: [nameOf(event)],
-      loud: loud(event), tone: toneOf(event.code), version: 0, without,
+      loud: first && loud(event), tone: toneOf(event.code), version: 0, without,
     });
     if (this.items.length > this.limit) this.items.splice(0, this.limit / 4);
     return true;
@@ -158,6 +176,7 @@ export class Story {
   begin(items) {
     this.items = items;
     this.vacancy = new Vacancy();
+    this.callers = new Set(items.filter(({ code }) => code === CALLS).map(({ first }) => calling(first)));
   }
 
   /** Tell events that came before all others; what was told of the same events without their positions goes. */
@@ -165,6 +184,7 @@ export class Story {
     const earlier = new Story(this.levels, this.limit);
     events.forEach((event, index) => earlier.add(event, position + index));
     const [first, last] = [events[0].seq, events[events.length - 1].seq];
+    this.#follow(earlier);
     const rest = this.items.filter((item) => item.positions[0] > TOLD_ONLY || item.first.seq < first || item.first.seq > last);
     const older = rest.filter((item) => item.first.seq < first);
     this.items = [...older, ...earlier.items, ...rest.slice(older.length)].slice(-2 * this.limit);
@@ -176,6 +196,7 @@ export class Story {
     const lowest = Math.min(TOLD_ONLY, this.items[0]?.positions[0] ?? TOLD_ONLY);
     const earlier = new Story(this.levels, this.limit);
     events.filter(({ seq }) => seq < known).forEach((event, index) => earlier.add(event, lowest + index - events.length));
+    this.#follow(earlier);
     this.items.unshift(...earlier.items);
   }
 

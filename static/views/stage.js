@@ -108,7 +108,7 @@ export function placesOf(view, numbers, id, space, tall, first) {
 }
 
 function brokerCard(view, box, former) {
-  const { words, topic, state, chosenNumber } = view;
+  const { words, topic, chosenNumber } = view;
   const { broker } = box;
   const all = Math.max(1, Object.keys(topic?.partitions ?? {}).length);
   const whole = box.h - ROW.head - 1;

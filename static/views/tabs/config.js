@@ -74,6 +74,7 @@ function row(view, subject, one) {
       one.changed && one.default !== null && ` · ${words.t("config.default", { value: one.default })}`,
       one.read_only && ` · ${words.t("config.read_only")}`),
     thenAndNow(one, words),
+    open && h("p", { class: "hint" }, h("a", { href: `${base}/trace/#settings-${one.name}`, target: "_blank", rel: "noopener" }, words.t("config.trace"))),
     open && (one.read_only ? h("p", { class: "hint" }, words.t("config.restart_needed")) : editor(view, subject, one)));
 }
 

@@ -48,3 +48,13 @@ test("what is told of a time whose events are not loaded stands in front of what
   story.prepend([elected(1, 1, 1), died(5)], -2);
   assert.deepEqual(story.items.map(({ positions: [position] }) => position), [-2, -1, 4]);
 });
+
+test("a client that connects once more does not stand above the death that made it do so", () => {
+  const calls = (seq, client_id) => ({ seq, t: seq * 1e6, code: "client_software", node: "broker-2", cause: 0, params: { connection: seq, software: "librdkafka", client_id } });
+  const story = new Story({});
+  [calls(1, "kcat"), died(5), calls(11, "kcat"), calls(20, "other")].forEach((event, index) => story.add(event, index));
+  assert.deepEqual(story.before(9, 9, false).map(({ first }) => first.seq), [20, 5, 1]);
+  assert.equal(story.before(9, 9, true).length, 4);
+  story.prepend([calls(0, "other")], -1);
+  assert.deepEqual(story.before(9, 9, false).map(({ first }) => first.seq), [5, 1, 0]);
+});
