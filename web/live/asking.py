@@ -89,7 +89,8 @@ async def history(main: LabHub, looked_at: Hub, message: dict[str, Any], tell: T
 
 async def story(main: LabHub, looked_at: Hub, message: dict[str, Any], tell: Tell) -> str:
     """What happened before the events that a viewer has loaded."""
-    return f'{{"ev":{await asyncio.wrap_future(_branch(main, looked_at).story(_whole(message, "seq")))}}}'
+    rows: str = await asyncio.wrap_future(_branch(main, looked_at).story(_whole(message, "seq")))
+    return f'{{"ev":{rows}}}'
 
 
 def _whole(message: dict[str, Any], key: str) -> int:
