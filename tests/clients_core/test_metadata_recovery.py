@@ -8,6 +8,9 @@ import pytest
 from tests.worlds import do, run
 
 from broker_core.kernel.world import World
+from broker_core.log.partition_log import PartitionLog
+from broker_core.records.batch import decode_records
+from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
 from lab.clusters.spec import run_from_dict
 from lab.truth import truth_of
@@ -20,6 +23,22 @@ SPEC: dict[str, Any] = {
         {"name": "reader", "kind": "consumer", "topic": "orders", "settings": {"auto.offset.reset": "earliest"}},
     ],
 }  # fmt: skip
+
+
+def log_of_the_leader(world: World) -> PartitionLog:
+    leader = truth_of(world).topics()["orders"][0]["leader"]
+    machine: Any = world.nodes[f"broker-{leader}"].machine
+    found: PartitionLog = machine.replicas.partition("orders", 0).log
+    return found
+
+
+def written_by_hand(world: World, value: str, within_s: float) -> dict[str, Any]:
+    """What the operator was told of a record with acks=all that he has sent by hand."""
+    operator: Any = world.nodes["operator"].machine
+    number = do(world, do="produce", topic="orders", value=value, acks="all")["id"]
+    run(world, within_s)
+    told: dict[str, Any] = operator.results[number]
+    return told
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +55,13 @@ def world() -> World:
         do(world, do="kill", broker=broker)
     run(world, 12)
     machine: Any = world.nodes["producer-a"].machine
-    for one in (machine.producer, world.nodes["reader"].machine):
-        one.metadata.request_update()
+    assert written_by_hand(world, "before", 5)["kind"] == "ok"
+    operator: Any = world.nodes["operator"].machine
+    known = [one.metadata for one in (machine.producer, world.nodes["reader"].machine, operator, operator.records.producers["all"])]
+    for metadata in known:
+        metadata.request_update()
     run(world, 2)
-    assert machine.producer.metadata.brokers == ["broker-1"]
+    assert [metadata.brokers for metadata in known] == [["broker-1"]] * len(known)
     do(world, do="kill", broker=1)
     do(world, do="restart", broker=2)
     run(world, 15)
@@ -54,8 +76,11 @@ def test_built_in_clients_find_the_broker_that_is_back(world: World, name: str) 
     assert metadata.brokers == ["broker-2"] and metadata.leader("orders", 0) == 2
 
 
-def test_a_record_by_hand_is_written(world: World) -> None:
-    before = len(world.operations.rows)
-    do(world, do="produce", topic="orders", value="hello", acks="all")
-    run(world, 5)
-    assert any(row for row in world.operations.rows[before:] if "operator" in str(row))
+def test_a_record_by_hand_is_written_at_once_where_it_says(world: World) -> None:
+    """The page's "Send a record": acknowledged at the end of the log of the leader that is back, within five seconds."""
+    log = log_of_the_leader(world)
+    end = log.log_end_offset
+    told = written_by_hand(world, "hello", 5)
+    assert (told["kind"], told["error"]) == ("ok", "") and told["offset"] >= end
+    part = log.read(told["offset"], 1 << 20, log.log_end_offset).slices[0].read()
+    assert b"hello" in [record.value for batch in iterate_batches(part) for record in decode_records(batch)]
