@@ -12,20 +12,51 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+import posixpath
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from django.contrib.staticfiles.utils import matches_patterns
 
 FOREVER = b"public, max-age=31536000, immutable"
 
 
 class HashedModules(ManifestStaticFilesStorage):
-    """Django's manifest storage, with the names inside ES modules replaced as well."""
+    """Django's manifest storage, with the names inside ES modules replaced as well, and every file written once.
+
+    A name depends on all that the file imports. Django goes over all files until no name changes any more, a pass for
+    each step of the longest chain of imports; here what a file names is finished first, when its name is asked for.
+    """
 
     support_js_module_import_aggregation = True
-    max_post_process_passes = 50  # one for each step of the longest chain of imports; Django allows five
+
+    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Any:
+        """(name, hashed name, whether it was written, or what was wrong) of each file."""
+        self.hashed_files = {}
+        self._left = {} if dry_run else dict(paths)
+        self._adjustable = [name for name in paths if matches_patterns(name, list(self._patterns))]  # type: ignore[attr-defined]
+        self._done: list[tuple[str, str | None, Any]] = []
+        while self._left:
+            self._finish(next(iter(self._left)))
+        yield from self._done
+        if not dry_run:
+            self.save_manifest()
+
+    def _finish(self, name: str) -> None:
+        place = {name: self._left.pop(name)}
+        for _, hashed, processed, _ in self._post_process(place, self._adjustable, self.hashed_files):  # type: ignore[attr-defined]
+            self._done.append((name, hashed, processed))
+
+    def _stored_name(self, name: str, hashed_files: dict[str, str]) -> str:
+        """Called for each name that stands in a file."""
+        named = posixpath.normpath(name)
+        if named in self._left:
+            self._finish(named)
+        elif named in self._adjustable and named not in hashed_files:
+            raise ValueError(f"{named} imports itself, by way of others")
+        return str(super()._stored_name(name, hashed_files))  # type: ignore[misc]
 
 
 def _fingerprint(directory: Path) -> str:

@@ -147,23 +147,29 @@ def parse(
         raise ScenarioError(file, line_of(tree, error.place), error.where, error.problem) from None
 
 
+def first_sight(name: str) -> Scenario:
+    """A lesson that comes with the lab as a list of all shows it: what its variants change is not looked at."""
+    return from_dict(read(find(name).read_text(encoding="utf-8"), f"{name}.yaml")[1], name, whole=False)
+
+
 # -- the document ---------------------------------------------------------------------------
-def from_dict(document: Any, default_name: str = "scenario") -> Scenario:
-    """Check a plain document, each of its variants, and all that in each generation; raises SpecError. REST and the
-    screen come in here."""
+def from_dict(document: Any, default_name: str = "scenario", *, whole: bool = True) -> Scenario:
+    """Check a plain document, each of its variants, and all that in each generation (unless it is not to be `whole`);
+    raises SpecError. REST and the screen come in here."""
     data = checks.mapping(document, (), KEYS)
     scenario = _read(data, default_name)
     for name in scenario.generations:
-        if name != scenario.generation:
+        if whole and name != scenario.generation:
             _check_generation(data, name, default_name)
     variants.check_shape(data, KEYS)
     for name, one in checks.mapping(data.get("variants"), ("variants",)).items():
         scenario.variants[name] = texts((one or {}).get("title"), ("variants", name, "title"))
-        if variant_of(scenario, name).lesson.fork is not None:
+        if whole and variant_of(scenario, name).lesson.fork is not None:
             variant_of(scenario, f"{name}/{variants.FORK}")
     if scenario.lesson.fork is not None:
         scenario.variants[variants.FORK] = scenario.lesson.fork.title
-        variant_of(scenario, variants.FORK)
+        if whole:
+            variant_of(scenario, variants.FORK)
     return scenario
 
 

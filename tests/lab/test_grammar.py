@@ -191,3 +191,7 @@ def test_a_lesson_that_is_asked_for_twice_is_read_once_and_nobody_shares_it() ->
     once.steps.clear()
     assert grammar.load("acks-1", "fork", {"controller": "kraft"}) == again
     assert grammar.load("acks-1", "fork") != again
+
+
+def test_at_first_sight_a_lesson_is_what_it_is_when_all_of_it_is_checked() -> None:
+    assert all(grammar.first_sight(name) == grammar.load(name) for name in grammar.names())
