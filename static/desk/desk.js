@@ -205,6 +205,10 @@ export class Desk {
   async goToSeq(seq, code = null) {
     await this.past.toSeq(seq);
     const { history, clock } = this.app;
+    if (history.full && seq < (this.past.first ?? 0)) { // more has happened since than a page can hold
+      this.app.notice(this.app.words.t("past.too_far"));
+      return;
+    }
     const position = this.positionOf(seq, code);
     clock.go(position === null ? history.positionBehind(seq) : position + 1);
     this.app.light(position);

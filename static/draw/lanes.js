@@ -169,17 +169,27 @@ export class Lanes {
         context.stroke();
       });
       context.globalAlpha = 1;
-      taken.push(...this.#bandText(band, (left + right) / 2, top, bottom, height, palette));
+      taken.push(...this.#bandText(band, [left, right], top, bottom, height, palette));
     }
     return taken;
   }
 
-  #bandText({ kinds, took }, middle, top, bottom, height, palette) {
+  /** A name and its count in `room` pixels; the name is what gives way. */
+  #fitting(name, count, room) {
+    const wide = (text) => this.context.measureText(text).width > room;
+    if (!wide(name + count)) return name + count;
+    let length = name.length - 1;
+    while (length > 3 && wide(`${name.slice(0, length)}…${count}`)) length -= 1;
+    return `${name.slice(0, length)}…${count}`;
+  }
+
+  #bandText({ kinds, took }, [left, right], top, bottom, height, palette) {
     const { context } = this;
+    const middle = (left + right) / 2;
     context.font = palette.font(SMALL);
     context.textAlign = "center";
     context.lineJoin = "round";
-    const lines = kinds.slice(0, KINDS).map(([api, n]) => `${api} ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`);
+    const lines = kinds.slice(0, KINDS).map(([api, n]) => this.#fitting(api, ` ×${n > 9999 ? `${Math.round(n / 1000)}k` : n}`, right - left));
     const first = (top + bottom) / 2 - ((lines.length - 1) * LINE) / 2 + 4;
     lines.forEach((text, index) => this.#label(text, middle, first + index * LINE, palette, palette.ink));
     if (took > 0)

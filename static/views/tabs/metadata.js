@@ -98,7 +98,7 @@ function quorum(view, found) {
       type: "button", class: "plain", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
     }, one.node.startsWith("broker-") ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
-    cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}`), cell(words.t(one.voter ? "meta.voter" : "meta.observer")),
+    cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
   return [
@@ -108,7 +108,7 @@ function quorum(view, found) {
     table(
       "quorum", words.t("stage.quorum"),
       [
-        words.t("look.believer"), words.t("look.role"), words.t("meta.part"), [words.t("look.epoch"), "number"], ["LEO", "number"],
+        words.t("look.believer"), words.t("look.role"), [words.t("look.epoch"), "number"], ["LEO", "number"],
         [words.t("look.behind"), "number"], [words.t("meta.caught_up"), "number"], words.t("meta.registration")],
       found.replicas.map(row)),
   ];
