@@ -28,6 +28,11 @@ NO_TESTS_COLLECTED = 5
 MEMORY = "/dev/shm"
 MEMORY_BYTES = 4 << 30  # free in memory, before the browser's part puts its files there
 WORKERS = 4
+PARTS = (
+    ("Everything but the browser", "not browser", ("--ignore", "tests/browser", "tests")),
+    ("The page in a browser", "browser", ("tests/browser",)),
+)
+"""Each process of a part reads the tests that it may have to run: not those of the other part."""
 _OUTCOMES = ("passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors", "again")
 
 
@@ -43,9 +48,9 @@ def test(arguments: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="brokerlab-tests-shared-") as shared:
-        for title, marks in (("Everything but the browser", "not browser"), ("The page in a browser", "browser")):
+        for title, marks, where in PARTS:
             print(f"== {title} ==", flush=True)
-            options = ["-m", marks + also, "-rs", "-q"]
+            options = ["-m", marks + also, "-rs", "-q", *where]
             more = {"BROKERLAB_SHARED": shared}
             code, counts, spent_here = _pytest(options, _workers(), in_memory=marks == "browser", more=more)
             rows += spent_here
