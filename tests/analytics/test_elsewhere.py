@@ -24,6 +24,7 @@ from tests.conftest import CHECKOUT, free_ports, have_modules, missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HOME = os.path.dirname(pyspark.__file__)
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # as the lab's own sessions; executors inherit it
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def java(log: Path, ready: bytes, *words: str):
     """One of Spark's own programs, until the block ends; waits until its log says that it is ready."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "SPARK_REMOTE")} | {
         "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOG_DIR": str(log.parent), "JAVA_HOME": str(find_java().home), "SPARK_HOME": HOME,
-        "PYSPARK_PYTHON": sys.executable}
+        "PYSPARK_PYTHON": sys.executable, **QUICK}
     with open(log, "wb") as file:
         process = subprocess.Popen([f"{HOME}/bin/spark-class", *words], env=environment, stdout=file, stderr=file, cwd=log.parent)
         try:
@@ -104,7 +105,7 @@ def test_spark_submit_takes_a_sweep_to_a_cluster(cluster, scenario, tmp_path):
     """The command of docs/tour/analytics.md; the driver has the checkout, the workers get its zip."""
     submit = (f"{HOME}/bin/spark-submit", "--master", cluster, "--conf", "spark.ui.enabled=false", str(CHECKOUT / "cli" / "__main__.py"))
     found = told(tmp_path, *submit, "sweep", scenario, *SWEEP, JAVA_HOME=str(find_java().home), PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1",
-                 SPARK_HOME=HOME)
+                 SPARK_HOME=HOME, **QUICK)
     assert re.search(r"acks=all +3 +0 ", found), found
 
 
