@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _generation(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was asked for in place of the scenario's own controllers."""
     given = {"controller": arguments.controller, "controllers": arguments.controllers, "ensemble": arguments.ensemble,
-             "era": arguments.era}
+             "quorum": arguments.quorum, "era": arguments.era}
     return {name: value for name, value in given.items() if value is not None}
 
 

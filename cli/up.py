@@ -102,8 +102,8 @@ def make_spec(arguments: argparse.Namespace) -> RunSpec:
     brokers = [_broker(number, single.get(number, {})) for number in range(1, arguments.brokers + 1)]
     common = {**replicated(arguments.brokers, controller), **common}
     cluster = {"brokers": brokers, "controller": controller, "controllers": controllers,
-               "ensemble": arguments.ensemble, "preset": arguments.preset, "settings": common,
-               "host": arguments.kafka_host, "port": arguments.kafka_port}
+               "quorum": arguments.quorum, "ensemble": arguments.ensemble, "preset": arguments.preset,
+               "settings": common, "host": arguments.kafka_host, "port": arguments.kafka_port}
     if arguments.era:
         cluster["era"] = arguments.era
     seed = random.SystemRandom().randrange(1 << 31) if arguments.seed is None else arguments.seed

@@ -122,6 +122,11 @@ class Node:
         self._routes: dict[str, tuple[Node, Link]] = {}
         self._random: dict[str, Random] = {}
 
+    @property
+    def is_first_start(self) -> bool:
+        """Whether neither this process nor its world has ever run on these disks."""
+        return self.incarnation == 1 and self.world.life == 1
+
     # -- time -------------------------------------------------------------------------------
     def now_us(self) -> int:
         """Virtual time since the start of the world, microseconds; never goes back."""

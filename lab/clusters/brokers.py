@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from broker_core.kernel.names import broker_node, controller_node, zookeeper_node
 from lab.clusters import eras, presets
 
+STATIC, DYNAMIC = "static", "dynamic"
 CONTROLLER_LISTENER, RESERVED_IDS = "CONTROLLER", 1000
 FIRST_CONTROLLER, COMBINED_VOTERS, CONTROLLER_PORT = 101, 3, 9093
 FIRST_BEHIND, MOST_VOTERS, HIGHEST_PORT = 100, 10, 65_535
@@ -40,6 +41,7 @@ class ClusterSpec:
     controller: str = "zookeeper"
     controllers: int = 0  # dedicated ones; 0 with KRaft: brokers are controllers, too
     added: list[int] = field(default_factory=list)  # dedicated ones that have joined since
+    quorum: str = STATIC  # whether the first voters stand in a setting, or in the log from the first start on
     ensemble: int = 1  # servers of the coordination tree, with ZooKeeper
     preset: str = "default"
     era: str = ""  # whose defaults; empty: those of today in its generation
@@ -115,9 +117,16 @@ class ClusterSpec:
         return {broker.id: broker_node(broker.id) for broker in first}
 
     def _quorum_settings(self, roles: str) -> dict[str, str]:
+        roles_and_listener = {"process.roles": roles, "controller.listener.names": CONTROLLER_LISTENER}
+        if self.quorum == DYNAMIC:
+            return roles_and_listener | self._found_by_servers()
         voters = ",".join(f"{number}@{node}:{CONTROLLER_PORT}" for number, node in self.voters().items())
-        listener = {"controller.listener.names": CONTROLLER_LISTENER}
-        return {"process.roles": roles, "controller.quorum.voters": voters, **listener}
+        return {**roles_and_listener, "controller.quorum.voters": voters}
+
+    def _found_by_servers(self) -> dict[str, str]:
+        """Who votes stands in the log; these are only asked where it is."""
+        servers = ",".join(f"{node}:{CONTROLLER_PORT}" for node in self.voters().values())
+        return {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": servers}
 
     def controller_ports(self) -> dict[int, int]:
         """Controller -> the port of its listener for tools outside: 100 behind the cluster's, and those behind that
@@ -142,6 +151,5 @@ class ClusterSpec:
             given["listeners"] = self._controller_address(number)
         quorum = self._quorum_settings("controller")
         if number in self.added:
-            servers = ",".join(f"{node}:{CONTROLLER_PORT}" for node in self.voters().values())
-            quorum |= {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": servers}
+            quorum |= self._found_by_servers()
         return {**given, "node.id": str(number), **quorum}

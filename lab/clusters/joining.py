@@ -44,10 +44,12 @@ from broker_core.log.checkpoints import CorruptCheckpoint, read_meta_properties
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.configs_replication import RACK_AWARE_SELECTOR
 from broker_core.metadata.configs_types import KRAFT
+from broker_core.raft import ReplicaKey, VoterNode, VoterSet
+from broker_core.raft.voters import Listener
 from broker_core.replication.protections import Protections
 from lab.clusters import checks
 from lab.clusters.checks import Place, SpecError
-from lab.clusters.brokers import BrokerSpec, ClusterSpec
+from lab.clusters.brokers import CONTROLLER_LISTENER, DYNAMIC, BrokerSpec, ClusterSpec
 from lab.clusters.spec import MAX_BROKERS, broker_from_dict, check_broker, new_controller
 
 JOINED, CONTROLLER = "joined.json", "controller"
@@ -104,7 +106,9 @@ def add_machine_node(
     blank = disks(name)
     for path in blank.list(""):  # of a machine of this name in an earlier life of the lab
         blank.delete(path)
-    join = _join(world, cluster, [node.storage for node in world.nodes.values()])
+    join: Join = ZooKeeperCluster
+    if cluster.is_kraft:  # whoever else was an initial controller, this machine is none
+        join = KRaftJoin(cluster_id([node.storage for node in world.nodes.values()], world.seed))
     factory = BrokerFactory(join, broker.id, cluster.machine_settings(broker), protections=by, applies=True)
     world.add_node(name, blank, factory)
     world.nodes[name].emit(events.MACHINE_ADDED, broker=broker.id)
@@ -112,13 +116,28 @@ def add_machine_node(
 
 
 def _join(world: World, cluster: ClusterSpec, disks: Iterable[Storage]) -> Join:
-    return KRaftJoin(cluster_id(disks, world.seed)) if cluster.is_kraft else ZooKeeperCluster
+    if not cluster.is_kraft:
+        return ZooKeeperCluster
+    return KRaftJoin(cluster_id(disks, world.seed), initial_controllers(cluster, world.seed))
+
+
+def initial_controllers(cluster: ClusterSpec, seed: int) -> VoterSet | None:
+    """What `kafka-storage format --initial-controllers` is told: ids, places, and directory ids that the seed draws."""
+    if cluster.quorum != DYNAMIC:
+        return None
+    found = []
+    for number in cluster.voters():
+        directory = uuid.UUID(int=Random(f"{seed}/directory of {number}").getrandbits(128), version=4)
+        place = Listener(CONTROLLER_LISTENER, *cluster.controller_place(number))
+        found.append(VoterNode(ReplicaKey(number, directory), (place,)))
+    return VoterSet(found)
 
 
 def add_controller_node(world: World, cluster: ClusterSpec, number: int, disks: Storage, identity: str) -> None:
     """The process of a dedicated controller; it does not run yet. `identity`: of its cluster."""
     settings = cluster.controller_settings(number)
-    factory = ControllerFactory(settings, identity, tuple(log_dirs(BrokerConfig(settings, KRAFT))))
+    directories = tuple(log_dirs(BrokerConfig(settings, KRAFT)))
+    factory = ControllerFactory(settings, identity, directories, initial_controllers(cluster, world.seed))
     world.add_node(controller_node(number), disks, factory)
 
 

@@ -26,7 +26,15 @@ from broker_core.metadata.configs import TOPIC_SETTINGS, BrokerConfig, ConfigErr
 from broker_core.metadata.configs_types import KRAFT, ZOOKEEPER
 from broker_core.replication.protections import Protections
 from lab.clusters import eras, presets
-from lab.clusters.brokers import CONTROLLER_LISTENER, FIRST_CONTROLLER, MOST_VOTERS, BrokerSpec, ClusterSpec
+from lab.clusters.brokers import (
+    CONTROLLER_LISTENER,
+    DYNAMIC,
+    FIRST_CONTROLLER,
+    MOST_VOTERS,
+    STATIC,
+    BrokerSpec,
+    ClusterSpec,
+)
 from lab.clusters.checks import (
     Place,
     SpecError,
@@ -80,7 +88,8 @@ class RunSpec:
         """Plain data that `run_from_dict` reads back."""
         plain = asdict(self)
         plain["clients"] = [client.to_dict() for client in self.clients]
-        for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", "")):
+        for name, usual in (("stage_costs", {}), ("controllers", 0), ("added", []), ("ensemble", 1), ("era", ""),
+                            ("quorum", STATIC)):
             if plain["cluster"][name] == usual:
                 del plain["cluster"][name]
         for broker in plain["cluster"]["brokers"]:
@@ -161,6 +170,10 @@ def cluster_from_dict(value: Any, place: Place = ()) -> ClusterSpec:
         cluster.controllers = integer(data["controllers"], (*place, "controllers"), 0, MOST_CONTROLLERS)
     if cluster.controllers and not cluster.is_kraft:
         raise SpecError((*place, "controllers"), problem("controllers_of_kraft"))
+    if "quorum" in data:
+        cluster.quorum = choice(data["quorum"], (*place, "quorum"), (STATIC, DYNAMIC))
+    if cluster.quorum == DYNAMIC and not cluster.is_kraft:
+        raise SpecError((*place, "quorum"), problem("quorum_of_kraft"))
     for index, given in enumerate(items(data.get("added"), (*place, "added"))):
         cluster.added.append(new_controller(given, cluster, (*place, "added", index)))
     if "ensemble" in data:

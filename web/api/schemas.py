@@ -167,7 +167,8 @@ class RunOptions(BaseModel):
     """How a scenario is run. `seed`: instead of the file's; `live`: in step with the wall clock; `variant`: with
     another of its settings, `fork` or `VARIANT/fork`: on its other course; `controller`, `controllers`: in another
     generation of Kafka than the file says, with so many dedicated controllers (KRaft only); `ensemble`: with so many
-    coordination servers (ZooKeeper only); `era`: with the defaults of that Kafka, its controller among them."""
+    coordination servers (ZooKeeper only); `quorum`: with voters that are static or dynamic (KRaft only); `era`: with
+    the defaults of that Kafka, its controller among them."""
 
     model_config = ConfigDict(extra="forbid")
     seed: Seed | None = None
@@ -177,11 +178,12 @@ class RunOptions(BaseModel):
     era: Literal["2.x", "3.9", "4.3"] | None = None
     controllers: Annotated[int, Field(ge=0, le=5)] | None = None
     ensemble: Annotated[int, Field(ge=1, le=5)] | None = None
+    quorum: Literal["static", "dynamic"] | None = None
 
     def cluster(self) -> dict[str, Any]:
         """What takes the place of keys of the scenario's cluster."""
         given = {"controller": self.controller, "controllers": self.controllers, "ensemble": self.ensemble,
-                 "era": self.era}
+                 "quorum": self.quorum, "era": self.era}
         return {name: value for name, value in given.items() if value is not None}
 
 

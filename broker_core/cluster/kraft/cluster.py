@@ -41,6 +41,7 @@ from broker_core.cluster.port import Asked, Done, Member
 from broker_core.controller.kraft import APIS
 from broker_core.kernel.storage import read_all
 from broker_core.metadata.feature_levels import Finalized
+from broker_core.raft import VoterSet
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey, Mode
 from broker_core.wire.codec import decode_response, decode_response_header, encode_request
@@ -57,12 +58,14 @@ CREATE_TOPICS_VERSION, ALTER_PARTITION_VERSION, PRODUCER_IDS_VERSION = 7, 3, 0
 
 @dataclass(frozen=True, slots=True)
 class KRaftJoin:
-    """How a broker joins the cluster of this id, which `kafka-storage format` would be told."""
+    """How a broker joins the cluster of this id, which `kafka-storage format` would be told; `initial`: its
+    controllers, where they are dynamic from the start."""
 
     cluster_id: str
+    initial: VoterSet | None = None
 
     def __call__(self, member: Member) -> KRaftCluster:
-        return KRaftCluster(member, self.cluster_id)
+        return KRaftCluster(member, self.cluster_id, self.initial)
 
 
 class KRaftCluster:
@@ -76,10 +79,10 @@ class KRaftCluster:
     _forwarding: ControllerChannel
     _channel: ControllerChannel
 
-    def __init__(self, member: Member, cluster_id: str) -> None:
+    def __init__(self, member: Member, cluster_id: str, initial: VoterSet | None = None) -> None:
         self.member = member
         self.cluster_id = cluster_id
-        self.process = MetadataProcess(member.node, member.config, cluster_id, member.log_dirs)
+        self.process = MetadataProcess(member.node, member.config, cluster_id, member.log_dirs, initial)
         self.publisher = BrokerPublisher(member)
         self._correlation = 0
 

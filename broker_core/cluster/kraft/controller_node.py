@@ -14,6 +14,7 @@ from broker_core.cluster.kraft.process import MetadataProcess
 from broker_core.kernel.node import Node
 from broker_core.metadata.configs import BrokerConfig
 from broker_core.metadata.configs_types import KRAFT
+from broker_core.raft import VoterSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ControllerFactory:
     settings: dict[str, str]
     cluster_id: str
     log_dirs: tuple[str, ...]
+    initial: VoterSet | None = None
 
     def __call__(self, node: Node) -> ControllerNode:
         return ControllerNode(node, self)
@@ -34,7 +36,7 @@ class ControllerNode:
     def __init__(self, node: Node, given: ControllerFactory) -> None:
         self.node = node
         self.config = BrokerConfig(given.settings, KRAFT)
-        self.process = MetadataProcess(node, self.config, given.cluster_id, list(given.log_dirs))
+        self.process = MetadataProcess(node, self.config, given.cluster_id, list(given.log_dirs), given.initial)
 
     def start(self) -> None:
         if self.process.open():

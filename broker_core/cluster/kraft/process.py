@@ -37,6 +37,7 @@ from broker_core.metadata.feature_levels import KRAFT_VERSION, Finalized
 from broker_core.metadata.registration import Endpoint
 from broker_core.log.checkpoints import CorruptCheckpoint
 from broker_core.raft import QuorumSettings, RaftClient, ReplicaKey, VoterNode, VoterSet
+from broker_core.raft.formatting import format_initial
 from broker_core.raft.requests import CONNECTION
 from broker_core.raft.voters import Listener
 from broker_core.records.errors import RecordsError
@@ -58,7 +59,11 @@ class MetadataProcess:
     raft: RaftClient
     listener: ControllerListener
 
-    def __init__(self, node: Node, config: BrokerConfig, cluster_id: str, log_dirs: list[str]) -> None:
+    def __init__(
+        self, node: Node, config: BrokerConfig, cluster_id: str, log_dirs: list[str], initial: VoterSet | None = None
+    ) -> None:
+        """`initial`: the voters that a quorum is dynamic with from its first start; None: static ones."""
+        self.initial = initial
         self.node = node
         self.config = config
         self.cluster_id = cluster_id
@@ -88,6 +93,12 @@ class MetadataProcess:
 
     def open(self) -> bool:
         """Claim the disks and open the log; False when that cannot be, which the journal says."""
+        try:
+            if self.initial is not None and self.id in self.initial and self.node.is_first_start:
+                format_initial(self.node, self.metadata_dir, self.id, self.cluster_id, self.initial)
+        except StorageError as error:
+            self._failed(self.metadata_dir, str(error))
+            return False
         directories = dict.fromkeys([self.metadata_dir, *self.log_dirs])
         if not claim_disks(self.node, directories, kraft_properties(self.id, self.cluster_id), self._failed):
             return False

@@ -128,6 +128,7 @@ found_in("lab.clusters")(
     most_controllers="n",
     no_port="port",
     controllers_of_kraft="",
+    quorum_of_kraft="",
     generated_of_zookeeper="",
     era_controller="given name expected",
     ensemble_of_zookeeper="",
