@@ -262,6 +262,10 @@ def coordinator_of(side: Side, group: str) -> int:
     return int(answer.coordinators[0].port)
 
 
+PASSING = (E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR, E.UNKNOWN_TOPIC_OR_PARTITION)
+"""What a broker says that has not heard yet of what it leads."""
+
+
 def commit(port: int, group: str) -> None:
     """An offset in each partition, by nobody's member."""
     r = m.OffsetCommitRequest
@@ -273,9 +277,13 @@ def commit(port: int, group: str) -> None:
     ]  # fmt: skip
     request = r(group_id=group, generation_id_or_member_epoch=-1, member_id="", group_instance_id=None,
                 topics=[r.OffsetCommitRequestTopic(name=TOPIC, partitions=parts)])  # fmt: skip
-    answer = ask(port, ApiKey.OFFSET_COMMIT, 8, request, PATIENCE_S)
-    if error := answer.topics[0].partitions[0].error_code:
+    answer = asked(port, ApiKey.OFFSET_COMMIT, 8, request, lambda one: _error_in(one) not in PASSING)
+    if error := _error_in(answer):
         raise LoadError(f"{group}: error {error}")
+
+
+def _error_in(answer: Any) -> int:
+    return int(answer.topics[0].partitions[0].error_code)
 
 
 def fetched(port: int, group: str) -> int:

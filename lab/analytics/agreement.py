@@ -29,6 +29,7 @@ SHOWN = 20
 
 _VALUE = "if(label = '', number, concat(label, ' ', number))"
 _AT = "concat(topic, '-', partition, coalesce(concat('@', offset), ''))"
+_OF = "coalesce(concat(', ', transaction), '')"
 _ROWS = {
     "lost": ("lost", f"concat({_VALUE}, ' at ', {_AT}, ', ', test)"),
     "at_risk": ("at_risk", f"concat({_VALUE}, ' at ', {_AT}, ', on ', copies)"),
@@ -36,7 +37,8 @@ _ROWS = {
     "duplicated": ("duplicated", f"concat({_VALUE}, ' at ', {_AT})"),
     "reordered": ("reordered", f"concat({_VALUE}, ' at ', {_AT}, ', behind ', behind)"),
     "inconsistent": ("inconsistent", f"concat({_VALUE}, ' at ', {_AT})"),
-    "failed_read": ("failed_reads", f"concat({_VALUE}, ' at ', {_AT}, ', read by ', reader)"),
+    "failed_read": ("failed_reads", f"concat({_VALUE}, ' at ', {_AT}, ', read by ', reader, {_OF})"),
+    "aborted_read": ("aborted_reads", f"concat({_VALUE}, ' at ', {_AT}, {_OF})"),
     "stale": ("stale", f"concat(process, ' from ', before, ' to ', {_AT}, ', step ', step, ', ', test, ', t ', t_us)"),
     **{kind: (kind, f"concat(transaction, ' at ', {_AT}, coalesce(concat(', ', cycle), ''))") for kind in OWED},
     "nonmonotonic_send": ("falls", f"concat(process, ' from ', before, ' to ', {_AT}, ', t ', t_us)"),
@@ -143,7 +145,8 @@ def _line(kind: str, place: Mapping[str, Any]) -> str:
     value = place["text"] if "text" in place else f"{place['producer']} {place['number']}"
     tails = {"lost": ", {test}", "at_risk": ", on {copies}", "reordered": ", behind {behind}",
              "failed_read": ", read by {reader}"}
-    return f"{value} at {at}{tails.get(kind, '').format_map(place)}"
+    of = f", {place['transaction']}" if "transaction" in place else ""
+    return f"{value} at {at}{tails.get(kind, '').format_map(place)}{of}"
 
 
 # -- outside clients --------------------------------------------------------------------------

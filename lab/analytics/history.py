@@ -15,7 +15,8 @@ partition is one value per copy, `text`, `text#1`, ..., in the order of sending 
 | inconsistent | values beyond the first at one offset, in reads and acknowledgements |
 | aborted, aborted_read | values of aborted transactions, and those of them that a reader got; the read-back is none |
 | write_cycle, read_cycle, precommitted_read | transactions that depend on themselves (G0, G1c), or read of their own |
-| failed_reads | places and readers of values whose write failed (G1a) |
+| failed_reads | places and readers of values whose write failed (G1a), and the transaction that they were of |
+| aborted_reads | places of values that somebody got and that were aborted with their transaction (G1a) |
 | steps | from each value that a consumer read to its next one, by index; none over a rebalance |
 | falls | acknowledgements of one producer, in the order in which it got them, whose offset goes down |
 
@@ -186,7 +187,16 @@ class History:
         failed = self.sends.where("kind = 'fail'").select(*_VALUE).distinct()
         places = self.read.join(failed, _VALUE, "left_semi").select(*_PLACE, "label", "raw", "number")
         readers = self.tables.polls.selectExpr(*_PLACE, "label", f"{_WRITTEN} as raw", "process as reader")
-        return places.join(readers, [*_PLACE, "label", "raw"]).select(*_PLACE, "label", "number", "reader").distinct()
+        found = places.join(readers, [*_PLACE, "label", "raw"]).join(self.tables.taken_back, _VALUE, "left")
+        return found.select(*_PLACE, "label", "number", "reader", "transaction").distinct()
+
+    @cached_property
+    def aborted_reads(self) -> DataFrame:
+        """Each place of a value that was aborted with its transaction and that somebody got, not the read-back."""
+        got = self.tables.polls.where(f"process <> '{CHECKER}'").select(*_VALUE).distinct()
+        aborted = self.sends.where("kind = 'abort'").select(*_VALUE).distinct().join(got, _VALUE, "left_semi")
+        found = self.read.join(aborted.join(self.tables.taken_back, _VALUE, "left"), _VALUE)
+        return found.select(*_PLACE, "label", "number", "transaction").distinct()
 
     @cached_property
     def versions(self) -> DataFrame:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_core.kernel.names import CHECKER
 from broker_core.kernel.problems import problem
 from lab.analytics import answers, generations, transacted
 from lab.analytics.errors import AnalyticsError
@@ -96,10 +97,12 @@ def inconsistent(tables: Tables, history: History) -> DataFrame:
 
 
 def aborted_read(tables: Tables, history: History) -> DataFrame:
-    """Reads of values whose write failed (G1a): where the value stands, whose it is, who read it."""
-    return history.failed_reads.selectExpr(
-        "run", "topic", "partition", "offset", "label", "number", "reader").orderBy(
-        "run", "topic", "partition", "offset", "reader")
+    """Reads of values whose write failed or was aborted (G1a): where the value stands, whose it is, of which
+    transaction, who read it."""
+    columns = ("run", "topic", "partition", "offset", "label", "number", "reader", "transaction")
+    readers = tables.polls.where(f"process <> '{CHECKER}'").selectExpr(*columns[:6], "process as reader").distinct()
+    aborted = history.aborted_reads.join(readers, list(columns[:6])).select(*columns)
+    return history.failed_reads.select(*columns).unionByName(aborted).orderBy(*columns[:4], "reader")
 
 
 def transaction_cycles(tables: Tables, history: History) -> DataFrame:
@@ -160,9 +163,9 @@ QUERIES = {query.name: query for query in (
     Query("nonmonotonic_send", ("Acknowledged offsets that went down", "되돌아간 확인 응답 오프셋"),
           ("The new leader continued below what the old one had acknowledged: the difference is gone.",
            "새 리더가 이전 리더의 확인 응답보다 아래에서 이어 썼습니다. 그 차이만큼 사라졌습니다."), nonmonotonic_send),
-    Query("aborted_read", ("Failed writes that were read", "실패했지만 읽힌 쓰기"),
-          ("The producer was told that the write failed; somebody read it all the same.",
-           "프로듀서는 쓰기가 실패했다고 들었지만, 누군가 그 값을 읽었습니다."), aborted_read),
+    Query("aborted_read", ("Failed and aborted writes that were read", "실패하거나 중단됐지만 읽힌 쓰기"),
+          ("The write failed, or its transaction was aborted; somebody read it all the same.",
+           "쓰기가 실패했거나 그 트랜잭션이 중단됐는데도 누군가 그 값을 읽었습니다."), aborted_read),
     Query("transaction_cycles", ("Transactions that depend on themselves", "자기 자신에게 되돌아오는 트랜잭션"),
           (("Kafka gives no order to transactions that write at the same time: cycles of writes are no fault. That one "
             "reads what it wrote before its commit would be."),

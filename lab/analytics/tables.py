@@ -210,6 +210,15 @@ class Tables:
             "run", "label", "cast(n as string) as number")
 
     @cached_property
+    def taken_back(self) -> DataFrame:
+        """Values of writes that failed or were aborted, with the transaction that they were of."""
+        rows = self._fields.where("op = 'send' and kind = 'fail' and p.transaction is not null").selectExpr(
+            "run", "coalesce(p.label, process) as label", "p.transaction as transaction", "explode(p.`values`) as v")
+        return rows.where("v[1] > 0").selectExpr(
+            "run", "label", "transaction", "explode(sequence(v[0], v[0] + v[1] - 1)) as n").selectExpr(
+            "run", "label", "cast(n as string) as number", "transaction").distinct()
+
+    @cached_property
     def sends(self) -> DataFrame:
         """Values in the order in which the operation names them: numbers first, then texts."""
         rows = self._fields.where("op = 'send'").selectExpr(

@@ -88,7 +88,8 @@ class _Judging:
         history = self._finished()
         self._count_behind()
         self._count_steps()
-        for count in (judging.count_acked, judging.count_duplicates, judging.count_inconsistent, judging.count_falls):
+        for count in (judging.count_acked, judging.count_duplicates, judging.count_inconsistent,
+                      judging.count_aborted_reads, judging.count_falls):
             count(receipt, history)
         judging.count_dependencies(receipt, kept.dependencies.found())
         judging.count_fates(receipt, _OddJudge(kept, self.evidence))

@@ -155,7 +155,7 @@ def make_receipt(operations: Iterable[Mapping[str, Any]], evidence: Evidence | N
     count_fates(receipt, Judge(history, evidence))
     count_dependencies(receipt, dependencies.found())
     for judge in (count_acked, count_duplicates, count_reordered, count_inconsistent,
-                  count_failed_reads, count_steps, count_falls):
+                  count_failed_reads, count_aborted_reads, count_steps, count_falls):
         judge(receipt, history)
     sum_up(receipt, evidence)
     return receipt
@@ -186,8 +186,6 @@ def count_acked(receipt: Receipt, history: History) -> None:
     for value in filter(history.own, history.places):
         receipt.of(owner(value)).read += 1
     receipt.aborted = len(history.aborted)
-    got = history.aborted.keys() - history.only_checked.keys()
-    receipt.aborted_read = sum(value in history.places for value in got)
     receipt.unknown = len(history.unknown)
     receipt.unknown_read = sum(value in history.places for value in history.unknown)
 
@@ -254,13 +252,26 @@ def count_inconsistent(receipt: Receipt, history: History) -> None:
 
 
 def count_failed_reads(receipt: Receipt, history: History) -> None:
-    """Failed writes that were read."""
-    for value in history.failed:
+    """Failed writes that were read, and who read them."""
+    for value, transaction in history.failed.items():
         places = history.places.get(value, ())
         receipt.failed_read += bool(places)
         for partition, offset in places:
             for reader in history.readers(value, partition, offset):
-                receipt.place("failed_read", value, partition, offset, reader=reader)
+                receipt.place("failed_read", value, partition, offset, reader=reader, **_of(transaction))
+
+
+def count_aborted_reads(receipt: Receipt, history: History) -> None:
+    """Values of aborted transactions that a reader got, and which one: many, where readers want them all."""
+    for value, transaction in history.aborted.items():
+        places = () if value in history.only_checked else history.places.get(value, ())
+        receipt.aborted_read += bool(places)
+        for partition, offset in places:
+            receipt.place("aborted_read", value, partition, offset, **_of(transaction))
+
+
+def _of(transaction: str | None) -> dict[str, str]:
+    return {"transaction": transaction} if transaction is not None else {}
 
 
 def count_dependencies(receipt: Receipt, found: Found) -> None:

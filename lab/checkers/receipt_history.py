@@ -106,15 +106,15 @@ class History:
         self.logs: dict[Partition, Log] = {}
         self.labels: dict[str, None] = {}  # of this run's producers
         self.acked: dict[Value, Ack] = {}  # at the last offset
-        self.failed: dict[Value, None] = {}
-        self.aborted: dict[Value, None] = {}  # with their transaction: neither acked nor failed
+        self.failed: dict[Value, str | None] = {}  # and the transaction that it was of, if any
+        self.aborted: dict[Value, str | None] = {}  # with their transaction: neither acked nor failed
         self.unknown: dict[Value, None] = {}
         self.undecided: dict[Value, None] = {}  # sent in a transaction of which nobody heard how it ended
         self.places: dict[Value, list[tuple[Partition, int]]] = {}  # where it was read
         self.only_checked: dict[Value, None] = {}  # read by the final read-back alone
         self.steps: list[Step] = []  # those that do not go to the next offset
         self.falls: list[Fall] = []
-        self._texts: list[tuple[str, Any, Ack]] = []
+        self._texts: list[tuple[str, Any, Ack, str | None]] = []
         self._copies: dict[tuple[Partition, Any], int] = {}
         self._written: dict[Value, Value] = {}
         self._ends: dict[tuple[str, Partition], int] = {}
@@ -143,9 +143,9 @@ class History:
     def finish(self) -> None:
         """Tell copies of texts apart: acked ones first."""
         copies: dict[tuple[Partition, Any], int] = {}
-        for kind, text, ack in sorted(self._texts, key=lambda one: one[0] != "ok"):
+        for kind, text, ack, transaction in sorted(self._texts, key=lambda one: one[0] != "ok"):
             copy = copies[ack.partition, text] = copies.get((ack.partition, text), -1) + 1
-            self.settle(kind, _copy(text, copy), ack)
+            self.settle(kind, _copy(text, copy), ack, transaction)
 
     def own(self, value: Value) -> bool:
         """Whether this run sent it: a log may hold what was written before, or by outside clients."""
@@ -181,24 +181,24 @@ class History:
         for value in _values(row, label):
             ack = Ack(partition, offset, row.get("seq", 0), row.get("broker"))
             if value[0]:
-                self.settle(kind, value, ack)
+                self.settle(kind, value, ack, row.get("transaction"))
             else:
-                self._texts.append((kind, value[1], ack))
+                self._texts.append((kind, value[1], ack, row.get("transaction")))
             if offset >= 0:
                 self.log(partition).acks.append((value, offset))
                 offset += 1
         if offset > base:
             self.acknowledged(row, partition, base, offset - 1)
 
-    def settle(self, kind: str, value: Value, ack: Ack) -> None:
+    def settle(self, kind: str, value: Value, ack: Ack, transaction: str | None = None) -> None:
         """The fate of one value."""
         if kind == "ok":
             if value not in self.acked or self.acked[value].offset <= ack.offset:
                 self.acked[value] = ack
         elif kind == "fail":
-            self.failed[value] = None
+            self.failed[value] = transaction
         elif kind == ABORT:
-            self.aborted[value] = None
+            self.aborted[value] = transaction
         elif kind == "info":
             self.unknown[value] = None
 

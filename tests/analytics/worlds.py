@@ -159,7 +159,8 @@ def transactions(home: Path) -> Path:
         share(4, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000), share(5, "share_acquired", 1, 1, client="v", count=2, lock_ms=2000)],
         [*((1, who, "invoke", "transaction", {"id": f"{who}/1"}) for who in "pq"),
          *(inside(2, who, number, offset) for who, number, offset in (("p", 0, 0), ("q", 0, 1), ("p", 1, 2))),
-         *((3, who, "ok", "transaction", {"id": f"{who}/1"}) for who in "pq")])
+         *((3, who, "ok", "transaction", {"id": f"{who}/1"}) for who in "pq"),
+         (4, "r", "fail", "send", {**inside(4, "r", 0, 3)[-1], "error": "ABORTED"}), read(5, "c", [3, "r", 0, 1]), read(6, "checker", [3, "r", 0, 1])])
 
 
 def requests(home: Path) -> Path:

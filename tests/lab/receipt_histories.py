@@ -144,6 +144,8 @@ _TOLD: dict[str, tuple[list[Row], dict[str, int]]] = {
         [polled(a(0, 0), who="c"), {**sent("fail", 0, 2), "transaction": "t/1", "error": "ABORTED"},
          {**sent("ok", 2, 2, 3), "transaction": "t/2"}, {**sent("fail", 4, 1), "transaction": "t/3", "error": "TIMEOUT"}],
         {"acked": 2, "read": 1, "unread": 2, "aborted": 2, "aborted_read": 1}),
+    "a value of a transaction's failed write names the transaction": (
+        [polled(a(0, 0), who="c"), {**sent("fail", 0, 1), "transaction": "t/3", "error": "TIMEOUT"}], {"read": 1, "failed_read": 1}),
     "who reads only what was committed jumps over what was aborted, and that is no step": (
         [polled(a(0, 0), a(1, 1), a(2, 2), a(4, 3), who="c"), polled(a(0, 0), a(4, 3), who="committed"),
          polled(a(4, 3), a(6, 5), who="other"), sent("ok", 0, 1, 0), sent("ok", 3, 1, 4), sent("ok", 4, 2, 5),
@@ -204,4 +206,6 @@ PLACES: dict[str, tuple[str, list[dict[str, Any]]]] = {
         {"offset": 3, "process": "producer-a", "last_acked": 5}]),
     "a value of a failed write was read by two, at two places": ("failed_read", [
         {"offset": 0, "reader": "checker"}, {"offset": 0, "reader": "other"}, {"offset": 2, "reader": "checker"}]),
+    "a value of a transaction's failed write names the transaction": ("failed_read", [{"offset": 0, "reader": "c", "transaction": "t/3"}]),
+    "what was aborted with its transaction was promised to nobody, whoever has read it": ("aborted_read", [{"offset": 0, "transaction": "t/1"}]),
 }  # fmt: skip

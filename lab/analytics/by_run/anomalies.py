@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from broker_core.kernel.names import CHECKER
 from lab.analytics.by_run.values import Number, Poll, raw_of
 
 if TYPE_CHECKING:
@@ -68,15 +69,19 @@ def inconsistent(judged: Judged) -> Iterator[Odd]:
             yield Odd(label, raw, topic, partition, offset)
 
 
-def failed_reads(judged: Judged) -> Iterator[tuple[str, int, int, str, Number, str]]:
-    """(topic, partition, offset, label, number, reader) of values whose write failed."""
-    failed = judged.sent.get("fail", {})
-    wanted = {(*one.place, one.label, one.raw): one.number for one in judged.read if one.value in failed}
-    found: dict[Any, None] = {}
+def failed_reads(judged: Judged) -> Iterator[tuple[str, int, int, str, Number, str, str | None]]:
+    """(topic, partition, offset, label, number, reader, transaction) of values whose write failed or was aborted; of
+    the latter those that somebody got: the read-back is nobody."""
+    failed, aborted = judged.sent.get("fail", {}), judged.sent.get("abort", {})
+    wanted = {
+        (*one.place, one.label, one.raw): one for one in judged.read if one.value in failed or one.value in aborted
+    }
+    of, found = judged.values.taken_back if wanted else {}, dict[Any, None]()
     for poll in judged.values.polls if wanted else ():
         key = (poll.topic, poll.partition, poll.offset, poll.label, raw_of(poll))
-        if key in wanted:
-            found[*key[:4], wanted[key], poll.process] = None
+        one = wanted.get(key)
+        if one is not None and (one.value in failed or poll.process != CHECKER):
+            found[*key[:4], one.number, poll.process, of.get((one.label, one.number))] = None
     yield from found
 
 

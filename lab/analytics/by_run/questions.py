@@ -85,7 +85,7 @@ def _odd(find: Callable[[Judged], Iterable[Any]]) -> Callable[[Run], list[Row]]:
 
 _STALE = ("run", "process", "topic", "partition", "t_us", "last_read", "next_read", "step", "test")
 _FALLS = ("run", "producer", "topic", "partition", "t_us", "last_acked", "offset")
-_ABORTED = ("run", "topic", "partition", "offset", "label", "number", "reader")
+_ABORTED = ("run", "topic", "partition", "offset", "label", "number", "reader", "transaction")
 
 
 def _stale(run: Run) -> list[Row]:

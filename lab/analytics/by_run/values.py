@@ -87,6 +87,15 @@ class Values:
         }  # fmt: skip
 
     @cached_property
+    def taken_back(self) -> dict[tuple[str, Number], str]:
+        """Values of writes that failed or were aborted, with the transaction that they were of."""
+        return {
+            (_label(row), number): row[5]["transaction"] for row in self.run.operations
+            if row[4] == "send" and row[3] == "fail" and row[5].get("transaction") is not None
+            for number in _numbers(row)
+        }  # fmt: skip
+
+    @cached_property
     def sent(self) -> list[tuple[int, str, str, str | None, int | None]]:
         """(t_us, process, kind, topic, partition) of each send."""
         return [(row[1], row[2], row[3], row[5].get("topic"), row[5].get("partition"))
