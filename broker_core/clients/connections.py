@@ -38,9 +38,11 @@ NEWEST: dict[int, int] = {
 }  # fmt: skip
 NEWEST_FORWARDED: dict[int, int] = {
     ApiKey.ELECT_LEADERS: 2, ApiKey.DESCRIBE_QUORUM: 2, ApiKey.UPDATE_FEATURES: 1, ApiKey.ADD_RAFT_VOTER: 1,
+    ApiKey.DESCRIBE_GROUPS: 6, ApiKey.SHARE_GROUP_DESCRIBE: 1, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: 1,
 }  # fmt: skip
 """Of KRaft brokers, which are those that can describe a quorum: they forward the request's own bytes (KIP-590), and
-version 0 has no room for "unclean", for directory ids, for the kind of an upgrade."""
+version 0 has no room for "unclean", for directory ids, for the kind of an upgrade. From version 6 on DescribeGroups
+says of what is no classic group that it is none."""
 
 _BY_CODE = {code.value: code for code in ErrorCode}
 

@@ -13,8 +13,11 @@
 | time | milliseconds since 1970 | at the first record that is as new, else at the high watermark |
 | shift | records | so many after (below 0: before) the committed offset |
 
-Beyond the log's borders is none of them: the nearest border counts, as the tool has it. Only OffsetCommit changes
+Beyond the log's borders is none of them: the nearest border counts, as the tool has it. Only the last request changes
 anything (see `admin_questions`).
+
+A share group (KIP-932) is no group of consumers, which DescribeGroups says; of it the same is asked in other requests,
+as `kafka-share-groups --reset-offsets` does: ShareGroupDescribe, DescribeShareGroupOffsets, AlterShareGroupOffsets.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
 GROUP = 0
-INACTIVE = ("Empty", "Dead")
+DEAD = "Dead"
+INACTIVE = ("Empty", DEAD)
 Question = tuple[str, int, list[int]]  # of a leader: at which timestamp, of which partitions
 
 
@@ -48,6 +52,7 @@ class OffsetReset(AdminQuestions):
         self.where = where
         self.amount = amount
         self.coordinator = ""
+        self.shared = False
         self.partitions: list[int] = []
         self.committed: dict[int, int] = {}
         self.questions: list[Question] = []
@@ -79,11 +84,28 @@ class OffsetReset(AdminQuestions):
 
     def _described(self, response: Any) -> None:
         group = response.groups[0]
+        if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # from version 6 on, which brokers with share groups have
+            body = m.ShareGroupDescribeRequest(group_ids=[self.group])
+            self._ask(self.coordinator, ApiKey.SHARE_GROUP_DESCRIBE, body, self._described_as_shared)
+        elif not self._failed(group.error_code):
+            self._in_state(group.group_state)
+
+    def _described_as_shared(self, response: Any) -> None:
+        group = response.groups[0]
         if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code):
             return
-        if group.group_state not in INACTIVE:
-            why = problem("group_has_members", group=self.group, state=group.group_state)
-            self._refuse(ErrorCode.NON_EMPTY_GROUP, own=why)
+        self.shared = group.error_code == ErrorCode.NONE
+        self._in_state(group.group_state if self.shared else DEAD)
+
+    def _in_state(self, state: str) -> None:
+        if state not in INACTIVE:
+            self._refuse(ErrorCode.NON_EMPTY_GROUP, own=problem("group_has_members", group=self.group, state=state))
+        elif self.where == "shift" and self.shared:
+            shares = m.DescribeShareGroupOffsetsRequest
+            named = shares.DescribeShareGroupOffsetsRequestTopic(topic_name=self.topic, partitions=self.partitions)
+            of = shares.DescribeShareGroupOffsetsRequestGroup(group_id=self.group, topics=[named])
+            body = shares(groups=[of])
+            self._ask(self.coordinator, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, body, self._fetched)
         elif self.where == "shift":
             kind = m.OffsetFetchRequest
             topics = [kind.OffsetFetchRequestTopics(name=self.topic, partition_indexes=self.partitions)]
@@ -100,12 +122,13 @@ class OffsetReset(AdminQuestions):
         for answer in (one for topic in group.topics for one in topic.partitions):
             if self._failed(answer.error_code):
                 return
-            if answer.committed_offset < 0:
+            offset = answer.start_offset if self.shared else answer.committed_offset
+            if offset < 0:
                 place = f"{self.topic}-{answer.partition_index}"
                 why = problem("never_committed", group=self.group, partition=place)
                 self._refuse(ErrorCode.INVALID_REQUEST, own=why)
                 return
-            self.committed[answer.partition_index] = answer.committed_offset
+            self.committed[answer.partition_index] = offset
         self._look()
 
     # -- the logs ---------------------------------------------------------------------------
@@ -161,6 +184,10 @@ class OffsetReset(AdminQuestions):
     # -- the commit -------------------------------------------------------------------------
     def _commit(self) -> None:
         self.offsets = {partition: self._offset(partition) for partition in self.partitions}
+        self.call.unanswered = True
+        if self.shared:
+            self._alter()
+            return
         kind = m.OffsetCommitRequest
         partitions = [
             kind.OffsetCommitRequestPartition(
@@ -172,12 +199,30 @@ class OffsetReset(AdminQuestions):
             group_id=self.group, generation_id_or_member_epoch=-1, member_id="", group_instance_id=None,
             topics=[kind.OffsetCommitRequestTopic(name=self.topic, partitions=partitions)],
         )  # fmt: skip
-        self.call.unanswered = True
         self._ask(self.coordinator, ApiKey.OFFSET_COMMIT, body, self._committed)
+
+    def _alter(self) -> None:
+        """The offsets at which a share group's partitions begin."""
+        kind = m.AlterShareGroupOffsetsRequest
+        partitions = [
+            kind.AlterShareGroupOffsetsRequestPartition(partition_index=number, start_offset=offset)
+            for number, offset in self.offsets.items()
+        ]
+        topics = [kind.AlterShareGroupOffsetsRequestTopic(topic_name=self.topic, partitions=partitions)]
+        body = kind(group_id=self.group, topics=topics)
+        self._ask(self.coordinator, ApiKey.ALTER_SHARE_GROUP_OFFSETS, body, self._altered)
+
+    def _altered(self, response: Any) -> None:
+        self.call.unanswered = False
+        if not self._failed(response.error_code, response.error_message):
+            self._ended(response.responses)
 
     def _committed(self, response: Any) -> None:
         self.call.unanswered = False
-        for answer in (one for topic in response.topics for one in topic.partitions):
+        self._ended(response.topics)
+
+    def _ended(self, topics: Any) -> None:
+        for answer in (one for topic in topics for one in topic.partitions):
             if error_of(answer.error_code) == ErrorCode.UNKNOWN_MEMBER_ID:  # somebody has joined in between
                 self._refuse(ErrorCode.NON_EMPTY_GROUP, own=problem("group_joined", group=self.group))
                 return

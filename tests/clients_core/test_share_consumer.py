@@ -166,3 +166,24 @@ def test_a_wrong_worker_is_refused_with_its_place(wrong: dict[str, Any], place: 
     with pytest.raises(Refusal) as found:
         client_from_dict(given, ())
     assert place in str(found.value)
+
+
+def test_without_members_a_queue_goes_on_where_it_is_told_to() -> None:
+    lab = Lab(40)
+    lab.work("worker")
+    lab.run(12)
+    assert sum(lab.accepted().values()) == 40
+
+    def reset(**where: Any) -> tuple[str, str]:
+        number = lab.do(do="reset_offsets", group="jobs", topic="jobs", **where)["id"]
+        lab.run(3)
+        ended = lab.world.nodes["operator"].machine.results[number]
+        return ended["kind"], ended["error"]
+
+    assert reset(to="earliest") == ("fail", "NON_EMPTY_GROUP")
+    lab.do(do="stop_client", name="worker")
+    lab.run(4)
+    assert reset(to="earliest") == ("ok", "") and reset(shift_by=30) == ("ok", "")
+    lab.work("worker")
+    lab.run(12)
+    assert lab.accepted() == {offset: 1 + (offset >= 30) for offset in range(40)}

@@ -81,7 +81,8 @@ function member(one, words) {
 function card(view, name, group) {
   const { state, words } = view;
   const { found } = view.inquiry.get("group", name);
-  const topics = Object.keys(group.offsets).sort();
+  const shared = Object.keys(state.shares?.[name] ?? {}).map((partition) => partition.slice(0, partition.lastIndexOf("-")));
+  const topics = [...new Set([...Object.keys(group.offsets), ...shared])].sort();
   const shown = found?.members ?? group.members.filter((one) => one.epoch !== undefined);
   return h("article", chosenCard(view, "group", name),
     h("h3", {}, name, h("span", { class: "lever-state" }, words.t(`reason.${group.state}`))),
