@@ -12,7 +12,9 @@ from broker_core.kernel.errors import CommandError
 from broker_core.kernel.problems import problem
 from broker_core.kernel.world import World
 from broker_core.metadata.configs import BrokerConfig, ConfigEntry, ConfigSource
+from broker_core.metadata.configs_group import describe_group
 from broker_core.metadata.configs_topics import describe_topic
+from broker_core.metadata.configs_types import KRAFT
 from lab.clusters import eras
 from lab.clusters.charge import charge_of, clients_of
 from lab.clusters.observe import brokers
@@ -22,7 +24,8 @@ from lab.truth import truth_of
 
 
 def config(world: World, name: str) -> dict[str, Any]:
-    """`topic:orders`, `broker:2` (`broker:any`: of one that runs) or `client:producer-orders`."""
+    """`topic:orders`, `broker:2` (`broker:any`: of one that runs), `group:billing` (with KRaft) or
+    `client:producer-orders`."""
     kind, _, which = name.partition(":")
     if kind == "broker":
         found = running(world, None if which == "any" else which)
@@ -30,9 +33,12 @@ def config(world: World, name: str) -> dict[str, Any]:
         return {"name": name, "entries": [entry(one, kind) for one in entries]}
     if kind == "client":
         return {"name": name, "entries": _of_client(client_of(world, which))}
+    found = running(world, None)
+    if kind == "group" and found.era == KRAFT:
+        entries = sorted(describe_group(_set_of_group(world, which), found), key=lambda one: one.name)
+        return {"name": name, "entries": [entry(one, kind) for one in entries]}
     if kind != "topic":
         raise CommandError(problem("no_object", kind=kind, name=which), "name")
-    found = running(world, None)
     return {"name": name, "entries": [entry(one, kind) for one in describe_topic(overrides(world, which), found)]}
 
 
@@ -41,6 +47,13 @@ def overrides(world: World, topic: str) -> dict[str, str]:
     found = truth_of(world).topic_configs(topic)
     if found is None:
         raise CommandError(problem("no_topic", topic=topic), "name")
+    return found
+
+
+def _set_of_group(world: World, group: str) -> dict[str, str]:
+    """What a group has of its own, as a broker that runs has heard; any name may have some."""
+    machines: list[Any] = [node.machine for _, node in brokers(world) if node.machine is not None]
+    found: dict[str, str] = machines[0].groups.registry.overrides.get(group, {})
     return found
 
 
@@ -113,5 +126,5 @@ def entry(one: ConfigEntry, of: str = eras.BROKER) -> dict[str, Any]:
     return {
         "name": one.name, "value": one.value, "default": default, "source": one.source.name, "changed": changed,
         "read_only": one.read_only, "type": one.type.name, "doc": one.doc,
-        "ko": korean().get(one.name, one.doc), "eras": eras.beside(of, one.name),
+        "ko": korean().get(one.name) or korean().get(f"group.{one.name}", one.doc), "eras": eras.beside(of, one.name),
     }  # fmt: skip

@@ -15,6 +15,7 @@ import pytest
 
 from broker_core.kernel.events import REGISTRY
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_core.metadata.configs_group import WORDS as OF_GROUPS_ALONE
 from lab.clusters.meanings import korean, meaning
 from tests.house.sources import CHECKOUT, files, name, product, tree
 from tests.house.test_code import imported
@@ -38,14 +39,14 @@ def test_every_event_is_emitted_somewhere():
 
 
 def test_every_setting_says_what_it_means():
-    for setting in [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values()]:
+    for setting in [*BROKER_SETTINGS.values(), *TOPIC_SETTINGS.values(), *OF_GROUPS_ALONE.values()]:
         assert setting.doc.endswith("."), setting.name
         assert len(setting.doc) > 15, setting.name
         assert re.search("[가-힣]{2}.*[.]$", meaning(setting, "ko")), setting.name
 
 
 def test_no_meaning_is_told_of_a_setting_that_there_is_not():
-    assert korean().keys() == {*BROKER_SETTINGS, *TOPIC_SETTINGS}
+    assert korean().keys() == {*BROKER_SETTINGS, *TOPIC_SETTINGS, *OF_GROUPS_ALONE}
 
 
 @pytest.mark.parametrize(("language", "page"), [("en", "settings.md"), ("ko", "settings.ko.md")])

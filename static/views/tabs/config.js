@@ -1,7 +1,7 @@
-/** Settings of a topic, a broker or a built-in client: value, default, source; dynamic ones can be changed right here. */
+/** Settings of a topic, a broker, a group (with KRaft) or a built-in client: value, default, source; dynamic ones can be changed right here. */
 import { FILTERS } from "../../i18n/format.js";
 import { asOf, choices, hint } from "./common.js";
-import { byNumber } from "../../model/names.js";
+import { byNumber, isKRaft } from "../../model/names.js";
 import { base } from "../../net/api.js";
 import { h } from "../patch.js";
 import { prose } from "../prose.js";
@@ -14,9 +14,11 @@ function subjects(view) {
   const { state, words } = view;
   const brokers = Object.keys(state.brokers).filter((id) => state.brokers[id].state === "running").sort(byNumber);
   const clients = Object.keys(state.clients).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const groups = isKRaft(state) ? Object.keys(state.groups).sort() : [];
   return [
     ...(view.topicName ? [[`topic:${view.topicName}`, view.topicName]] : []),
     ...brokers.map((id) => [`broker:${id}`, `${words.t("noun.broker")} ${id}`]),
+    ...groups.map((name) => [`group:${name}`, `${words.t("noun.group")} ${name}`]),
     ...clients.map((name) => [`client:${name}`, FILTERS.node(name, words.words)])];
 }
 
