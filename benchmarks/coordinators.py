@@ -207,22 +207,22 @@ def offsets(quick: bool) -> Iterator[Result]:
     with both_today() as sides:
         for side in sides[::-1]:
             load.make_topic(side.bootstrap, TOPIC, OF_A_GROUP, 1)
-            leader = coordinator_of(side, groups[0])
+            coordinator = Coordinator(side, groups[0])
             started = time.perf_counter()
-            groups = groups[: committed_within(side, leader, groups)]  # the other side loads as many
+            groups = groups[: committed_within(side, coordinator, groups)]  # the other side loads as many
             committed[side.name] = [len(groups) * OF_A_GROUP / (time.perf_counter() - started)]
             loaded[side.name] = [moved_s(side, groups[-1]) for _ in range(1 if quick else 3)]
     yield result("offsets", "committed, 100 a request", "offsets/s", committed, True)
     yield result("offsets", f"{len(groups) * OF_A_GROUP:,} loaded", "s", loaded, False)
 
 
-def committed_within(side: Side, leader: int, groups: list[str]) -> int:
+def committed_within(side: Side, coordinator: Coordinator, groups: list[str]) -> int:
     """For how many of the groups offsets were committed before the time was over."""
     until, done = time.perf_counter() + COMMITTING_S, 0
     with ThreadPoolExecutor(SENDERS) as pool:
         while done < len(groups) and time.perf_counter() < until:
             part = groups[done : done + max(SENDERS, len(groups) // 20)]
-            list(pool.map(lambda group: commit(leader, group), part))
+            list(pool.map(lambda group: commit(coordinator, group), part))
             done += len(part)
             progress(f"{side.name}: {done * OF_A_GROUP:,} of {len(groups) * OF_A_GROUP:,} offsets committed")
     return done
@@ -263,10 +263,30 @@ def coordinator_of(side: Side, group: str) -> int:
 
 
 PASSING = (E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR, E.UNKNOWN_TOPIC_OR_PARTITION)
-"""What a broker says that has not heard yet of what it leads."""
+"""What a broker says that has not heard yet of what it leads, or leads it no more."""
 
 
-def commit(port: int, group: str) -> None:
+class Coordinator:
+    """Where the groups of one partition are coordinated; on a busy machine it may move."""
+
+    def __init__(self, side: Side, group: str) -> None:
+        self.side, self.group = side, group
+        self.port = coordinator_of(side, group)
+
+    def commits(self, request: object) -> int:
+        """The error of a commit, once it is none that passes."""
+        deadline = time.perf_counter() + PATIENCE_S
+        while (error := self._asked(request)) in PASSING and time.perf_counter() < deadline:
+            time.sleep(0.01)
+            self.port = coordinator_of(self.side, self.group)
+        return error
+
+    def _asked(self, request: object) -> int:
+        answer = ask(self.port, ApiKey.OFFSET_COMMIT, 8, request, PATIENCE_S)
+        return int(answer.topics[0].partitions[0].error_code)
+
+
+def commit(coordinator: Coordinator, group: str) -> None:
     """An offset in each partition, by nobody's member."""
     r = m.OffsetCommitRequest
     parts = [
@@ -277,13 +297,8 @@ def commit(port: int, group: str) -> None:
     ]  # fmt: skip
     request = r(group_id=group, generation_id_or_member_epoch=-1, member_id="", group_instance_id=None,
                 topics=[r.OffsetCommitRequestTopic(name=TOPIC, partitions=parts)])  # fmt: skip
-    answer = asked(port, ApiKey.OFFSET_COMMIT, 8, request, lambda one: _error_in(one) not in PASSING)
-    if error := _error_in(answer):
+    if error := coordinator.commits(request):
         raise LoadError(f"{group}: error {error}")
-
-
-def _error_in(answer: Any) -> int:
-    return int(answer.topics[0].partitions[0].error_code)
 
 
 def fetched(port: int, group: str) -> int:

@@ -14,7 +14,7 @@
 | reassign | topic, partition, replicas | other replicas, the preferred leader first |
 | cancel_reassignment | topic, partition | the replicas of before |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
-| reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group, a share group, too, goes on |
+| reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
 | abort_transaction | topic, partition | the oldest open transaction, past its coordinator: `kafka-transactions abort` |
 | alter_config | topic, broker or group, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |

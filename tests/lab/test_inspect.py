@@ -15,6 +15,7 @@ from broker_core.kernel.errors import CommandError
 from broker_core.kernel.world import World
 from broker_core.log.dump import dump
 from broker_core.metadata.configs import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerConfig
+from broker_core.metadata.configs_group import WORDS as OF_GROUPS_ALONE
 from broker_core.metadata.configs_topics import describe_topic
 from broker_core.records.header import iterate_batches
 from lab.clusters.build import build_world
@@ -298,7 +299,7 @@ def test_every_setting_says_what_it_means_in_both_languages() -> None:
     broker = BrokerConfig({})
     entries = [*describe_topic({}, broker), *(broker.describe(name) for name in broker.names())]
     assert all(one.doc for one in entries)
-    assert {one.name for one in entries} <= set(korean()) == {*BROKER_SETTINGS, *TOPIC_SETTINGS}
+    assert {one.name for one in entries} <= set(korean()) == {*BROKER_SETTINGS, *TOPIC_SETTINGS, *OF_GROUPS_ALONE}
     assert all(re.search("[가-힣]", text) and text.endswith(".") for text in korean().values())
 
 
