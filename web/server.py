@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -201,6 +202,11 @@ def offer(address: str) -> Any:
     return None
 
 
+def is_news(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn's tells anything to whoever stopped the lab: that a page was still open does not."""
+    return not str(record.msg).startswith("Cancel %s running task(s)")
+
+
 def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | None = None) -> LabServer:
     """The server of `lab` on a bound socket, not yet running."""
     prepare()
@@ -223,6 +229,7 @@ def build(lab: Lab, listener: socket.socket, started: Callable[[str], None] | No
         "timeout_graceful_shutdown": 1,
     }
     config = uvicorn.Config(application, **options)
+    logging.getLogger("uvicorn.error").addFilter(is_news)
     return LabServer(config, started, f"http://{shown}:{port}/")
 
 

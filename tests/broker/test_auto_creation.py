@@ -12,7 +12,9 @@ from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode as E
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
+from lab.truth import truth_of
 from tests.conftest import free_ports
+from tests.lab.test_joining import Lab
 from tests.oracle.asking import Connection
 
 
@@ -45,3 +47,17 @@ def test_a_name_that_differs_only_in_a_dot(asker: Connection) -> None:
     assert created.topics[0].error_code == E.NONE
     assert error_of(asker, "a_b") == E.INVALID_TOPIC_EXCEPTION
     assert error_of(asker, "a_c") == E.LEADER_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(("generation", "found"), [("kraft", True), ("zookeeper", False)])
+def test_with_a_dead_broker_a_group_finds_its_coordinator_where_fenced_brokers_get_replicas(generation: str, found: bool) -> None:
+    settings = {"offsets.topic.replication.factor": 3, "offsets.topic.num.partitions": 1}
+    reader = {"name": "reader", "kind": "consumer", "topic": "orders", "settings": {"group.id": "g"}}
+    cluster = {"brokers": 3, "preset": "teaching", "controller": generation, "settings": settings}
+    lab = Lab({"cluster": cluster, "seed": 5, "clients": [reader]})
+    lab.do(do="create_topic", topic="orders", partitions=1, replication_factor=3)
+    lab.do(do="kill", broker=2)
+    lab.run(8)
+    lab.do(do="start_client", name="reader")
+    lab.run(5)
+    assert ("__consumer_offsets" in truth_of(lab.world).topics()) is found

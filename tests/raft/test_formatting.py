@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import uuid
 from typing import Any
 
 import pytest
 
 from broker_core.kernel.problems import told
 from broker_core.log.checkpoints import read_meta_properties
-from broker_core.raft.snapshots import BOOTSTRAP, SnapshotReader
+from broker_core.kernel.storage_memory import MemoryStorage
+from broker_core.raft import ReplicaKey, VoterNode, VoterSet
+from broker_core.raft.snapshots import BOOTSTRAP, RawSnapshot, SnapshotReader, SnapshotWriter
+from broker_core.raft.voters import Listener
 from broker_core.records.control import KRAFT_VERSION, KRAFT_VOTERS, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
 from broker_core.records.control import read_control
 from broker_core.records.header import CONTROL, iterate_batches
@@ -20,6 +25,15 @@ from lab.truth import truth_of
 from tests.lab.test_joining import Lab
 
 LOG = "data/__cluster_metadata-0"
+KAFKA = bytes.fromhex(
+    # kafka-storage 4.3 format --initial-controllers 1@127.0.0.1:29451:zhmhPcRST5WjcfdjHkHQ3Q,2@...,3@...
+    "000000000000000000000101000000000252a5fa4e002000000002000001a218df5422000001a218df5422ffffffffffffffffffffffffffff000000"
+    "032a0000000800000003160000000001a218df53e600001e00000208000000050a000000010000d0020000040800000006ba0200000400000001ce19"
+    "a13dc4524f95a371f7631e41d0dd020b434f4e54524f4c4c45520a3132372e302e302e31730b0000000001000000000002b1a995117130443ca877aa"
+    "e2d9f0948f020b434f4e54524f4c4c45520a3132372e302e302e31730c0000000001000000000003e6e97b71825c40d0baa7f2c98fe0c945020b434f"
+    "4e54524f4c4c45520a3132372e302e302e31730d00000000010000000000000000000000030000003f00000000023055267d002000000000000001a2"
+    "18df5440000001a218df5440ffffffffffffffffffffffffffff000000011a00000008000000040600000000"
+)
 
 
 def spec(controllers: int = 3, **more: Any) -> dict[str, Any]:
@@ -97,3 +111,18 @@ def test_it_is_a_word_of_kraft_alone_and_stands_in_the_description() -> None:
     with pytest.raises(SpecError) as refused:
         run_from_dict({"cluster": {"controller": "zookeeper", "quorum": "dynamic"}})
     assert refused.value.place == ("cluster", "quorum") and "kraft" in told(refused.value.problem)
+
+
+def test_the_checkpoint_is_that_of_kafka_byte_for_byte() -> None:
+    directories = "zhmhPcRST5WjcfdjHkHQ3Q", "samVEXEwRDyod6ri2fCUjw", "5ul7cYJcQNC6p_LJj-DJRQ"
+    voters = VoterSet(
+        VoterNode(ReplicaKey(number, uuid.UUID(bytes=base64.urlsafe_b64decode(one + "=="))),
+                  (Listener("CONTROLLER", "127.0.0.1", 29450 + number),))
+        for number, one in enumerate(directories, start=1)
+    )
+    storage, written = MemoryStorage(), []
+    for now_ms in (1795713618978, 1795713619008):  # Kafka closed it 30 ms after it had begun it
+        SnapshotWriter(RawSnapshot(storage, LOG, BOOTSTRAP), 1795713618918, now_ms, 1, voters).freeze()
+        file = storage.open(f"{LOG}/{BOOTSTRAP.file_name}")
+        written.append(bytes(file.read(0, file.size)))
+    assert written[0][:269] + written[1][269:] == KAFKA
