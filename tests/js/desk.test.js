@@ -90,6 +90,17 @@ test("only as much is loaded as somebody wants to see", async () => {
   assert.ok(history.positionOf(10) !== null);
 });
 
+test("of a time that is not loaded what changed the cluster is told", async () => {
+  const events = all(36_000);
+  const { history, story } = visited(events, 35_990);
+  const { ask } = server(events, 4000);
+  const death = [5, 5, "process_ended", "broker-1", 0, { how: "crash" }];
+  const past = new Past(history, story, async (question) => (question.what === "story" ? { ok: true, ev: [death] } : ask(question)));
+  await past.quietly();
+  assert.equal(past.complete, false);
+  assert.deepEqual(story.items.map(({ code, first }) => [code, first.seq]), [["process_ended", 5]]);
+});
+
 test("a server that keeps nothing ends the search", async () => {
   const { history, story } = visited(all(20), 10);
   const past = new Past(history, story, async () => ({ ok: false, error: "no" }));

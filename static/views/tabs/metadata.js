@@ -98,7 +98,7 @@ function quorum(view, found) {
       type: "button", class: "plain", "aria-pressed": String(one.node === found.node), "aria-label": words.name(one.node), title: words.name(one.node),
       onclick: () => view.set({ metadataOf: one.node, metadataFile: null, metadataAt: null, metadataOpen: null })
     }, one.node.startsWith("broker-") ? badge(one.id, "in") : h("span", { class: "whole" }, String(one.id)))),
-    cell(`${one.state === "leader" ? "★ " : ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
+    cell(`${one.state === "leader" ? "★\u00a0" : ""}${words.t(`reason.${one.state}`)}, ${words.t(one.voter ? "meta.voter" : "meta.observer")}`, "wraps"),
     number(one.epoch), number(one.leo), number(one.lag),
     cell(one.caught_up_ms === null ? "–" : words.t("look.ms", { n: one.caught_up_ms }), "number"), cell(standing(one), "wraps"));
   return [
