@@ -1,9 +1,9 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
 
-Each call has a worker for each core (pytest-xdist), each with a data directory of its own and, in the second call, a
-browser of its own; `tests/spreading.py` deals out the tests, what takes longest first. Tests marked `slow` are left out
-of the everyday run and belong to `--all` and to CI. The end of the output says what took longest, and what was tried
-again because a program that is not ours had failed (`tests/outside.py`).
+Each call has a worker for each core (pytest-xdist), each with a data directory of its own (in memory, where there is
+room) and, in the second call, a browser of its own; `tests/spreading.py` deals out the tests, what takes longest first.
+Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what
+took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
 """
 
@@ -26,7 +26,7 @@ from cli.places import CHECKOUT, needs_checkout
 
 NO_TESTS_COLLECTED = 5
 MEMORY = "/dev/shm"
-MEMORY_BYTES = 4 << 30  # free in memory, before the browser's part puts its files there
+MEMORY_BYTES = 4 << 30  # free in memory, before the tests put their files there: some 3 GB
 WORKERS = 4
 PARTS = (
     ("Everything but the browser", "not browser", ("--ignore", "tests/browser", "tests")),
@@ -47,12 +47,12 @@ def test(arguments: argparse.Namespace) -> int:
     failed = False
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-shared-") as shared:
+    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-shared-", dir=_memory()) as shared:
         for title, marks, where in PARTS:
             print(f"== {title} ==", flush=True)
             options = ["-m", marks + also, "-rs", "-q", *where]
             more = {"BROKERLAB_SHARED": shared}
-            code, counts, spent_here = _pytest(options, _workers(), in_memory=marks == "browser", more=more)
+            code, counts, spent_here = _pytest(options, _workers(), _memory(programs=marks != "browser"), more)
             rows += spent_here
             total += counts
             failed = failed or code not in (0, NO_TESTS_COLLECTED)
@@ -73,11 +73,13 @@ def _workers() -> int:
     return max(1, min(os.cpu_count() or 1, WORKERS))
 
 
-def _memory() -> str | None:
-    """A file system in memory with room. On the disk of a busy machine one fsync may take half a minute, for which a
-    live lab and its page stand still; what the browser's part looks at is the page."""
+def _memory(programs: bool = False) -> str | None:
+    """A file system in memory with room; with `programs` one that they may be started from. On the disk of a busy
+    machine one fsync may take half a minute, for which a live lab and its page stand still, and tests of whole labs
+    take twice as long, with four times the work of the kernel."""
     try:
-        there = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
+        barred = programs and os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+        there = not barred and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
         found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
@@ -85,16 +87,16 @@ def _memory() -> str | None:
 
 
 def _pytest(
-    options: list[str], workers: int = 1, in_memory: bool = False, more: dict[str, str] | None = None
+    options: list[str], workers: int = 1, memory: str | None = None, more: dict[str, str] | None = None
 ) -> tuple[int, Counter[str], list[dict[str, Any]]]:
-    """Run pytest with data directories of its own, `more` in its environment and its output passed on; exit code,
-    counts of its last line, what the tests have cost."""
+    """Run pytest with data directories of its own (in `memory`, with all that the tests write), `more` in its
+    environment and its output passed on; exit code, counts of its last line, what the tests have cost."""
     last = ""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-", dir=_memory() if in_memory else None) as data:
+    with tempfile.TemporaryDirectory(prefix="brokerlab-tests-", dir=memory) as data:
         lines = Path(data) / "spent.jsonl"
         environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": data, "BROKERLAB_SPENT": str(lines)}
         environment |= more or {}
-        if in_memory:
+        if memory:
             environment["TMPDIR"] = data
         command = [sys.executable, "-m", "pytest", *options]
         if workers > 1:
