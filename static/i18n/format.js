@@ -71,7 +71,7 @@ export const FILTERS = {
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind)
     + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
-  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? part).join(": "),
+  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? onDisk(part, words)).join(": "),
   problem: told,
   quoted: (value, words) => quoted(plain(value, words)),
   word: (value, words) => words.problems?.[`word.${value}`] ?? String(value),
@@ -81,6 +81,12 @@ export const FILTERS = {
   counts: (value) => Object.entries(value ?? {}).map(([code, number]) => `${code} × ${count(number)}`).join(", "),
   command: (value, words) => commandText(value, words),
 };
+
+/** What was done to a file, as a disk tells it: "append data/a/orders-0/0.log". Any other part of a reason stays as it is. */
+function onDisk(part, words) {
+  const [, operation, path] = part.match(/^([a-z]+) (\S+)$/) ?? [];
+  return words[`operation.${operation}`] ? format(words[`operation.${operation}`], { path }, words) : part;
+}
 
 /** Who is meant by a role (`leader_of: orders-0`), or by one end of a link (`2`, `broker-2`, `leader_of:orders-0`). */
 function who(role, partition, words) {

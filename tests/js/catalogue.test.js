@@ -46,6 +46,12 @@ test("the reason may depend on the kind of node", () => {
   assert.notEqual(en.why(start("broker-1")), en.why(start("producer-orders")));
 });
 
+test("what a disk says is told in the reader's language, with the file as it is called", () => {
+  const fault = { code: "disk_fault", node: "broker-1", params: { path: "data/b", error: "append data/b/orders-1/0.log: Input/output error", operation: "log directory offline" } };
+  assert.match(en.say(fault), /append data\/b\/orders-1\/0.log: Input\/output error/);
+  assert.match(ko.say(fault), /data\/b\/orders-1\/0.log에 추가: 입출력 오류/);
+});
+
 test("both languages have the same keys", () => {
   assert.deepEqual(Object.keys(ko.words).sort(), Object.keys(en.words).sort());
   assert.deepEqual(Object.keys(ko.story).sort(), Object.keys(en.story).sort());
