@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching, trace
+from web.pages import basics, class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching, trace
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 
@@ -46,6 +46,7 @@ urlpatterns = [
     path("eras/", eras_page, name="eras"),
     path("trace/", trace.trace, name="trace"),
     path("not-modelled/", not_modelled, name="not-modelled"),
+    path("basics/", basics.basics, name="basics"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("glossary/<slug:name>.svg", glossary.picture, name="glossary-picture"),
     path("language/", set_language, name="set_language"),

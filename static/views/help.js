@@ -9,8 +9,8 @@ const KEYS = [
 ];
 
 const PAGES = [
-  ["/projector/", "projector"], ["/exercises/", "exercises"], ["/quizzes/", "quizzes"], ["/classes/", "classes"], ["/glossary/", "glossary"],
-  ["/trace/", "trace"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
+  ["/projector/", "projector"], ["/exercises/", "exercises"], ["/quizzes/", "quizzes"], ["/classes/", "classes"], ["/basics/", "basics"],
+  ["/glossary/", "glossary"], ["/trace/", "trace"], ["/eras/", "eras"], ["/not-modelled/", "not_modelled"], ["/api/docs", "rest"],
 ];
 
 /** The keys that do the same, and what they do. */

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from tests.conftest import CHECKOUT
 
+from lab.glossary.basics import FILE as BASICS
 from lab.quizzes.reading import HOME as QUESTIONS
 from lab.scenarios import grammar
 
@@ -64,7 +65,7 @@ def strings_of(path: Path) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    found = [CHECKOUT / "broker_core" / "kernel" / "problems" / "ko.json", *(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml"), *QUESTIONS.glob("*.yaml")]
+    found = [CHECKOUT / "broker_core" / "kernel" / "problems" / "ko.json", *(CHECKOUT / "web" / "messages").glob("*.ko.json"), *(CHECKOUT / "lab").rglob("*.ko.json"), *grammar.HOME.glob("*.yaml"), BASICS, *QUESTIONS.glob("*.yaml")]
     found += [path for part in ("web", "lab") for path in (CHECKOUT / part).rglob("*.py") if KOREAN.search(path.read_text("utf-8"))]
     return sorted(found)
 

@@ -55,6 +55,13 @@ def test_korean_comes_to_those_who_ask_for_it(served: Served) -> None:
     assert "Kafka 클러스터 실험실" in text
 
 
+def test_the_texts_for_a_newcomer_are_a_page_in_each_language(served: Served) -> None:
+    for language, sentence in (("en", "What is the ISR?"), ("ko", "ISR이란 무엇인가")):
+        text = fetch(served, "basics/", Accept_Language=language)[2]
+        assert f'<h2 id="isr-title">{sentence}</h2>' in text and text.count("<article") == 8
+        assert 'href="/glossary/#isr"' in text and "#lesson=isr-shrink-and-catch-up" in text
+
+
 def test_nothing_inline_may_run_and_nothing_foreign_is_named(served: Served) -> None:
     _, headers, text = fetch(served, "")
     policy = headers["Content-Security-Policy"]
