@@ -48,13 +48,14 @@ WORDS = NAMES | {
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
     "true", "false", "Kafka", "meta.properties", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "kB", "LIVE", "RF", "U", "T",
     "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
-    "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "audit", "ACL", "API", "ASCII", "data", "Hello_Kafka", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
+    "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "audit", "ACL", "API", "ASCII", "data", "null", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
     "group.version", "worker", "explicit", "implicit", "record_limit", "batch_optimized", "RE2", "classic", "disabled", "upgrade", "downgrade", "bidirectional",  # group.protocol, group.consumer.migration.policy
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())
       for word in (one["name"], one["name"].removeprefix(one["kind"] + "-"), one["name"].rsplit("-", 1)[-1])),  # and its badge
 }  # fmt: skip
 TOPICS = {one["name"] for name in LESSONS for one in grammar.load(name).document.get("topics", ())} | {
-    one["topic"] for name in LESSONS for one in grammar.load(name).document.get("steps", ()) if one.get("do") == "create_topic"
+    one["topic"] for name in LESSONS for document in (grammar.load(name).document,)
+    for one in (*document.get("steps", ()), *document.get("fork", {}).get("steps", ())) if one.get("do") == "create_topic"
 }
 NAME = re.compile(
     r"(?:broker|controller|producer|consumer|zookeeper|reader|key|orders|carts|billing|lesson|run)(?:-[\w-]+)?|__[\w-]+|[0-9a-f]{4,}|[\w-]{20,22}|(?:KIP|KAFKA)-\d+|[ev]\d+|"
