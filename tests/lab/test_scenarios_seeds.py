@@ -394,6 +394,12 @@ EXPECTED: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {
     ("questions-at-the-door", "fork"): ((2, 2), NONE, NONE),
     ("header-and-negotiation", None): CLEAN,
     ("header-and-negotiation", "fork"): CLEAN,
+    ("a-terabyte-a-day", None): CLEAN,
+    ("a-terabyte-a-day", "fork"): CLEAN,
+    ("the-map-is-too-small", None): CLEAN,
+    ("the-map-is-too-small", "large"): CLEAN,
+    ("the-map-is-too-small", "fork"): CLEAN,
+    ("the-map-is-too-small", "large/fork"): CLEAN,
 }
 
 
