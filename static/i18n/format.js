@@ -71,7 +71,7 @@ export const FILTERS = {
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind)
     + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
-  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? onDisk(part, words)).join(": "),
+  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? spelled(part, words)).join(": "),
   problem: told,
   quoted: (value, words) => quoted(plain(value, words)),
   word: (value, words) => words.problems?.[`word.${value}`] ?? String(value),
@@ -82,10 +82,13 @@ export const FILTERS = {
   command: (value, words) => commandText(value, words),
 };
 
-/** What was done to a file, as a disk tells it: "append data/a/orders-0/0.log". Any other part of a reason stays as it is. */
-function onDisk(part, words) {
+/** What was done to a file, as a disk tells it ("append data/a/orders-0/0.log"), and why an unanswered request ended its connection
+ * ("acks=0 and CORRUPT_MESSAGE for orders-0"). Any other part of a reason stays as it is. */
+function spelled(part, words) {
   const [, operation, path] = part.match(/^([a-z]+) (\S+)$/) ?? [];
-  return words[`operation.${operation}`] ? format(words[`operation.${operation}`], { path }, words) : part;
+  if (words[`operation.${operation}`]) return format(words[`operation.${operation}`], { path }, words);
+  const [, error, partition] = part.match(/^acks=0 and ([A-Z_]+) for (\S+)$/) ?? [];
+  return error ? format(words["reason.unanswered"], { error, partition }, words) : part;
 }
 
 /** Who is meant by a role (`leader_of: orders-0`), or by one end of a link (`2`, `broker-2`, `leader_of:orders-0`). */

@@ -46,10 +46,13 @@ test("the reason may depend on the kind of node", () => {
   assert.notEqual(en.why(start("broker-1")), en.why(start("producer-orders")));
 });
 
-test("what a disk says is told in the reader's language, with the file as it is called", () => {
+test("what a disk or a broker says is told in the reader's language, with the file as it is called", () => {
   const fault = { code: "disk_fault", node: "broker-1", params: { path: "data/b", error: "append data/b/orders-1/0.log: Input/output error", operation: "log directory offline" } };
   assert.match(en.say(fault), /append data\/b\/orders-1\/0.log: Input\/output error/);
   assert.match(ko.say(fault), /data\/b\/orders-1\/0.log에 추가: 입출력 오류/);
+  const refused = { code: "frame_refused", node: "broker-1", params: { connection: 3, reason: "acks=0 and CORRUPT_MESSAGE for orders-0" } };
+  assert.match(en.say(refused), /acks=0 and CORRUPT_MESSAGE for orders-0/);
+  assert.match(ko.say(refused), /acks=0인데 orders-0에서 CORRUPT_MESSAGE/);
 });
 
 test("both languages have the same keys", () => {
