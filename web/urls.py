@@ -8,7 +8,8 @@ from django.views.i18n import set_language
 from web.api.api import api
 from web.api.docs import problem_types, style
 from web.api.errors import nowhere
-from web.pages import basics, class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching, trace
+from web.pages import basics, class_report, classes, exercises, glossary, joining, paper, polls, quizzes, teaching
+from web.pages import trace
 from web.pages import views as pages
 from web.pages.limits import eras_page, not_modelled
 

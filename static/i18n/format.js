@@ -71,7 +71,8 @@ export const FILTERS = {
   disks: (value, words) => list(value).map(({ kind, directory }) => (words[`disk.${kind}`] ?? kind)
     + (directory ? ` (${directory})` : "")).join(", ") || words["disk.healthy"],
   switch: (value, words) => words[value ? "switch.on" : "switch.off"],
-  reason: (value, words) => words[`reason.${value}`] ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? spelled(part, words)).join(": "),
+  reason: (value, words) => words[`reason.${value}`]
+    ?? String(value ?? "").split(": ").map((part) => words[`reason.${part}`] ?? spelled(part, words)).join(": "),
   problem: told,
   quoted: (value, words) => quoted(plain(value, words)),
   word: (value, words) => words.problems?.[`word.${value}`] ?? String(value),

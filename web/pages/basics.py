@@ -1,6 +1,7 @@
 """What a record, a topic, a partition is: texts for whoever has never seen Kafka, as a page of its own.
 
-`/basics/` needs no script and no running cluster; `/basics/#isr` is one text. Terms lead to the glossary, lessons into the lab.
+`/basics/` needs no script and no running cluster; `/basics/#isr` is one text. Terms lead to the glossary, lessons
+into the lab.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from web.messages import catalogue
 def basics(request: HttpRequest) -> HttpResponse:
     """The page."""
     language = language_of(request)
-    return render(request, "basics.html", {"language": language, "words": catalogue(language)["page"], "texts": _told(language)})
+    context = {"language": language, "words": catalogue(language)["page"], "texts": _told(language)}
+    return render(request, "basics.html", context)
 
 
 @cache
