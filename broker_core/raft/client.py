@@ -338,7 +338,7 @@ class RaftClient:
         self.log.begin_epoch(leader.epoch)
         version, voters = self.history.last_version, self.history.last_voters
         keys = [node.key for node in voters]
-        controls = [leader_change(self.own.key.id, keys, leader.granting, min(version, 1))]
+        controls = [leader_change(self.own.key.id, keys, leader.granting)]
         if version > 0 and (self.history.last_voters_offset == BEFORE_THE_LOG or self.reconfiguration.update_is_due):
             controls += [kraft_version(version), voters_record(voters.updated(self.own) or voters)]
         leader.accumulator.append_control(controls, self.node.now_us(), self.node.wall_ms())

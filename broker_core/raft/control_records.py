@@ -50,13 +50,12 @@ def _value(message: Any) -> bytes:
 
 
 # -- what they say --------------------------------------------------------------------------------
-def leader_change(leader: int, voters: Iterable[ReplicaKey], granting: Iterable[ReplicaKey], version: int) -> Control:
-    """Who leads from here on. Version 1 (kraft.version 1) names directories, too."""
+def leader_change(leader: int, voters: Iterable[ReplicaKey], granting: Iterable[ReplicaKey]) -> Control:
+    """Who leads from here on. Version 1 would name directories, too; Kafka 4.3 writes 0 with dynamic voters as well."""
     voter = m.LeaderChangeMessage.Voter
     message = m.LeaderChangeMessage(
-        version=version, leader_id=leader,
-        voters=[voter(voter_id=key.id, voter_directory_id=key.directory) for key in voters],
-        granting_voters=[voter(voter_id=key.id, voter_directory_id=key.directory) for key in granting],
+        version=0, leader_id=leader, voters=[voter(voter_id=key.id) for key in voters],
+        granting_voters=[voter(voter_id=key.id) for key in granting],
     )  # fmt: skip
     return LEADER_CHANGE, message
 
