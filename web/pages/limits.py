@@ -40,6 +40,8 @@ def page_of(text: str) -> Page:
     """Markdown as a page."""
     tokens = READER.parse(text)
     headings = (inside.content for opening, inside in pairwise(tokens) if opening.type == "heading_open")
+    for table in (token for token in tokens if token.type == "table_open"):
+        table.attrSet("tabindex", "0")  # on a phone it is moved sideways, by keys, too
     for row in _rows(tokens):
         _name_cells(row)
     # The renderer escapes all text, and with html=False no token holds markup of the document.
