@@ -262,7 +262,7 @@ def _keeper(cluster: ClusterSpec, words: Words) -> str:
     if not cluster.is_kraft:
         return f"ZooKeeper ({words.say('up.other_kraft')})"
     ids = ", ".join(map(str, cluster.controller_ids() or cluster.voters()))
-    return words.say("up.quorum", ids=ids)
+    return words.say("up.of_quorum", ids=ids)
 
 
 def page_address(listener: socket.socket) -> str:

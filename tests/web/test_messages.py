@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import CHECKOUT
 
 from broker_core import groups
 from broker_core.kernel.events import REGISTRY
@@ -80,3 +84,14 @@ def test_every_reason_that_the_registry_lists_is_translated(language: str) -> No
 
 def test_a_language_that_nobody_has_written_is_english() -> None:
     assert catalogue("fr")["language"] == "en"
+
+
+def test_no_catalogue_says_a_key_twice() -> None:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        assert [key for key, many in Counter(key for key, _ in pairs).items() if many > 1] == []
+        return dict(pairs)
+
+    files = [path for place in ("web/messages", "cli/words", "broker_core/kernel/problems") for path in (CHECKOUT / place).glob("*.json")]
+    assert len(files) > 10
+    for path in files:
+        json.loads(path.read_text(), object_pairs_hook=once)
