@@ -83,7 +83,18 @@ def _memory(programs: bool = False) -> str | None:
         found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    return MEMORY if there and found and int(found[1]) * 1024 >= 2 * MEMORY_BYTES else None
+    room = min(int(found[1]) * 1024 if found else 0, _limit())
+    return MEMORY if there and room >= 2 * MEMORY_BYTES else None
+
+
+def _limit() -> int:
+    """Bytes of memory that this container may have; as many as one likes where nothing says so."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            return int(Path("/sys/fs/cgroup", name).read_text())
+        except (OSError, ValueError):  # the other version of control groups; "max"
+            continue
+    return sys.maxsize
 
 
 def _pytest(
