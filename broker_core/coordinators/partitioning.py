@@ -1,7 +1,7 @@
 """Which partition of its internal topic a key belongs to; that partition's leader coordinates it.
 
-    partition = abs(hash(key)) % partitions of the topic           Java's String.hashCode, abs = & 0x7fffffff
-    "my-group" -> hashCode -1906497762 -> & 0x7fffffff = 240985886 -> % 50 = 36
+    partition = abs(hash(key)) % partitions of the topic           Java's String.hashCode; abs(-2^31) is 0
+    "my-group" -> hashCode -1906497762 -> 1906497762 -> % 50 = 12
 
 So every client finds the same broker, keys spread over all brokers, and when the leader of a partition moves, its keys
 move with it. Source: GroupMetadataManager.partitionFor, TransactionStateManager.partitionFor, Utils.abs.
@@ -21,4 +21,5 @@ def java_string_hash(text: str) -> int:
 
 def partition_for(key: str, partitions: int) -> int:
     """The partition whose leader coordinates the key (a group's or a transactional id)."""
-    return (java_string_hash(key) & 0x7FFFFFFF) % partitions
+    code = java_string_hash(key)
+    return 0 if code == -(1 << 31) else abs(code) % partitions

@@ -18,8 +18,8 @@ from broker_core.wire.errors import ErrorCode as E
 @pytest.mark.parametrize(
     ("group", "code", "partition"),
     [
-        ("my-group", -1906497762, 36),
-        ("billing", -109829509, 39),
+        ("my-group", -1906497762, 12),
+        ("billing", -109829509, 9),
         ("console-consumer-1", 35782224, 24),
         ("grüße", 98768023, 23),
         ("𝄞", 1772394, 44),
