@@ -74,9 +74,9 @@ def _workers() -> int:
 
 
 def _memory(programs: bool = False) -> str | None:
-    """A file system in memory with room; with `programs` one that they may be started from. On the disk of a busy
-    machine one fsync may take half a minute, for which a live lab and its page stand still, and tests of whole labs
-    take twice as long, with four times the work of the kernel."""
+    """A file system in memory with room; with `programs` one that they may be started from, with room for themselves,
+    too. On the disk of a busy machine one fsync may take half a minute, for which a live lab and its page stand still,
+    and tests of whole labs take twice as long, with four times the work of the kernel."""
     try:
         barred = programs and os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
         there = not barred and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
@@ -84,7 +84,7 @@ def _memory(programs: bool = False) -> str | None:
     except OSError:
         return None
     room = min(int(found[1]) * 1024 if found else 0, _limit())
-    return MEMORY if there and room >= 2 * MEMORY_BYTES else None
+    return MEMORY if there and room >= (4 if programs else 2) * MEMORY_BYTES else None
 
 
 def _limit() -> int:
@@ -104,6 +104,7 @@ def _pytest(
     environment and its output passed on; exit code, counts of its last line, what the tests have cost."""
     last = ""
     with tempfile.TemporaryDirectory(prefix="brokerlab-tests-", dir=memory) as data:
+        os.chmod(data, 0o711)  # PostgreSQL's own user comes through to what is his
         lines = Path(data) / "spent.jsonl"
         environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "BROKERLAB_DATA": data, "BROKERLAB_SPENT": str(lines)}
         environment |= more or {}

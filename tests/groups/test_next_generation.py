@@ -235,6 +235,14 @@ def test_a_pattern_is_resolved_by_the_coordinator_and_finds_new_topics(lab: Any)
     assert lab.coordinator().registry.consumer_groups["g"].patterns == {}
 
 
+def test_who_subscribes_by_a_pattern_what_others_have_by_name_gets_a_share_of_it(lab: Any) -> None:
+    first, second = Player(lab, "a"), Player(lab, "b", subscribed_topic_names=None, subscribed_topic_regex="orders")
+    settle(first)
+    assert first.numbers == [0, 1, 2, 3]
+    settle(first, second)
+    assert sorted([first.numbers, second.numbers]) == [[0, 1], [2, 3]] and epochs(lab)[0] == "Stable"
+
+
 def test_the_group_survives_its_coordinator_with_epochs_owners_and_patterns(lab: Any) -> None:
     first, second = Player(lab, "a"), Player(lab, "b", subscribed_topic_names=None, subscribed_topic_regex="orders")
     settle(first, second)

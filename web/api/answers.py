@@ -227,7 +227,7 @@ class Past(Closed):
     ev: list[Row]
 
 
-class Told(Closed):
+class StoryTold(Closed):
     """State transitions, as `events` has them."""
 
     ev: list[Row]

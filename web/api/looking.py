@@ -71,7 +71,7 @@ async def history(
 
 @router.get(
     "/labs/{lab}/story",
-    response={200: answers.Told, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
+    response={200: answers.StoryTold, **dict.fromkeys((404, 409, 422, 501, 503, 504), Problems)},
     summary="What has happened, without the messages",
 )
 async def story(request: HttpRequest, lab: str, seq: schemas.Seq, run: str | None = None) -> HttpResponse:

@@ -260,17 +260,18 @@ class Decisions:
         return now_ms - last >= (REFRESH_MS if stale else longest_ms)
 
     def refresh(self, group: ConsumerGroup, now_ms: int) -> Decision:
-        """Resolves the group's patterns; what they match is written when it is another set than before."""
-        draft = Draft(group)
-        before = group.subscribed()
+        """Resolves the group's patterns; what they match is written when it is another set than before. Then there is
+        something to share out anew, though others may have subscribed all of it by name."""
+        draft, other = Draft(group), False
         for pattern in sorted({member.pattern for member in group.members.values()} - {""}):
             found = Resolved(matching(self.topics, pattern), self.topics.version, now_ms)
             known = group.patterns.get(pattern)
+            other = other or found.topics != (known.topics if known is not None else ())
             if known is None or known.topics != found.topics:
                 draft.add(r.pattern_record(group.group_id, pattern, *found))
             else:
                 group.patterns[pattern] = found  # when it was looked at is nobody's business but this coordinator's
-        if draft.group.subscribed() != before:
+        if other:
             self._bump(draft, True)
         return Decision(draft.records, None)
 
