@@ -38,12 +38,13 @@ function openEntry(view, one) {
     one.disk_full?.length > 0 && h("p", { class: "hint", "data-disk-full": "" },
       words.t(one.room_again ? "runs.room_again" : "runs.disk_full", { nodes: one.disk_full.join(", ") })),
     h("div", { class: "run-acts" },
-      !here && h("button", { type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
+      // Keys: when a run comes to be looked at, no button may become another one under somebody's finger.
+      !here && h("button", { key: "look", type: "button", onclick: () => desk.look(one.run) }, words.t("runs.look")),
       one.parent && desk.view(one.parent) && h("button", {
-        type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent)
+        key: "compare", type: "button", "data-compare": one.run, onclick: () => desk.forks.compare(one.run, one.parent)
       }, words.t("runs.compare", { run: one.parent })),
       replayButton(view, one.run), here && rollingButton(view),
-      !one.live && h("button", { type: "button", "data-close": one.run, disabled: view.lookOnly, onclick: () => desk.closeRun(one.run) },
+      !one.live && h("button", { key: "close", type: "button", "data-close": one.run, disabled: view.lookOnly, onclick: () => desk.closeRun(one.run) },
         words.t("runs.close"))));
 }
 
