@@ -24,7 +24,8 @@ from web.messages import catalogue
 def basics(request: HttpRequest) -> HttpResponse:
     """The page."""
     language = language_of(request)
-    context = {"language": language, "words": catalogue(language)["page"], "texts": _told(language)}
+    context = {"language": language, "words": catalogue(language)["page"], "about": "basics",
+               "texts": _told(language)}  # fmt: skip
     return render(request, "basics.html", context)
 
 

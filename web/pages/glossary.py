@@ -32,7 +32,8 @@ STEM = 4  # letters that tell another word from another form of the same
 def glossary(request: HttpRequest) -> HttpResponse:
     """The page."""
     language = language_of(request)
-    context = {"language": language, "words": catalogue(language)["page"], "sections": _told(language)}
+    context = {"language": language, "words": catalogue(language)["page"], "about": "glossary",
+               "sections": _told(language)}  # fmt: skip
     return render(request, "glossary.html", context)
 
 

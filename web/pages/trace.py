@@ -31,7 +31,8 @@ async def trace(request: HttpRequest) -> HttpResponse:
     language = language_of(request)
     parts, back = await sync_to_async(_told, thread_sensitive=False)(language)
     words = catalogue(language)["page"]
-    return render(request, "trace.html", {"language": language, "words": words, "parts": parts, "back": back})
+    context = {"language": language, "words": words, "about": "trace", "parts": parts, "back": back}
+    return render(request, "trace.html", context)
 
 
 @cache
