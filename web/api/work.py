@@ -7,9 +7,7 @@ ask this process, and at most once a second in the database for those who ask an
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -23,15 +21,14 @@ from broker_core.kernel.problems import problem
 from lab.branch import BranchError
 from lab.experiments.directory import next_run
 from lab.open_runs import LabError
-from lab.places import ROOT
 from web.api.models import CANCELLED, DONE, ENDED, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
 from web.api.problems import Problem
+from web.api.ready import Begun, ready
 from web.live.hub import chosen, hub
 from web.live.labs import labs
 
 AT_ONCE = 2
 WAITING = 64
-LONGEST_LINE = 4 * 1024 * 1024
 LEAVE_A_RUN = ("scenario", "attempt")
 REMEMBERED = 500
 LOOK_S = 0.2
@@ -43,26 +40,14 @@ class WorkFailed(Refusal):
 
 async def in_process(request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None = None) -> Any:
     """The result of `worker` for one request. Cancelling this ends the process. Raises WorkFailed."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "web.api.worker", stdin=asyncio.subprocess.PIPE, env=environment,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=LONGEST_LINE,
-    )  # fmt: skip
-    try:
-        return await _talk(process, request, tell)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    async with ready.worker() as begun:
+        return await _talk(begun, request, tell)
 
 
-async def _talk(
-    process: asyncio.subprocess.Process, request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None
-) -> Any:
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    process.stdin.write(orjson.dumps(request) + b"\n")
-    complaints = asyncio.create_task(process.stderr.read())
-    while line := await process.stdout.readline():
+async def _talk(begun: Begun, request: dict[str, Any], tell: Callable[[dict[str, Any]], None] | None) -> Any:
+    begun.orders.write(orjson.dumps(request) + b"\n")
+    complaints = asyncio.create_task(begun.complaints.read())
+    while line := await begun.answers.readline():
         said = orjson.loads(line)
         if "result" in said:
             return said["result"]

@@ -1,4 +1,4 @@
-"""What takes long, in a process of its own: `python -P -m web.api.worker`.
+"""What takes long, in a process of its own: `python -P -m web.api.worker`, or one that was `--ready` (`web.api.ready`).
 
 One line of JSON comes in on standard input, lines go out on standard output:
 
@@ -20,7 +20,11 @@ runs exactly as `./brokerlab run` runs it.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
+import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -46,6 +50,7 @@ from lab.scenarios import grammar
 
 EVERY_S = 0.2
 LOAD_SHARE = 0.85
+REAP_S = 5.0
 LARGEST_OPENED = 2 * 1024 * 1024 * 1024
 """Bytes of a pack when it is opened."""
 
@@ -178,5 +183,31 @@ def main() -> None:
     os._exit(0)
 
 
+def wait_ready(link: socket.socket) -> None:
+    """Become a worker whenever somebody sends the ends of its pipes; end with whoever sends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all of its processes: the lab ends this one
+    heap.settle()
+    while True:
+        if select.select([link], [], [], REAP_S)[0]:
+            given, ends, _, _ = socket.recv_fds(link, 1, 3)
+            if not given:
+                return
+            if os.fork() == 0:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                link.close()
+                for number, end in enumerate(ends):
+                    os.dup2(end, number)
+                    os.close(end)
+                main()
+            for end in ends:
+                os.close(end)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--ready"]:
+        wait_ready(socket.socket(fileno=int(sys.argv[2])))
+    else:
+        main()
