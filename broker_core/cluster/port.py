@@ -157,7 +157,7 @@ class Cluster(Protocol):
     def peer_down(self, peer: str) -> None: ...
 
     def answer(self, request: Asked, done: Done) -> None:
-        """One of `apis`; `done(request, response)`."""
+        """One of `apis`, or a version of another that the cluster has to answer; `done(request, response)`."""
         ...
 
     # -- what the broker asks -----------------------------------------------------------------

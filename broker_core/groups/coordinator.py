@@ -70,7 +70,7 @@ class GroupCoordinator:
         self, node: Node, broker_id: int, config: Mapping[str, Any], topic: StateTopicPort, topics: TopicsPort,
         persister: SharePersister | None = None,
     ) -> None:  # fmt: skip
-        self.registry = GroupRegistry(node, broker_id, config)
+        self.registry = GroupRegistry(node, broker_id, config, rewritten=persister is not None)
         self.rebalancer = Rebalancer(self.registry)
         self.consumer = ConsumerGroups(self.registry, topics, self.rebalancer)
         self.share = None if persister is None else ShareGroups(self.registry, topics, persister)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.groups.describing import GROUP_OPERATIONS
 from broker_core.groups.group import Group
 from broker_core.groups.member import Member
 from broker_core.groups.registry import CLASSIC, CONSUMER, SHARE, GroupRegistry
@@ -12,8 +13,8 @@ from broker_core.groups.sync import readable_assignment
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
-GROUP_OPERATIONS = sum(1 << bit for bit in (3, 6, 8))
-"""READ, DELETE, DESCRIBE: without an authorizer everybody may do all that a group knows (KIP-430)."""
+OLD_GROUP_OPERATIONS = sum(1 << bit for bit in (3, 6, 8))
+"""READ, DELETE, DESCRIBE: without an authorizer everybody may do all that a group knows (KIP-430), in 3.9."""
 NOT_FOUND_VERSION = 6
 """From this version on DescribeGroups says GROUP_ID_NOT_FOUND (KIP-1043); before, the group was shown as Dead."""
 
@@ -51,11 +52,12 @@ class InspectionHandler:
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = GROUP_OPERATIONS
+                    group.authorized_operations = GROUP_OPERATIONS if self.registry.rewritten else OLD_GROUP_OPERATIONS
         return m.DescribeGroupsResponse(groups=groups)
 
     def describe(self, group_id: str, api_version: int) -> m.DescribeGroupsResponse.DescribedGroup:
-        """One group; metadata and assignments are shown while it is Stable."""
+        """One group; metadata and assignments are shown while it is Stable. In 4.3 what a member had stays to be seen
+        until the next generation has its shares."""
         error = self.registry.status(group_id, empty_id_allowed=True)
         group = self.registry.groups.get(group_id)
         if error is not ErrorCode.NONE:
@@ -67,24 +69,27 @@ class InspectionHandler:
                 absent.error_message = self.registry.absent(group_id, CLASSIC)
             return absent
         stable = group.state is GroupState.STABLE
+        shares = stable or self.registry.rewritten
         return m.DescribeGroupsResponse.DescribedGroup(
             error_code=ErrorCode.NONE,
             group_id=group_id,
             group_state=group.state.value,
             protocol_type=group.protocol_type or "",
             protocol_data=(group.protocol or "") if stable else "",
-            members=[_described(group, member, stable) for member in group.members.values()],
+            members=[_described(group, member, stable, shares) for member in group.members.values()],
         )
 
 
-def _described(group: Group, member: Member, stable: bool) -> m.DescribeGroupsResponse.DescribedGroupMember:
+def _described(
+    group: Group, member: Member, stable: bool, shares: bool
+) -> m.DescribeGroupsResponse.DescribedGroupMember:
     return m.DescribeGroupsResponse.DescribedGroupMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
         client_id=member.client_id,
         client_host=member.client_host,
         member_metadata=member.metadata(group.protocol) if stable and group.protocol is not None else b"",
-        member_assignment=member.assignment if stable else b"",
+        member_assignment=member.assignment if shares else b"",
     )
 
 

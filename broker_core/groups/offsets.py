@@ -9,6 +9,7 @@ back for the one that has its partitions now.
 | nobody's member (generation -1, no member id) | Empty           | taken (a tool, or `assign()`)           |
 | the same                                      | not Empty       | UNKNOWN_MEMBER_ID                       |
 | a member of another generation                | any             | ILLEGAL_GENERATION                      |
+| a member where there is no group              |                 | the same; 4.3, version 9: GROUP_ID_NOT_FOUND |
 | a member of this generation                   | Stable, Prep.   | taken, counts as heartbeat              |
 | the same                                      | CompletingReb.  | REBALANCE_IN_PROGRESS                   |
 
@@ -41,6 +42,8 @@ TIMESTAMP_VERSION = 1
 RETENTION_VERSIONS = (2, 3, 4)
 GROUP_ERROR_VERSION = 2
 SEVERAL_GROUPS_VERSION = 8
+NOT_FOUND_VERSION = 9
+"""From this version on OffsetCommit may say GROUP_ID_NOT_FOUND (KIP-848)."""
 NOTHING = CommittedOffset(NO_OFFSET)
 
 
@@ -79,7 +82,10 @@ class OffsetHandler:
     def commit(self, request: m.OffsetCommitRequest, client: ClientIdentity, reply: Reply) -> None:
         """Decides on a commit; the answer comes when its record is committed."""
         modern = self.registry.consumer_groups.get(request.group_id)
-        error = self._commit_error(request) if modern is None else self._modern_error(modern, request, client)
+        if modern is None:
+            error = self._commit_error(request, client.api_version)
+        else:
+            error = self._modern_error(modern, request, client)
         if error is not ErrorCode.NONE:
             reply.send(commit_response(request, error))
             return
@@ -110,7 +116,7 @@ class OffsetHandler:
             client.api_version, asked, ids,
         )  # fmt: skip
 
-    def _commit_error(self, request: m.OffsetCommitRequest) -> ErrorCode:
+    def _commit_error(self, request: m.OffsetCommitRequest, api_version: int) -> ErrorCode:
         error = self.registry.status(request.group_id, empty_id_allowed=True)
         if error is not ErrorCode.NONE:
             return error
@@ -119,7 +125,7 @@ class OffsetHandler:
         group = self.registry.groups.get(request.group_id)
         generation = request.generation_id_or_member_epoch
         if group is None:
-            return ErrorCode.NONE if generation < 0 else ErrorCode.ILLEGAL_GENERATION
+            return ErrorCode.NONE if generation < 0 else self._no_group(api_version)
         if group.state is GroupState.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if generation < 0 and group.state is GroupState.EMPTY:
@@ -133,6 +139,10 @@ class OffsetHandler:
             return ErrorCode.ILLEGAL_GENERATION
         completing = group.state is GroupState.COMPLETING_REBALANCE
         return ErrorCode.REBALANCE_IN_PROGRESS if completing else ErrorCode.NONE
+
+    def _no_group(self, api_version: int) -> ErrorCode:
+        told = self.registry.rewritten and api_version >= NOT_FOUND_VERSION
+        return ErrorCode.GROUP_ID_NOT_FOUND if told else ErrorCode.ILLEGAL_GENERATION
 
     def _collect(self, commit: _Commit, api_version: int) -> None:
         now_ms = self.node.wall_ms()
@@ -187,12 +197,14 @@ class OffsetHandler:
         error, found = self.fetch_group(request.group_id, wanted, stable)
         if error is not ErrorCode.NONE and client.api_version < GROUP_ERROR_VERSION:
             found = [Fetched(key, NOTHING, error) for key in wanted or []]
-        topics = _topics(m.OffsetFetchResponse.OffsetFetchResponseTopic, _partition, found)
+        kind = m.OffsetFetchResponse.OffsetFetchResponseTopic
+        topics = _topics(kind, _partition, found, self._named(request.topics, error))
         return m.OffsetFetchResponse(error_code=error, topics=topics)
 
     def _fetch_one_of_several(self, asked: Any, stable: bool) -> Any:
         error, found = self.fetch_group(asked.group_id, _wanted(asked.topics), stable, asked)
-        topics = _topics(m.OffsetFetchResponse.OffsetFetchResponseTopics, _partition_of_several, found)
+        kind = m.OffsetFetchResponse.OffsetFetchResponseTopics
+        topics = _topics(kind, _partition_of_several, found, self._named(asked.topics, error))
         return m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error, topics=topics)
 
     def fetch_group(
@@ -219,15 +231,21 @@ class OffsetHandler:
         return error, found
 
 
+    def _named(self, topics: Any, error: ErrorCode) -> list[str]:
+        """The topics that are told of even when no partition of theirs was asked for: in 4.3 each that was named."""
+        told = self.registry.rewritten and error is ErrorCode.NONE
+        return [topic.name for topic in topics or ()] if told else []
+
+
 def _wanted(topics: Any) -> list[TopicPartition] | None:
     if topics is None:
         return None
     return [(topic.name, partition) for topic in topics for partition in topic.partition_indexes]
 
 
-def _topics(topic: Any, partition: Callable[[Fetched], Any], found: list[Fetched]) -> list[Any]:
+def _topics(topic: Any, partition: Callable[[Fetched], Any], found: list[Fetched], named: list[str]) -> list[Any]:
     """What was found, by topic, as the version at hand wants it (v8 gave its structs other names)."""
-    topics: dict[str, list[Any]] = {}
+    topics: dict[str, list[Any]] = {name: [] for name in named}
     for one in found:
         topics.setdefault(one.key[0], []).append(partition(one))
     return [topic(name=name, partitions=partitions) for name, partitions in topics.items()]

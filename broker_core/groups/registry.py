@@ -34,12 +34,14 @@ CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 
 class GroupRegistry:
     """The groups in memory: classic ones in `groups`, those of the next generation in `consumer_groups`, share groups
-    in `share_groups`; an id is in one of them at most. `overrides`: what is set for a group alone. `runtime` is set
-    when the coordinator is put together."""
+    in `share_groups`; an id is in one of them at most. `overrides`: what is set for a group alone. `rewritten`: this is
+    the coordinator that came with KIP-848 (4.3's), which answers a few requests otherwise than the one before (3.9's).
+    `runtime` is set when the coordinator is put together."""
 
     runtime: CoordinatorRuntime
 
-    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any]) -> None:
+    def __init__(self, node: Node, broker_id: int, config: Mapping[str, Any], rewritten: bool) -> None:
+        self.rewritten = rewritten
         self.node = node
         self.broker_id = broker_id
         self.config = config

@@ -37,7 +37,7 @@ from broker_core.log.errors import (
     OutOfOrderSequence,
     TransactionCoordinatorFenced,
 )
-from broker_core.log.transactions import CompletedTransaction, Transactions, Verifications
+from broker_core.log.transactions import OF_ANY_EPOCH, CompletedTransaction, Transactions, Verifications
 from broker_core.records.control import ABORT, COMMIT, end_transaction_marker
 from broker_core.records.header import (
     CONTROL,
@@ -165,6 +165,11 @@ class ProducerStateTable:
         entry = self.entries.get(producer_id)
         return None if entry is None or entry.epoch != epoch else entry.transaction_start
 
+    def has_open_transaction(self, producer_id: int) -> bool:
+        """Whether a transaction of the producer is open here, of whatever epoch."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.transaction_start is not None
+
     def start_verification(
         self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool, now_ms: int
     ) -> int | None:
@@ -177,7 +182,10 @@ class ProducerStateTable:
         if guard is None or not header.is_transactional:
             return
         producer_id, epoch = header.producer_id, header.producer_epoch
-        if self.open_transaction(producer_id, epoch) is None and not self.verifications.is_right(producer_id, guard):
+        open_here = self.open_transaction(producer_id, epoch) is not None
+        if guard == OF_ANY_EPOCH:
+            open_here = self.has_open_transaction(producer_id)
+        if not open_here and not self.verifications.is_right(producer_id, guard):
             raise InvalidTransactionState("Record was not part of an ongoing transaction")
 
     def _check_first_of_transaction(self, entry: ProducerEntry | None, header: BatchHeader) -> None:

@@ -100,6 +100,10 @@ class Transactions:
         self.first_unstable = min([*firsts, *self.unreplicated], default=None)
 
 
+OF_ANY_EPOCH = -1
+"""The guard of who need not be verified: the producer has a transaction open here, of whatever epoch (before 4.0)."""
+
+
 class Verification:
     """A producer whose next transactional batch is being verified. `lowest_sequence`: of its unverified batches."""
 

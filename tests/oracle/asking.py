@@ -96,6 +96,8 @@ class Script:
         self.connections: dict[int, Connection] = {}
         self.answers: dict[str, Any] = {}
         self.names: dict[Any, str] = {}
+        self.asked: set[tuple[str, int]] = set()
+        """API and version of all that has been written down."""
 
     def connection(self, broker: int | None = None) -> Connection:
         broker = self.default if broker is None else broker
@@ -134,8 +136,14 @@ class Script:
 
     def note(self, title: str, answer: Any) -> Any:
         assert title not in self.answers, title
+        self.heard(title, answer)
         self.answers[title] = self.shown(answer)
         return answer
+
+    def heard(self, title: str, answer: Any) -> None:
+        version = re.search(r" v(\d+)$", title)
+        if version is not None and hasattr(answer, "FIELDS"):
+            self.asked.add((type(answer).__name__.removesuffix("Response"), int(version[1])))
 
     # -- a form that can be compared --------------------------------------------------------
     def name(self, kind: str, value: Any) -> str:

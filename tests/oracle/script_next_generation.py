@@ -36,6 +36,7 @@ class Asking:
         shown = self.k.shown(answer)
         if len(answer.member_id or "") == 22:
             shown["member_id"] = self.k.name("member", answer.member_id)
+        self.k.heard(f"{title} v{version}", answer)
         self.k.answers[f"{title} v{version}"] = shown
         return answer
 

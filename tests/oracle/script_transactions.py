@@ -3,6 +3,7 @@ brokers that verify and mark, and of whoever inspects."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from broker_core.wire import messages as m
@@ -37,6 +38,8 @@ class Asking:
         k.until(ApiKey.FIND_COORDINATOR, 4, find, lambda answer: not answer.coordinators[0].error_code)
         if topic:
             make_topic(k, topic, partitions)
+            anybody = m.InitProducerIdRequest(transactional_id=None, transaction_timeout=MINUTE)  # (id 0 is not to be one of ours)
+            k.until(ApiKey.INIT_PRODUCER_ID, 0, anybody, lambda answer: not answer.error_code)
 
     def say(self, title: str, key: int, version: int, message: Any) -> Any:
         settled = self.k.until(key, version, message, lambda answer: isinstance(answer, str) or not errors(answer) & COME_AGAIN)
@@ -210,21 +213,27 @@ def new_transactions(k: Script) -> None:
     asking.looks("at the end", name)
 
 
-def inspection(k: Script) -> None:
-    """ListTransactions, DescribeTransactions, DescribeProducers, and the markers of brokers."""
+def inspection(k: Script, newest: bool = True) -> None:
+    """ListTransactions, DescribeTransactions, DescribeProducers, and the markers of brokers; `newest`: 4.3 is asked, and not 3.9."""
     asking = Asking(k, "tx-look", 1)
     pid = asking.init("begins", 5, "look-1").producer_id
-    asking.init("begins too", 5, "look-2")
-    asking.write("write", 12, "look-1", pid, 0, 0)
+    other = asking.init("begins too", 5, "look-2").producer_id
+    if not newest:
+        asking.add("add", 3, "look-1", pid, 0, {"tx-look": [0]})
+        for version in (4, 5):
+            asking.add("verified", version, "look-1", pid, 0, {"tx-look": [0], NOWHERE: [0]}, True)
+            asking.add("added by a broker", version, "look-2", other, 0, {"tx-look": [0]})
+    asking.write("write", 12 if newest else 11, "look-1", pid, 0, 0)
     listing = m.ListTransactionsRequest
-    for version in range(3):
+    for version in range(3 if newest else 2):
         for title, more in (("all", {}), ("ongoing", {"state_filters": ["Ongoing"]}), ("no such state", {"state_filters": ["Ongoing", "Sleeping"]}),
                             ("by id", {"producer_id_filters": [pid]}), ("by nobody's id", {"producer_id_filters": [pid + 1000]})):  # fmt: skip
             listed(k, f"list {title}", version, listing(**more))
     for title, version, more in (("old ones", 1, {"duration_filter": MINUTE}), ("any age", 1, {"duration_filter": 0}),
                                  ("by pattern", 2, {"transactional_id_pattern": "look-[12]"}), ("by no pattern", 2, {"transactional_id_pattern": ""}),
                                  ("by a bad pattern", 2, {"transactional_id_pattern": "(ab"})):  # fmt: skip
-        listed(k, f"list {title}", version, listing(**more))
+        if version == 1 or newest:
+            listed(k, f"list {title}", version, listing(**more))
     for names in (["look-1"], ["look-2", "nobody"], [""], []):
         k(f"describe {names}", ApiKey.DESCRIBE_TRANSACTIONS, 0, m.DescribeTransactionsRequest(transactional_ids=names))
     d = m.DescribeProducersRequest
@@ -238,17 +247,19 @@ def inspection(k: Script) -> None:
         one = w.WritableTxnMarker(producer_id=pid, producer_epoch=epoch, transaction_result=commit, topics=topics, coordinator_epoch=coordinator, **more)
         k(title, ApiKey.WRITE_TXN_MARKERS, version, w(markers=[one]))
 
-    for version in (1, 2):
+    for version in (1, 2) if newest else (0, 1):
         mark("nothing is marked", version, 0, True, 0, {})
         mark("mark what is not there", version, 0, True, 0, {NOWHERE: [0], "tx-look": [5]})
-    mark("mark by version 2 with the same epoch", 2, 0, False, 0, {"tx-look": [0]}, transaction_version=2)
+    if newest:
+        mark("mark by version 2 with the same epoch", 2, 0, False, 0, {"tx-look": [0]}, transaction_version=2)
     mark("mark", 1, 0, False, 3, {"tx-look": [0]})
     mark("mark by an old coordinator", 1, 0, False, 2, {"tx-look": [0]})
     mark("mark again", 1, 0, False, 3, {"tx-look": [0]})
-    mark("mark by version 2", 2, 1, False, 3, {"tx-look": [0]}, transaction_version=2)
+    if newest:
+        mark("mark by version 2", 2, 1, False, 3, {"tx-look": [0]}, transaction_version=2)
     asked = d(topics=[d.TopicRequest(name="tx-look", partition_indexes=[0])])
     k("producers after the marks", ApiKey.DESCRIBE_PRODUCERS, 0, asked)
-    asking.end("the end comes late", 5, "look-1", pid, 0)
+    asking.end("the end comes late", 5 if newest else 4, "look-1", pid, 0)
 
 
 def listed(k: Script, title: str, version: int, request: Any) -> None:
@@ -261,4 +272,8 @@ def listed(k: Script, title: str, version: int, request: Any) -> None:
 SCRIPTS = {
     "transactions begin": beginnings, "old transactions": old_transactions, "new transactions": new_transactions,
     "transactions inspected": inspection,
+}
+OF_3_9 = {
+    "transactions begin": beginnings, "old transactions": old_transactions,
+    "transactions inspected": partial(inspection, newest=False),
 }

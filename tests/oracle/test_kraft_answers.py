@@ -23,7 +23,7 @@ import pytest
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
 from tests.conftest import free_ports
-from tests.oracle import script_admin, script_hostile, script_kraft, script_records, script_refused, script_share
+from tests.oracle import script_admin, script_hostile, script_kraft, script_records, script_refused
 from tests.oracle.asking import Script
 from tests.oracle.test_answers import SETTINGS as OF_BOTH
 
@@ -47,7 +47,6 @@ OF_BROKERS: dict[str, Callable[[Script], None]] = {
     "malformed": script_admin.malformed,
     "refused": script_refused.refused,
     "topics of the cluster": script_hostile.internal_topics,
-    **script_share.SCRIPTS,
 }
 SCRIPTS = {
     "broker": OF_BROKERS, "controller": {**script_kraft.OF_CONTROLLERS, "versions": script_admin.versions},
@@ -78,13 +77,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 def answers(address: str, script: Callable[[Script], None]) -> dict[str, Any]:
+    return heard(address, script)[0]
+
+
+def heard(address: str, script: Callable[[Script], None]) -> tuple[dict[str, Any], set[tuple[str, int]]]:
+    """The answers, and of which API and version there are any."""
     asking = Script({1: address})
     try:
         script(asking)
     finally:
         asking.close()
     found: dict[str, Any] = json.loads(re.sub(r"Set\(([a-z.]+)\)", r"[\1]", json.dumps(asking.answers)))
-    return found
+    return found, asking.asked
 
 
 @pytest.mark.parametrize(("who", "title"), CASES)

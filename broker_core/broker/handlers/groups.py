@@ -18,6 +18,9 @@ from broker_core.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
 
+IN_THE_TREE = 0
+"""This version of OffsetCommit and OffsetFetch, only with ZooKeeper, means znodes (`cluster.zk.tree_offsets`)."""
+
 Unknown = dict[str, list[int]]  # topic -> partitions that do not exist; none of them when only the topic was named
 
 
@@ -43,7 +46,10 @@ def leave(broker: Broker, context: RequestContext) -> None:
 
 
 def commit_offsets(broker: Broker, context: RequestContext) -> None:
-    """Partitions that do not exist are answered here; the coordinator gets the rest."""
+    """Partitions that do not exist are answered here; the coordinator gets the rest, but for the oldest version."""
+    if context.api_version == IN_THE_TREE:
+        broker.cluster.answer(context, respond)
+        return
     request = context.body
     asked: list[Any] = []
     if context.api_version >= FIRST_OFFSETS:
@@ -101,7 +107,9 @@ def tell_unknown(response: Any, unknown: Unknown, topic_kind: Any, partition_kin
 
 
 def fetch_offsets(broker: Broker, context: RequestContext) -> None:
-    if context.api_version < FIRST_OFFSETS:
+    if context.api_version == IN_THE_TREE:
+        broker.cluster.answer(context, respond)
+    elif context.api_version < FIRST_OFFSETS:
         context.respond(broker.groups.fetch_offsets(context.body, client_of(context)))
     else:
         _fetch_by_id(broker, context)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_core.broker.connections import RequestContext
 from broker_core.broker.handlers.groups import take_unknown, tell_unknown
+from broker_core.log.transactions import OF_ANY_EPOCH
 from broker_core.metadata.topic_names import GROUP_METADATA_TOPIC
 from broker_core.records import read_headers
 from broker_core.transactions.decisions import Producer
@@ -33,6 +34,7 @@ from broker_core.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker_core.broker.broker import Broker
+    from broker_core.replication.partition import Partition
 
 ABORTABLE_VERSION, ADDING_VERSION = 11, 12
 OFFSETS_ADDING_VERSION, LOADING_KNOWN_VERSION = 5, 2
@@ -71,9 +73,10 @@ def verify_batches(broker: Broker, context: RequestContext, known: list[Any], do
         if header is None or partition is None or not partition.is_leader:
             continue
         producers[Producer(header.producer_id, header.producer_epoch)] = None
-        guard = partition.start_verification(header.producer_id, header.base_sequence, header.producer_epoch, add)
+        guard = _guard(broker, partition, header.producer_id, header.base_sequence, header.producer_epoch, add)
         if guard is not None and verified.guards is not None:
             verified.guards[topic, index] = guard
+        if guard is not None and guard != OF_ANY_EPOCH:
             asked.append((topic, index))
     if len(producers) > 1:
         verified.refused = dict.fromkeys(asked, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -83,6 +86,14 @@ def verify_batches(broker: Broker, context: RequestContext, known: list[Any], do
         return
     question = _Batches(broker, context, next(iter(producers)), asked, (verified, done, state))
     question.ask()
+
+
+def _guard(broker: Broker, partition: Partition, producer_id: int, sequence: int, epoch: int, add: bool) -> int | None:
+    """What the append has to show; None: the producer's transaction is open here, so that nothing has to be asked.
+    Before 4.0 it did not matter of which epoch that was."""
+    if broker.mode == "zookeeper" and partition.log.producers.has_open_transaction(producer_id):
+        return OF_ANY_EPOCH
+    return partition.start_verification(producer_id, sequence, epoch, add)
 
 
 class _Batches:
@@ -147,8 +158,8 @@ def commit_offsets(broker: Broker, context: RequestContext) -> None:
     enabled = broker.config["transaction.partition.verification.enable"] or add
     guard = None
     if enabled and partition is not None and partition.is_leader:
-        guard = partition.start_verification(request.producer_id, NO_SEQUENCE, request.producer_epoch, add)
-    if guard is None:
+        guard = _guard(broker, partition, request.producer_id, NO_SEQUENCE, request.producer_epoch, add)
+    if guard is None or guard == OF_ANY_EPOCH:
         broker.groups.commit_transactional(request, None, _committed, state)
         return
     producer = Producer(request.producer_id, request.producer_epoch)

@@ -19,6 +19,7 @@ from broker_core.cluster.zk.config_repository import ZkConfigRepository
 from broker_core.cluster.zk.control_requests import ControlRequests
 from broker_core.cluster.zk.controller_channel import ControllerChannel
 from broker_core.cluster.zk.registration import ZkRegistration
+from broker_core.cluster.zk.tree_offsets import TreeOffsets
 from broker_core.controller.zk import znodes
 from broker_core.controller.zk.controller import KafkaController
 from broker_core.controller.zk.znodes import BrokerInfo
@@ -64,6 +65,7 @@ class ZooKeeperCluster:
         self.control = ControlRequests(member, self.configs, self.broker_epoch)
         self.topic_admin = TopicAdmin(node, self.zk, member.cache, config, self.controller)
         self.config_admin = ConfigAdmin(node, self.zk, member.cache, config, broker_id)
+        self.offsets = TreeOffsets(self.zk, member.cache, config)
         self._handlers = self._table()
 
     def _table(self) -> dict[int, Handler]:
@@ -84,6 +86,8 @@ class ZooKeeperCluster:
             ApiKey.INCREMENTAL_ALTER_CONFIGS: configs.incremental_alter_configs,
             ApiKey.ALTER_PARTITION: controller.handle_alter_partition,
             ApiKey.ALLOCATE_PRODUCER_IDS: controller.allocate_producer_ids,
+            ApiKey.OFFSET_COMMIT: self.offsets.commit,
+            ApiKey.OFFSET_FETCH: self.offsets.fetch,
         }
 
     # -- life ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 | /config/changes/config_change_0000000007 | 15 minutes | "look at topics/orders again" |
 | /admin/delete_topics/orders | until done | a wish |
 | /latest_producer_id_block | always | the last block of producer ids given away |
+| /consumers/billing/offsets/orders/0 | always | a number, of clients that ask by version 0 |
 
 Source: `kafka.zk.ZkData`.
 """
@@ -83,6 +84,10 @@ def state_path(topic: str, partition: int) -> str:
 def config_path(entity_type: str, name: str) -> str:
     """entity_type: topics | brokers | clients | users | ips."""
     return f"/config/{entity_type}/{name}"
+
+
+def consumer_offset_path(group: str, topic: str, partition: int) -> str:
+    return f"/consumers/{group}/offsets/{topic}/{partition}"
 
 
 def delete_topic_path(topic: str) -> str:
