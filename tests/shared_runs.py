@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import json
 import os
 import pickle
@@ -67,6 +68,7 @@ def run_once(name: str, variant: str | None = None, seed: int | None = None, gen
             courses = [variant, *(f"{one}/{variant}" if variant else one for one in titles)]  # by all names of this run
             chosen.asked = list(dict.fromkeys(key for course in courses for key in asked_of(name, course)))
         result = run_scenario(chosen, seed, out=place / "run")
+        gc.collect()  # its world is over: a few hundred of them would fill the memory before Python looks by itself
         if seed != own:
             shutil.rmtree(result.directory)
         kept.write_bytes(pickle.dumps(result))

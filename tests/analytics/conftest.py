@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import have_modules, missing
 
@@ -56,3 +57,13 @@ def short_runs(tmp_path_factory) -> Path:
     for acks in ("0", "1", "all"):
         run_scenario(short(acks), out=home / f"acks-{acks}")
     return home
+
+
+@pytest.fixture(scope="session")
+def scenario(tmp_path_factory) -> str:
+    """One that is over in a fraction of a second, as a file that commands take: with acks=1 it loses records."""
+    path = tmp_path_factory.mktemp("scenario") / "short.yaml"
+    document = short("1").document
+    del document["record_level"]
+    path.write_text(yaml.safe_dump(document))
+    return str(path)

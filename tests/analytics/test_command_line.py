@@ -48,9 +48,9 @@ def test_a_table_that_cannot_be_written_is_told_in_one_line(short_runs, tmp_path
 
 
 @pytest.mark.slow
-def test_an_interrupted_sweep_tells_the_runs_that_were_through_and_leaves_nothing(tmp_path):
+def test_an_interrupted_sweep_tells_the_runs_that_were_through_and_leaves_nothing(scenario, tmp_path):
     out = tmp_path / "out"
-    done = brokerlab("sweep", "acks-0", "--seeds", "1..500", "--out", str(out), TMPDIR=str(tmp_path))
+    done = brokerlab("sweep", scenario, "--seeds", "1..500", "--out", str(out), TMPDIR=str(tmp_path))
     assert below(done, "SparkSubmit", tmp_path)
     children = psutil.Process(done.pid).children(recursive=True)
     seen: set[Path] = set()
@@ -103,8 +103,8 @@ def below(started: subprocess.Popen[str], words: str, directory: Path | None = N
 
 
 @pytest.mark.slow
-def test_a_java_that_is_killed_ends_the_command_with_what_came_or_one_line(tmp_path):
-    done = brokerlab("sweep", "acks-all", "--seeds", "1..500", TMPDIR=str(tmp_path))
+def test_a_java_that_is_killed_ends_the_command_with_what_came_or_one_line(scenario, tmp_path):
+    done = brokerlab("sweep", scenario, "--seeds", "1..500", TMPDIR=str(tmp_path))
     below(done, "SparkSubmit", tmp_path).kill()
     shown, told = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 1 and "Traceback" not in told
@@ -112,12 +112,12 @@ def test_a_java_that_is_killed_ends_the_command_with_what_came_or_one_line(tmp_p
 
 
 @pytest.mark.slow
-def test_a_python_process_that_is_killed_costs_its_task_at_most(tmp_path):
-    done = brokerlab("sweep", "acks-all", "--seeds", "1..12", "--json", TMPDIR=str(tmp_path))
+def test_a_python_process_that_is_killed_costs_its_task_at_most(scenario, tmp_path):
+    done = brokerlab("sweep", scenario, "--seeds", "1..40", "--json", TMPDIR=str(tmp_path))
     below(done, "pyspark.daemon", tmp_path).kill()
     shown, told = done.communicate(timeout=PATIENCE_S)
     (cell,) = json.loads(shown)["cells"]
-    assert (cell["runs"] + cell["failed"], "Traceback" in told) == (12, False)
+    assert (cell["runs"] + cell["failed"], "Traceback" in told) == (40, False)
     assert done.returncode == (1 if cell["failed"] else 0)
 
 

@@ -16,24 +16,13 @@ from pathlib import Path
 
 import pyspark
 import pytest
-import yaml
 
 from lab.analytics.java import find_java
-from tests.analytics.scenarios import short
 from tests.conftest import CHECKOUT, free_ports, have_modules, missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HOME = os.path.dirname(pyspark.__file__)
 QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # as the lab's own sessions; executors inherit it
-
-
-@pytest.fixture(scope="module")
-def scenario(tmp_path_factory):
-    path = tmp_path_factory.mktemp("scenario") / "short.yaml"
-    document = short("1").document
-    del document["record_level"]
-    path.write_text(yaml.safe_dump(document))
-    return str(path)
 
 
 @contextmanager

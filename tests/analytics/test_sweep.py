@@ -22,17 +22,7 @@ from lab.analytics.errors import trouble as what_was
 from lab.analytics.scratch import scratch
 from cli.parser import main
 from lab.experiments.run import run_scenario
-from tests.analytics.scenarios import short
 from tests.conftest import CHECKOUT
-
-
-@pytest.fixture(scope="module")
-def scenario(tmp_path_factory):
-    path = tmp_path_factory.mktemp("scenario") / "short.yaml"
-    document = short("1").document
-    del document["record_level"]
-    path.write_text(yaml.safe_dump(document))
-    return str(path)
 
 
 def test_a_key_goes_where_its_setting_belongs(scenario):
