@@ -15,6 +15,7 @@ until `default.api.timeout.ms` is over.
 | reassign, cancel_reassignment | AlterPartitionReassignments | controller |
 | delete_records | DeleteRecords | leader |
 | reset_offsets | several (see `offset_reset`) | coordinator and leaders |
+| delete_offsets | several (see `offset_deletion`) | coordinator |
 | add_voter, remove_voter | several (see `voter_change`) | controller |
 | update_feature | UpdateFeatures | controller |
 | produce | Produce (`records_by_hand`) | leader |
@@ -48,6 +49,7 @@ from broker_core.clients import admin_requests as requests
 from broker_core.clients.admin_requests import ANY, CONTROLLER, MOVE_ON_MS, AdminCall, Target
 from broker_core.clients.connections import Connections
 from broker_core.clients.metadata import Metadata
+from broker_core.clients.offset_deletion import OffsetDeletion
 from broker_core.clients.offset_reset import OffsetReset
 from broker_core.clients.records_by_hand import RecordsByHand
 from broker_core.clients.settings import AdminSettings, parse
@@ -145,6 +147,13 @@ class AdminMachine:
         what |= {} if partition is None else {"partition": partition}
         call = self._new(ApiKey.OFFSET_COMMIT, None, (topic, partition or 0), what)
         OffsetReset(self, call, group, topic, partition, where, amount).start()
+        return self._numbers
+
+    def delete_offsets(self, group: str, topic: str) -> int:
+        """The group forgets where it has got to in the topic: see `offset_deletion`."""
+        what = {"do": "delete_offsets", "group": group, "topic": topic}
+        call = self._new(ApiKey.OFFSET_DELETE, None, (topic, 0), what)
+        OffsetDeletion(self, call, group, topic).start()
         return self._numbers
 
     def abort_transaction(self, topic: str, partition: int) -> int:

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.clients.admin_questions import Admin, AdminQuestions
-from broker_core.clients.admin_requests import MOVE_ON_MS, AdminCall
+from broker_core.clients.admin_questions import Admin
+from broker_core.clients.admin_requests import AdminCall
 from broker_core.clients.connections import error_of
+from broker_core.clients.group_questions import DEAD, GroupQuestions
 from broker_core.clients.positions import EARLIEST, LATEST
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.problems import problem
@@ -34,69 +35,29 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
-GROUP = 0
-DEAD = "Dead"
 INACTIVE = ("Empty", DEAD)
 Question = tuple[str, int, list[int]]  # of a leader: at which timestamp, of which partitions
 
 
-class OffsetReset(AdminQuestions):
+class OffsetReset(GroupQuestions):
     """One such command under way; `partition` None: all partitions of the topic."""
 
     def __init__(
         self, admin: Admin, call: AdminCall, group: str, topic: str, partition: int | None, where: str, amount: int
     ) -> None:  # fmt: skip
-        super().__init__(admin, call, topic)
-        self.group = group
-        self.partition = partition
+        super().__init__(admin, call, group, topic, partition)
         self.where = where
         self.amount = amount
-        self.coordinator = ""
-        self.shared = False
-        self.partitions: list[int] = []
         self.committed: dict[int, int] = {}
         self.questions: list[Question] = []
         self.found: dict[tuple[int, int], int] = {}  # (partition, timestamp) -> offset
         self.offsets: dict[int, int] = {}
 
     def _begin(self) -> None:
-        admin, call = self.admin, self.call
-        count, dest = admin.metadata.partition_count(self.topic), admin.any_broker()
-        if admin.is_nowhere(call):
-            self._refuse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        elif dest is None or not count:
-            self._again()
-        else:
-            self.partitions = [*range(count)] if self.partition is None else [self.partition]
-            self.committed, self.found = {}, {}
-            body = m.FindCoordinatorRequest(key_type=GROUP, key=self.group, coordinator_keys=[self.group])
-            self._ask(dest, ApiKey.FIND_COORDINATOR, body, self._coordinator_found, MOVE_ON_MS)
+        self.committed, self.found = {}, {}
+        super()._begin()
 
     # -- the group --------------------------------------------------------------------------
-    def _coordinator_found(self, response: Any) -> None:
-        found = response.coordinators[0] if response.coordinators else response
-        if self._failed(found.error_code, getattr(found, "error_message", None)):
-            return
-        self.coordinator = broker_node(found.node_id)
-        self._ask(
-            self.coordinator, ApiKey.DESCRIBE_GROUPS, m.DescribeGroupsRequest(groups=[self.group]), self._described
-        )
-
-    def _described(self, response: Any) -> None:
-        group = response.groups[0]
-        if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # from version 6 on, which brokers with share groups have
-            body = m.ShareGroupDescribeRequest(group_ids=[self.group])
-            self._ask(self.coordinator, ApiKey.SHARE_GROUP_DESCRIBE, body, self._described_as_shared)
-        elif not self._failed(group.error_code):
-            self._in_state(group.group_state)
-
-    def _described_as_shared(self, response: Any) -> None:
-        group = response.groups[0]
-        if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND and self._failed(group.error_code):
-            return
-        self.shared = group.error_code == ErrorCode.NONE
-        self._in_state(group.group_state if self.shared else DEAD)
-
     def _in_state(self, state: str) -> None:
         if state not in INACTIVE:
             self._refuse(ErrorCode.NON_EMPTY_GROUP, own=problem("group_has_members", group=self.group, state=state))

@@ -32,6 +32,7 @@ from broker_core.groups.group import CONSUMER_PROTOCOL_TYPE, Group
 from broker_core.groups.group_offsets import GroupOffsets, TopicPartition
 from broker_core.groups.registry import GroupRegistry
 from broker_core.groups.states import GroupState
+from broker_core.kernel import events
 from broker_core.wire import messages as m
 from broker_core.wire.errors import ErrorCode
 
@@ -106,8 +107,14 @@ class RemovalHandler:
             ]
             topics.append(m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
         if doomed:
+            self._tell(group, doomed)
             self._remove_offsets(group, doomed)
         return m.OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=topics)
+
+    def _tell(self, group: Group | ConsumerGroup, doomed: list[TopicPartition]) -> None:
+        for topic, partition in doomed if self.node.messages else ():
+            if (topic, partition) in group.offsets.committed:
+                self.node.emit(events.OFFSETS_DELETED, group=group.group_id, topic=topic, partition=partition)
 
     def _offsets_deletable(self, group_id: str) -> tuple[ErrorCode, Group | ConsumerGroup | None]:
         error = self.registry.status(group_id)

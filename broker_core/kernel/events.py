@@ -301,6 +301,8 @@ GROUP_CONVERTED = _event(TRANSITION, "group_converted", "group {group}: from {be
     members="count of those that are in it")
 OFFSETS_COMMITTED = _event(MESSAGE, "offsets_committed", "group {group} commits {topic}-{partition} at {offset}",
     group="group id", **_TP, offset="next offset to read")
+OFFSETS_DELETED = _event(MESSAGE, "offsets_deleted", "group {group} forgets where it was in {topic}-{partition}",
+    group="group id", **_TP)
 TRANSACTION_PARTITION_LOADED = _event(TRANSITION, "transaction_partition_loaded",
     "coordinator loads __transaction_state-{partition}: {transactional_ids} transactional ids, {unfinished} to be finished",
     partition="partition number", transactional_ids="count", unfinished="decided transactions whose markers are not all known to be written")

@@ -205,6 +205,9 @@ class LabOperator(Charge, FaultCommands):
             where = ("time", max(0, admin.node.wall_ms() - command["by_ms"]))
         return {"id": admin.reset_offsets(command["group"], command["topic"], command.get("partition"), *where)}
 
+    def _do_delete_offsets(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._admin(world).delete_offsets(command["group"], command["topic"])}
+
     def _do_abort_transaction(self, world: World, command: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._admin(world).abort_transaction(command["topic"], command["partition"])}
 

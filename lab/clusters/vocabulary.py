@@ -15,6 +15,7 @@
 | cancel_reassignment | topic, partition | the replicas of before |
 | delete_records | topic, partition, before | the log starts at that offset, or at the high watermark |
 | reset_offsets | group, topic, partition, and one of to, to_offset, to_ms, by_ms, shift_by | where the group goes on |
+| delete_offsets | group, topic | the group forgets where it has got to in the topic |
 | abort_transaction | topic, partition | the oldest open transaction, past its coordinator: `kafka-transactions abort` |
 | alter_config | topic, broker or group, set | settings that change while it runs |
 | set_protection | set {name: true or false} | what replication protects itself with, put in place or taken away |
@@ -273,6 +274,7 @@ KINDS: dict[str, CommandKind] = {
     "delete_records": CommandKind({**_PARTITION, "before": _whole(0)}, tuple(_PARTITION)),
     "reset_offsets": CommandKind(
         {"group": checks.text, **_PARTITION, **_RESETS}, ("group", "topic"), tuple(_RESETS)),
+    "delete_offsets": CommandKind({"group": checks.text, "topic": checks.text}, ("group", "topic")),
     "abort_transaction": CommandKind(_PARTITION, ("topic", "partition")),
     "alter_config": CommandKind(
         {"topic": checks.text, "broker": _whole(0), "group": checks.text, "set": _settings}, ("set",),

@@ -52,6 +52,12 @@ export const groups = {
     group(draft, params.group);
     draft.make("groups", params.group, "offsets", params.topic)[params.partition] = params.offset;
   },
+  offsets_deleted(draft, params) {
+    group(draft, params.group);
+    const offsets = draft.make("groups", params.group, "offsets", params.topic);
+    delete offsets[params.partition];
+    if (!Object.keys(offsets).length) delete draft.make("groups", params.group, "offsets")[params.topic];
+  },
   send_failed(draft, params, { node }) {
     const client = draft.own("clients", node);
     if (client) client.failed = (client.failed ?? 0) + Number(params.count ?? 0);

@@ -85,6 +85,11 @@ def test_where_a_group_without_members_goes_on_is_set(seen: LabPage) -> None:
     assert form.locator("[name=amount]").is_disabled()
     form.locator("button").click()
     seen.wait("lab.app.state.groups.billing.offsets.orders[0] === lab.app.state.topics.orders.partitions[0].logs[3].start")
+    forget = seen.page.locator("[data-manage=delete_offsets]")
+    forget.scroll_into_view_if_needed()
+    seen.picture("manage-offsets-forget-en")
+    forget.locator("button").click()
+    seen.wait("lab.app.state.groups.billing === undefined")
     seen.page.evaluate("lab.app.showTab('replicas')")
 
 

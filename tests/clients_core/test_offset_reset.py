@@ -145,6 +145,25 @@ def test_it_is_carried_out_when_leader_and_coordinator_have_died(lab: Lab) -> No
     assert lab.committed == {0: 3, 1: 3}
 
 
+def test_a_group_forgets_a_topic_that_none_of_its_members_reads(lab: Lab) -> None:
+    def forget(topic: str = "orders", group: str = "billing") -> tuple[str, str]:
+        number = lab.do(do="delete_offsets", group=group, topic=topic)["id"]
+        lab.run(2)
+        found = lab.world.nodes["operator"].machine.results[number]  # type: ignore[union-attr]
+        return found["kind"], found["error"]
+
+    lab.do(do="start_client", name="reader")
+    lab.run(5)
+    assert forget() == ("fail", "GROUP_SUBSCRIBED_TO_TOPIC") and lab.committed == {0: 40, 1: 40}
+    lab.do(do="stop_client", name="reader")
+    lab.run(2)
+    assert forget() == ("ok", "") and lab.committed == {}
+    told = [row[5]["partition"] for row in lab.world.journal.tail if row[3] == "offsets_deleted"]
+    assert told == [0, 1]
+    assert forget() == ("fail", "GROUP_ID_NOT_FOUND"), "nothing was left of it"
+    assert forget(group="nobody") == ("fail", "GROUP_ID_NOT_FOUND")
+
+
 # -- by_duration ----------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -187,3 +187,23 @@ def test_without_members_a_queue_goes_on_where_it_is_told_to() -> None:
     lab.work("worker")
     lab.run(12)
     assert lab.accepted() == {offset: 1 + (offset >= 30) for offset in range(40)}
+
+
+def test_without_members_a_queue_can_be_forgotten_and_begins_anew() -> None:
+    lab = Lab(40)
+    lab.work("worker")
+    lab.run(12)
+
+    def forget() -> tuple[str, str]:
+        number = lab.do(do="delete_offsets", group="jobs", topic="jobs")["id"]
+        lab.run(3)
+        ended = lab.world.nodes["operator"].machine.results[number]
+        return ended["kind"], ended["error"]
+
+    assert forget() == ("fail", "NON_EMPTY_GROUP")
+    lab.do(do="stop_client", name="worker")
+    lab.run(4)
+    assert forget() == ("ok", "")
+    lab.work("worker")
+    lab.run(12)
+    assert lab.accepted() == dict.fromkeys(range(40), 2), "it begins where share.auto.offset.reset says, at the beginning"

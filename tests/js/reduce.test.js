@@ -99,6 +99,7 @@ test("groups keep members, assignment and offsets, and know their lag", () => {
   ]);
   assert.deepEqual(state.groups.billing, { state: "Stable", generation: 1, coordinator: 2, members: [{ id: "m1", client_id: "c1", assignment: { orders: [0, 1] } }], offsets: { orders: { 0: 4 } } });
   assert.equal(lag(state, state.groups.billing), 6);
+  assert.deepEqual(reduce(state, [event("offsets_deleted", "broker-2", { group: "billing", topic: "orders", partition: 0 })]).groups.billing.offsets, {});
   assert.deepEqual(reduce(state, [event("group_state", "broker-2", { group: "billing", after: "Dead", generation: 1 })]).groups, {});
 });
 

@@ -1,4 +1,4 @@
-/** Where a group goes on that has no members, as `kafka-consumer-groups --reset-offsets` asks it. */
+/** Where a group goes on that has no members, and what it forgets: `--reset-offsets` and `--delete-offsets` of Kafka's tools. */
 import { h } from "../patch.js";
 import { commandForm, hint } from "./common.js";
 
@@ -33,5 +33,8 @@ export function offsetsForm(view, name, topics) {
     h("label", { key: "amount" },
       h("span", {}, words.t("reset.amount")),
       h("input", { name: "amount", type: "number", min: 0, step: 1, required: true, disabled: true, autocomplete: "off" })),
-  ], (given) => resetOf(name, Object.fromEntries(given)), ["group", name])];
+  ], (given) => resetOf(name, Object.fromEntries(given)), ["group", name]),
+  hint("forget", words.t("reset.forget")), commandForm(view, "delete_offsets", [
+    select("topic", topics.map((topic) => [topic, topic])),
+  ], (given) => ({ do: "delete_offsets", group: name, topic: given.get("topic") }), ["group", name])];
 }
