@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.conftest import Cluster, Running, run
+from tests.clients.conftest import Cluster, Running, run, with_classes
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
 Tool = Callable[..., str]
 TOOLS = "org.apache.kafka.tools."
+
+
+@pytest.fixture(scope="module")
+def java(java: Callable[..., tuple[str, ...]], started: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, ...]]:
+    quick = with_classes(java(), started.bootstrap, tmp_path_factory.mktemp("classes"))
+    return lambda *words: (*quick, *words)
 
 
 @pytest.fixture

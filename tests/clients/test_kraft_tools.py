@@ -22,7 +22,7 @@ import pytest
 
 from lab.clusters.spec import run_from_dict
 from lab.live import LiveLab
-from tests.clients.conftest import SETTINGS, Cluster, run
+from tests.clients.conftest import SETTINGS, Cluster, run, with_classes
 from tests.conftest import PATIENCE_S, free_ports
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
@@ -37,9 +37,9 @@ class Tools:
     """Kafka's tools on a lab. A call: name of the class, then its arguments; `BROKERS` and `CONTROLLERS` in them stand
     for the two ways to reach the cluster."""
 
-    def __init__(self, cluster: Cluster, script: Path) -> None:
+    def __init__(self, cluster: Cluster, tool: tuple[str, ...]) -> None:
         self.cluster = cluster
-        self.script = script
+        self.tool = tool
         ports = cluster.lab.server.ports
         found = [f"127.0.0.1:{ports[f'controller-{number}:CONTROLLER']}" for number in (101, 102, 103)]
         self.places = {
@@ -49,7 +49,7 @@ class Tools:
     def __call__(self, name: str, *arguments: Any, expected: int | None = 0) -> str:
         given = [part for one in arguments for part in self.places.get(one, (str(one),))]
         tool = name if name.startswith("kafka.") else TOOLS + name
-        return run(sys.executable, str(self.script), "--newest", "tool", tool, *given, expected=expected)
+        return run(*self.tool, tool, *given, expected=expected)
 
     def all(self, *calls: Call) -> list[str]:
         """What they print, two at a time."""
@@ -61,7 +61,9 @@ class Tools:
 def tools(tmp_path_factory: pytest.TempPathFactory, require_oracle: Path) -> Iterator[Tools]:
     described = {"brokers": 3, "controllers": 3, "controller": "kraft", "port": free_ports(110), "preset": "teaching", "settings": OWN}
     lab = LiveLab(run_from_dict({"cluster": described, "epoch_ms": time.time_ns() // 1_000_000}), tmp_path_factory.mktemp("kraft-tools"))
-    yield Tools(Cluster(lab, lab.start().bootstrap), require_oracle)
+    bootstrap = lab.start().bootstrap
+    tool = (sys.executable, str(require_oracle), "--newest", "tool")
+    yield Tools(Cluster(lab, bootstrap), with_classes(tool, bootstrap, tmp_path_factory.mktemp("classes")))
     lab.stop()
 
 
