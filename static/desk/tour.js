@@ -1,6 +1,7 @@
 /** Leads a newcomer through the first minute, and shows the chain of causes at its end. */
 import { running } from "../model/clients.js";
-import { livingInSync, lostMajority, weakestAcks } from "../model/coach.js";
+import { decideWithout, halted, livingInSync, trouble, weakestAcks } from "../model/coach.js";
+import { rows } from "../model/figures.js";
 import { STEPS, Tour as Steps } from "../model/tour.js";
 
 const FINISHED = "lab-tour";
@@ -50,8 +51,19 @@ export class Tour {
     const elsewhere = this.desk.live !== null && this.desk.run !== this.desk.live;
     const step = this.over || elsewhere ? null : steps.step(app.state);
     if (!step) return null;
-    const stuck = ["kill", "election"].includes(step) && lostMajority(app.state) !== null; // nobody would be elected: what to do comes first
+    const stuck = step === "election" ? this.#nobodyComes(app.state) : step !== "receipt" && this.#hindered(app); // what to do comes first
     return { step, number: STEPS.indexOf(step) + 1, of: STEPS.length, ...(stuck ? null : this[`_${step}`](app)) };
+  }
+
+  /** What was not asked for is dead, silent or cut: nobody takes a step past it. */
+  #hindered({ state, topicName, chosenNumber, acks }) {
+    return trouble(state, `${topicName}-${chosenNumber}`, state.topics[topicName]?.partitions[chosenNumber], acks) !== null;
+  }
+
+  /** Nobody can be elected for what the dead broker has led: there is nothing to wait for. */
+  #nobodyComes(state) {
+    const led = rows(state).filter(({ name }) => name in this.steps.killed.led);
+    return halted(state) !== null || led.every(({ partition }) => !livingInSync(state, partition).length);
   }
 
   _topic() {
@@ -77,7 +89,7 @@ export class Tour {
   _kill({ state }) {
     const target = this.steps.aim(state);
     const partition = target && state.topics[target.topic].partitions[target.number];
-    if (!partition || livingInSync(state, partition).length < 2) return null;
+    if (!partition || livingInSync(state, partition).length < 2 || !decideWithout(state, partition.leader)) return null;
     const { leader } = partition;
     return { key: "tour.kill", params: { leader, partition: this.steps.targetName }, act: () => this.app.command({ do: "kill", broker: leader }) };
   }

@@ -17,7 +17,7 @@ import { Terms } from "../model/terms.js";
 import { format } from "./format.js";
 
 /** English sentences begin with a capital; the name of a node may stand first. */
-const FIRST = /^(all|broker|connection|nobody|producer|consumer|world|operator|topic)\b/;
+const FIRST = /^(all|broker|connection|controller|machine|nobody|producer|consumer|processor|worker|world|operator|topic)\b/;
 const capital = (text) => text.replace(FIRST, (word) => word[0].toUpperCase() + word.slice(1));
 
 /** The text that goes with a parameter's value, else `text`. */

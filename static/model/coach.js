@@ -5,29 +5,37 @@
  *
  * | state | says | does |
  * |---|---|---|
- * | no topic | a cluster without a topic has nothing to lose | create_topic |
- * | a broker is paused | alive, but silent | resume |
+ * | a broker or a server is paused | alive, but silent | resume |
+ * | all brokers are dead | nobody is there to notice | restart |
  * | a majority of the controllers is dead, or of ZooKeeper's servers | nobody can decide anything | restart |
- * | no leader | offline, bring one back that is in sync | restart |
+ * | no topic | a cluster without a topic has nothing to lose | create_topic; restart where a broker is dead |
+ * | no leader | offline, bring one back that is in sync | restart, or repair_disk |
  * | the leader is dead | nobody knows yet | |
  * | fewer in sync than acks=all needs | writes are refused | restart, or heal |
  * | one replica is left | the next death takes it all | restart |
  * | one is dead, another leads | what acks=0, 1 or all has kept | restart |
  * | one is dead that did not lead | the others go on | restart |
  * | links are slow or cut | copies come late | stop_all_faults |
+ * | a disk has a fault | what it does to its broker | repair_disk |
+ * | a broker is dead that has no copy of this partition | another one is offline, or has a copy fewer | restart |
+ * | one of several controllers is dead, or of ZooKeeper's servers | the others decide | restart |
  * | all alive, one not in sync | it catches up | |
+ * | a client is paused | it neither sends nor reads | resume |
  * | a topic, no records, no producer | start a producer | start_client |
  * | records, and nobody writes any more | start a producer again | start_client |
- * | the leader was never changed, another is in sync | kill it | kill |
+ * | the leader was never changed, another is in sync and controllers would be left | kill it | kill |
  * | somebody leads who is not the first choice | give the lead back | elect_leaders |
  * | nobody reads | start a consumer | start_client |
  * | all of this is done | lessons | |
+ *
+ * Before all of that: a world that stands still (`standstill`), and a lab that has taken more than it may (`holds`).
  *
  * A change of leader keeps what is committed. That is all that was acknowledged with acks=all only, so what is said of
  * it depends on the weakest acks in use.
  */
 import { running, writes } from "./clients.js";
-import { leaderLog } from "./figures.js";
+import { leaderLog, rows } from "./figures.js";
+import { byNumber } from "./names.js";
 
 const NOBODY = -1;
 const FIRST_CONTROLLER = 100; // dedicated ones have the ids behind it
@@ -45,13 +53,17 @@ export const livingInSync = (state, partition) => brokersThat(state, partition.i
 
 const restart = (broker) => ({ do: "restart", broker: Number(broker) });
 
+/** Whether somebody may wait for acks=all: a client from outside does unless it was told otherwise. */
 function waitsForAll(state) {
-  return running(state, "producer").some((name) => !["0", "1"].includes(String(state.clients[name].settings?.acks ?? "all")));
+  const all = (name) => !["0", "1"].includes(String(state.clients[name].settings?.acks ?? "all"));
+  return running(state, "producer").some(all) || Object.keys(state.connections ?? {}).length > 0;
 }
+
+const serversOf = (servers, which) => Object.keys(servers ?? {}).filter((name) => which.test(name)).sort();
 
 /** ZooKeeper without a majority of its servers: no session ends, nobody is elected. */
 function lostTree(servers) {
-  const names = Object.keys(servers ?? {}).filter((name) => name.startsWith("zookeeper-")).sort();
+  const names = serversOf(servers, /^zookeeper(-|$)/);
   const dead = names.filter((name) => servers[name].state === "stopped");
   if (!dead.length || 2 * (names.length - dead.length) > names.length) return null;
   const params = { n: dead.length, of: names.length, node: dead[0] };
@@ -71,30 +83,84 @@ export function lostMajority({ quorum, servers }) {
   return { key: "coach.no_majority", params: { n: dead.length, of: voters.length, node }, command: { do: "restart", node } };
 }
 
-/** Trouble: what is dead, silent, cut or behind; null when all is well. */
-function trouble(state, name, partition, acks) {
-  const { leader, isr, replicas, min_isr: least, leader_epoch: epoch } = partition;
-  const frozen = Object.keys(state.brokers).find((id) => state.brokers[id].state === "paused");
+/** What keeps everybody waiting, whatever partition one looks at; null when nothing does. `wanted`: brokers to bring back first. */
+export function halted(state, wanted = []) {
+  const ids = Object.keys(state.brokers).sort(byNumber);
+  const [frozen] = brokersThat(state, ids, "paused");
   if (frozen) return { key: "coach.paused", params: { broker: frozen }, command: { do: "resume", broker: Number(frozen) } };
-  const majority = lostMajority(state);
-  if (majority) return majority;
-  const dead = brokersThat(state, [...replicas].sort((a, b) => a - b), "stopped");
+  const node = Object.keys(state.servers ?? {}).sort().find((name) => state.servers[name].state === "paused");
+  if (node) return { key: "coach.server_paused", params: { node }, command: { do: "resume", node } };
+  const dead = brokersThat(state, ids, "stopped");
+  if (!dead.length || dead.length < ids.length) return lostMajority(state);
+  const broker = wanted.find((id) => state.brokers[id]) ?? dead[0];
+  return { key: "coach.all_dead", params: { n: dead.length, broker }, act: "coach.moved.do", command: restart(broker) };
+}
+
+/** A disk that does not do what it should, of the `ids`. */
+function disk(state, ids) {
+  const broker = ids.find((id) => state.brokers[id]?.disk?.length);
+  return broker === undefined ? null : { key: "coach.disk", params: { broker }, command: { do: "repair_disk", broker: Number(broker) } };
+}
+
+/** Nobody leads: who could, if he came back. */
+function offline(state, { isr, replicas }, params) {
+  const back = brokersThat(state, isr, "stopped")[0] ?? params.broker;
+  if (back !== undefined) return { key: "coach.offline", params: { ...params, broker: back }, act: "coach.moved.do", command: restart(back) };
+  return disk(state, replicas) ?? { key: "coach.leaderless", params, command: null };
+}
+
+/** Writes with acks=all are refused: by what keeps the others out. */
+function refused(state, dead, params) {
+  if (dead.length) return { key: "coach.refused", params, act: "coach.moved.do", command: restart(dead[0]) };
+  if (state.links?.length) return { key: "coach.refused_links", params, act: "coach.links.do", command: { do: "stop_all_faults" } };
+  return disk(state, Object.keys(state.brokers)) ?? { key: "coach.refused_behind", params, command: null };
+}
+
+/** What is wrong with a partition: who of its replicas is dead, cut off or faulty. */
+function ofPartition(state, name, partition, acks) {
+  const { leader, isr, replicas, min_isr: least, leader_epoch: epoch } = partition;
+  const dead = brokersThat(state, [...replicas].sort(byNumber), "stopped");
   const params = { leader, partition: name, epoch, broker: dead[0], least, n: isr.length };
-  const act = "coach.moved.do";
-  if (leader === NOBODY) {
-    const back = brokersThat(state, isr, "stopped")[0] ?? dead[0];
-    return back === undefined ? null : { key: "coach.offline", params: { ...params, broker: back }, act, command: restart(back) };
-  }
+  if (leader === NOBODY) return offline(state, partition, params);
   if (dead.includes(leader)) return { key: "coach.waiting", params: { broker: leader }, command: null };
-  if (isr.length < least && waitsForAll(state)) {
-    if (dead.length) return { key: "coach.refused", params, act, command: restart(dead[0]) };
-    if (state.links?.length) return { key: "coach.refused_links", params, act: "coach.links.do", command: { do: "stop_all_faults" } };
-    return { key: "coach.refused_behind", params, command: null };
-  }
+  if (isr.length < least && waitsForAll(state)) return refused(state, dead, params);
   if (dead.length) return fewer(state, partition, acks, params);
   if (state.links?.length) return { key: "coach.links", params, command: { do: "stop_all_faults" } };
-  const behind = replicas.find((id) => !isr.includes(id) && state.brokers[id]);
-  return behind === undefined ? null : { key: "coach.behind", params: { ...params, broker: behind, lacks: lacks(partition, behind) }, command: null };
+  return null;
+}
+
+/** What is dead or faulty and has nothing to do with the partition that is looked at. */
+function elsewhere(state, acks) {
+  const ids = Object.keys(state.brokers).sort(byNumber);
+  const [broker] = brokersThat(state, ids, "stopped");
+  if (broker !== undefined) {
+    const lost = rows(state).find(({ partition }) => partition.leader === NOBODY);
+    return lost ? ofPartition(state, lost.name, lost.partition, acks)
+      : { key: "coach.dead", params: { broker }, act: "coach.moved.do", command: restart(broker) };
+  }
+  const servers = serversOf(state.servers, /./);
+  const node = servers.find((name) => state.servers[name].state === "stopped");
+  if (node) return { key: "coach.server_dead", params: { node, n: servers.length - 1 }, act: "coach.no_majority.do", command: { do: "restart", node } };
+  return disk(state, ids);
+}
+
+function behind(state, name, partition) {
+  const { replicas, isr, leader } = partition;
+  const broker = replicas.find((id) => !isr.includes(id) && state.brokers[id]);
+  if (broker === undefined) return null;
+  return { key: "coach.behind", params: { leader, partition: name, broker, n: isr.length, lacks: lacks(partition, broker) }, command: null };
+}
+
+/** Somebody was told to stand still, and is waited for. */
+function idle(state) {
+  const node = Object.keys(state.clients).sort().find((name) => state.clients[name].state === "paused");
+  return node === undefined ? null : { key: "coach.client_paused", params: { node }, act: "coach.server_paused.do", command: { do: "resume", node } };
+}
+
+/** Trouble: what is dead, silent, cut or faulty; null when all is well. The partition may be one that is not there (yet). */
+export function trouble(state, name, partition, acks = "all") {
+  const wanted = partition ? [partition.leader, ...partition.isr] : [];
+  return halted(state, wanted) ?? (partition ? ofPartition(state, name, partition, acks) : null) ?? elsewhere(state, acks);
 }
 
 const lacks = ({ logs, leader }, id) => Math.max(0, (logs[leader]?.leo ?? 0) - (logs[id]?.leo ?? 0));
@@ -113,6 +179,13 @@ const start = (state, kind, topic, settings) => {
   return name in state.clients ? { do: "start_client", name } : { do: "start_client", name, kind, topic, ...settings };
 };
 
+/** Whether a majority of the voters lives on when this broker, which may be one, is dead. */
+export function decideWithout({ quorum }, broker) {
+  const voters = quorum?.voters ?? [];
+  const left = voters.filter((id) => quorum.replicas?.[id] && id !== Number(broker));
+  return !voters.includes(Number(broker)) || 2 * left.length > voters.length;
+}
+
 /** What comes next while all is well. */
 function lesson(state, topic, number, partition, acks) {
   const { leader, replicas, isr, leader_epoch: epoch } = partition;
@@ -125,7 +198,8 @@ function lesson(state, topic, number, partition, acks) {
   }
   if (leader === null) return null;
   if (!(epoch > 0)) {
-    if (livingInSync(state, partition).length > 1) return { key: "coach.kill", params, command: { do: "kill", broker: leader } };
+    if (livingInSync(state, partition).length > 1)
+      return decideWithout(state, leader) ? { key: "coach.kill", params, command: { do: "kill", broker: leader } } : { key: "coach.no_spare", params, command: null };
     if (replicas.length === 1) return { key: "coach.single", params, command: null };
   }
   if (replicas[0] !== leader && isr.includes(replicas[0]))
@@ -140,6 +214,10 @@ function lesson(state, topic, number, partition, acks) {
 /** {key, params, command, act, panel} or null. `act` is the button's text when it is not `key` + ".do", `panel` what it opens. */
 export function advice(state, topicName, number, acks = "all") {
   if (!Object.keys(state.brokers).length) return null;
+  const partition = state.topics[topicName]?.partitions[number];
+  const name = `${topicName}-${number}`;
+  const found = trouble(state, name, partition, acks);
+  if (found) return found;
   if (!topicName || !state.topics[topicName]) {
     const copies = Math.min(3, Object.keys(state.brokers).length);
     const command = {
@@ -148,9 +226,13 @@ export function advice(state, topicName, number, acks = "all") {
     };
     return { key: "coach.no_topic", params: {}, command };
   }
-  const partition = state.topics[topicName].partitions[number];
   if (!partition) return null;
-  return trouble(state, `${topicName}-${number}`, partition, acks) ?? lesson(state, topicName, number, partition, acks);
+  return behind(state, name, partition) ?? idle(state) ?? lesson(state, topicName, number, partition, acks);
+}
+
+/** What is said of a lab that has taken more than it may (`over`: of what): its writers wait until there is room. */
+export function holds([what]) {
+  return { key: `coach.over.${what}`, params: {}, act: "coach.over.do", command: null, panel: "runs" };
 }
 
 /** What is said where time stands still, in the live run or (`elsewhere`) in an opened one: nobody can wait there. */

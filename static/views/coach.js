@@ -2,7 +2,7 @@
  * One line above the stage, of one height, so that nothing below it ever moves: a lost connection, else
  * the rewound view told apart from the cluster's time, else what to try next and the button for it.
  */
-import { advice, standstill } from "../model/coach.js";
+import { advice, holds, standstill } from "../model/coach.js";
 import { seconds } from "../i18n/format.js";
 import { h } from "./patch.js";
 import { marked } from "./terms.js";
@@ -59,6 +59,7 @@ export function coach(view) {
   if (view.lookOnly) return [h("p", { key: "look", class: "coach" }, h("span", {}, words.t("look_only.coach")))];
   const lead = h("b", {}, words.t("coach"));
   if (clock.cluster.paused) return [advised(view, standstill(desk.live !== null && desk.run !== desk.live), lead)];
+  if (clock.cluster.over?.length) return [advised(view, holds(clock.cluster.over), lead)];
   const line = desk.tour.line();
   if (line?.key) return [guide(view, line)];
   const found = advice(state, topicName, chosenNumber, view.acks);

@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 from tests.browser.lab_page import LabPage, Open, open_pages
 
+# What each sign of life says of a lab that has taken more than it may.
+HOLDS = """{
+    const heard = lab.clock.heard.bind(lab.clock);
+    lab.clock.heard = (facts, wall) => heard({ ...facts, over: ['disk'] }, wall);
+}"""
 SAID = "document.getElementById('coach').innerText"
 
 
@@ -48,3 +53,10 @@ def test_a_learner_is_led_by_what_is_there(visit: Open) -> None:
     says(seen, "Nobody reads orders")
     seen.page.click("[data-coach=start_client]")
     seen.see("[data-coach=scenarios]")
+    seen.command(do="kill", broker=first)
+    newcomer = visit("ko")  # who is asked for nothing else while somebody is dead
+    newcomer.see(f'[data-coach="restart"] >> text="브로커 {first} 재시작"')
+    newcomer.picture("coach-newcomer-ko")
+    seen.page.evaluate(HOLDS)
+    seen.see("[data-coach=runs]")
+    seen.picture("coach-holds")
