@@ -44,7 +44,10 @@ function advised(view, found, lead) {
   const { key, params, command, panel } = found;
   const act = command ? () => view.command(command) : () => desk.panel !== panel && desk.show(panel);
   return h("p", { key, class: "coach" }, lead, h("span", {}, marked(words, words.t(key, params))), protocol(key, params, words),
-    (command || panel) && h("button", { type: "button", class: "main", "data-coach": command?.do ?? panel, onclick: act },
+    (command || panel) && h("button", {
+      key: JSON.stringify(command ?? panel), // what is pressed is what was read: another broker's button is another button
+      type: "button", class: "main", "data-coach": command?.do ?? panel, onclick: act
+    },
       words.t(found.act ?? `${key}.do`, params)));
 }
 

@@ -15,7 +15,7 @@ const PAGES = [
 
 /** The keys that do the same, and what they do. */
 const keysOf = ([keys, name], words) => [
-  h("dt", {}, keys.map((key) => h("kbd", {}, key))),
+  h("dt", {}, keys.map((key) => h("kbd", { key }, key))),
   h("dd", {}, words.t(`keys.${name}`)),
 ];
 
@@ -27,7 +27,7 @@ export function help({ words, closeHelp }) {
     h("p", {}, words.t("help.time")),
     h("h3", {}, words.t("help.more")),
     h("ul", { class: "pages" },
-      PAGES.map(([address, name]) => h("li", {},
+      PAGES.map(([address, name]) => h("li", { key: address },
         h("a", { href: base + address, target: "_blank", rel: "noopener", "data-page": name }, words.t(`help.${name}`))))),
     h("h3", {}, words.t("help.keys")),
     h("dl", { class: "keys" }, KEYS.map((entry) => keysOf(entry, words))),

@@ -3,7 +3,12 @@
  *
  *     patch(list, items.map((item) => h("li", { key: item.id, class: item.tone }, item.text)))
  *
- * Elements are matched by key, else by place and tag. Of a `rolling` parent an element whose key is gone takes on the next
+ * Elements are matched by key, else by place and tag. A place is that of an argument, and counts what is left out:
+ *
+ *     h("p", {}, paused && h("button", {}, "Resume"), h("button", {}, "Kill"))    Kill is at place 1 of it, with and without Resume
+ *
+ * so that nothing becomes its neighbour because something before it comes or goes, be it under somebody's finger. For the same reason
+ * what can be pressed or filled in is not changed into what has other `data-` names or another `name`. Of a `rolling` parent an element whose key is gone takes on the next
  * new one's in its place: children that are all others in each picture are changed, not made and thrown away. Attributes are set as attributes; `on*` are
  * handlers, `style` is an object set through the style sheet's own interface (the content security
  * policy allows no style attributes), and value, checked, disabled, hidden are properties.
@@ -12,13 +17,27 @@ const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "textContent"]);
 const OURS = new Set(["key", "rolling"]); // no attributes
 const NONE = Object.freeze({});
-const DEEP = 8; // lists of lists of descriptions
+const WIDE = 65_536; // places in a list
+const PRESSED = new Set(["a", "button", "input", "select", "textarea"]);
+
+/** Descriptions of `children` behind each other in `flat`; those of a list have its place and their own in it. */
+function lay(children, flat, outer, depth) {
+  for (let at = 0; at < children.length; at += 1) {
+    const child = children[at];
+    if (child === null || child === undefined || child === false || child === "") continue;
+    const place = depth === 0 ? at * WIDE : depth === 1 ? outer + at + 1 : outer;
+    if (Array.isArray(child)) lay(child, flat, place, depth + 1);
+    else {
+      if (typeof child === "object") child.place = place;
+      flat.push(child);
+    }
+  }
+  return flat;
+}
 
 /** A description of an element. Falsy children are left out, arrays are taken apart. */
 export function h(tag, props, ...children) {
-  const flat = [];
-  for (const child of children.flat(DEEP)) if (child !== null && child !== undefined && child !== false && child !== "") flat.push(child);
-  return { tag, props: props ?? NONE, key: props?.key, children: flat };
+  return { tag, props: props ?? NONE, key: props?.key, children: lay(children, [], 0, 0), place: 0 };
 }
 
 function setStyle(element, before = NONE, after = NONE) {
@@ -63,10 +82,20 @@ function make(description, svg) {
   return element;
 }
 
+/** What it is for, as far as one description can be told from another. */
+const purpose = (props) => Object.keys(props).filter((name) => name === "name" || name.startsWith("data-")).join();
+
 function fits(node, description) {
   if (typeof description !== "object") return node.nodeType === 3;
-  return node.described?.tag === description.tag && node.described.key === description.key;
+  const { described } = node;
+  if (described?.tag !== description.tag || described.key !== description.key) return false;
+  if (described === description || description.key !== undefined) return true;
+  if (described.place !== description.place) return false;
+  return !PRESSED.has(description.tag) || purpose(described.props) === purpose(description.props);
 }
+
+/** Whether no element that is still to come, from `place` on, can be this child: text has nothing to lose. */
+const isOver = ({ described, nodeType }, place) => nodeType === 3 || (described !== undefined && described.key === undefined && described.place < place);
 
 function update(node, description, svg) {
   if (typeof description !== "object") {
@@ -93,8 +122,8 @@ function patchChildren(parent, descriptions, svg, rolling = false) {
     wanted ??= new Set(descriptions.map((one) => one.key));
     return described?.key !== undefined && !wanted.has(described.key);
   };
-  const pass = (node) => {
-    while (place && place !== node && isGone(place)) {
+  const pass = (node, from) => {
+    while (place && place !== node && (isOver(place, from) || ((node || !rolling) && isGone(place)))) {
       const gone = place;
       place = place.nextSibling;
       parent.removeChild(gone);
@@ -102,6 +131,7 @@ function patchChildren(parent, descriptions, svg, rolling = false) {
   };
   for (const description of descriptions) {
     let node = null;
+    if (description.place !== undefined && place && !fits(place, description)) pass(null, description.place);
     if (description.key !== undefined) {
       const known = keyed.get(description.key);
       if (known && fits(known, description)) node = known;
@@ -111,7 +141,7 @@ function patchChildren(parent, descriptions, svg, rolling = false) {
       parent.insertBefore(make(description, svg), place);
       continue;
     }
-    if (node !== place) pass(node);
+    if (node !== place) pass(node, description.place);
     if (node === place) place = place.nextSibling;
     else parent.insertBefore(node, place);
     update(node, description, svg);
@@ -125,7 +155,7 @@ function patchChildren(parent, descriptions, svg, rolling = false) {
 
 /** Make the children of `parent` what `descriptions` (one or a list) say. */
 export function patch(parent, descriptions) {
-  const list = (Array.isArray(descriptions) ? descriptions.flat(DEEP) : [descriptions]).filter((one) => one !== null && one !== undefined && one !== false);
+  const list = lay(Array.isArray(descriptions) ? descriptions : [descriptions], [], 0, 0);
   if (!parent.patched) {
     parent.replaceChildren(); // what the server has rendered gives way
     parent.patched = true;

@@ -1,5 +1,6 @@
 /** Keyed patching, on a page that is just large enough for it. */
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { h, patch } from "../../static/views/patch.js";
 import { Inscriptions } from "../../static/draw/inscriptions.js";
@@ -111,4 +112,58 @@ test("a label is written once, and put between no two pixels", () => {
   inscriptions.put(context, "Fetch", 11, 40, { ...look, ink: "red" });
   assert.deepEqual(written, ["Fetch", "Fetch"]);
   assert.ok(put.every(([x, y]) => Number.isInteger(2 * x) && Number.isInteger(2 * y)));
+});
+
+const buttons = (root) => root.firstChild.list.filter(({ tag }) => tag === "button");
+const row = (...children) => h("p", {}, ...children);
+const button = (text, props = {}) => h("button", { type: "button", ...props }, text);
+
+test("a button that nothing names stays what it is when something before it comes or goes", () => {
+  const all = { text: "2 of 3 ", resume: button("Resume"), note: h("b", { key: "note" }, "!"), list: [button("a"), button("b")] };
+  const shown = (which) => row(which.includes("text") && all.text, which.includes("note") && h("b", { key: "note" }, "!"),
+    which.includes("resume") && button("Resume"), which.includes("list") && [which.includes("a") && button("a"), button("b")], button("Kill"), [button("last")]);
+  const root = new Place("div");
+  patch(root, [shown("")]);
+  const [kill, last] = buttons(root);
+  for (const which of ["resume", "text", "text resume", "list a", "list", "note", "note text list a resume", "list", ""]) {
+    patch(root, [shown(which)]);
+    const now = buttons(root);
+    assert.deepEqual(now.slice(-2), [kill, last], which);
+    assert.equal(root.firstChild.text.endsWith("Killlast"), true, which);
+  }
+});
+
+test("what stands in lists without keys, and behind them, is found again, too", () => {
+  const root = new Place("div");
+  patch(root, [[null, [button("a"), button("b")]], button("c")]);
+  const before = [...root.list];
+  patch(root, [[button("0"), [button("a"), button("b")]], button("c")]);
+  assert.deepEqual(root.list.slice(1), before);
+  patch(root, [[null, [button("a"), button("b")]], false, button("c")]);
+  assert.deepEqual(root.list.slice(0, 2), before.slice(0, 2));
+});
+
+test("of two buttons in one place each is its own; one that only says more of itself goes on", () => {
+  const root = new Place("div");
+  patch(root, [row(button("Kill", { "data-kill": "1", class: "on" }))]);
+  const [kill] = buttons(root);
+  patch(root, [row(button("Killed", { "data-kill": "2", "aria-pressed": "true" }))]);
+  assert.deepEqual(buttons(root), [kill]);
+  patch(root, [row(button("Restart", { "data-restart": "1" }))]);
+  assert.notEqual(buttons(root)[0], kill);
+  assert.equal(buttons(root).length, 1);
+});
+
+test("what the views make for each of a list has a key", () => {
+  const each = /\.map\(\(?[^=()]*(?:\([^()]*\))?[^=()]*\)?\s*=>\s*h\("\w+",\s*(\{[^}]*\}|[^,]*,)/g;
+  const views = new URL("../../static/views/", import.meta.url);
+  let found = 0;
+  for (const name of readdirSync(views, { recursive: true })) {
+    if (!name.endsWith(".js")) continue;
+    for (const [text, props] of readFileSync(new URL(name, views), "utf8").matchAll(each)) {
+      found += 1;
+      assert.match(props, /\bkey\b/, `${name}: ${text}`);
+    }
+  }
+  assert.ok(found > 50, `${found}`);
 });
