@@ -30,6 +30,7 @@ from typing import Any
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.fetched import Aborted, Fetched
 from broker_core.clients.metadata import Metadata, TopicPartition
+from broker_core.clients.old_clients import RELEASES
 from broker_core.clients.positions import FETCHING, Position, Positions
 from broker_core.clients.read_replicas import THE_LEADER, ReadReplicas
 from broker_core.clients.settings import ConsumerSettings
@@ -86,6 +87,8 @@ class Fetcher:
         self.metadata = metadata
         self.positions = positions
         self.arrived = arrived
+        release = RELEASES.get(settings.broker_version_fallback)
+        self.newest = None if release is None else release.fetch
         self.read_replicas = ReadReplicas(node, metadata, positions)
         self.sessions: dict[str, Session] = {}
         self.pending: dict[str, None] = {}
@@ -164,7 +167,7 @@ class Fetcher:
         )  # fmt: skip
         session.known = dict(partitions)
         self.pending[dest] = None
-        self.connections.call(dest, ApiKey.FETCH, body, self._answered, (dest, partitions))
+        self.connections.call(dest, ApiKey.FETCH, body, self._answered, (dest, partitions), limit=self.newest)
 
     # -- answers ----------------------------------------------------------------------------
     def _answered(self, context: tuple[str, dict[TopicPartition, Wanted]], response: Any) -> None:

@@ -25,12 +25,14 @@ from broker_core.clients.backoff import backoff_us
 from broker_core.clients.connections import Connections, error_of
 from broker_core.clients.idempotence import Idempotence, add
 from broker_core.clients.metadata import Metadata
+from broker_core.clients.old_clients import RELEASES
 from broker_core.clients.settings import ProducerSettings
 from broker_core.kernel import events
 from broker_core.kernel.names import broker_node
 from broker_core.kernel.node import Node, Timer
 from broker_core.records.batch import encode_batch
 from broker_core.records.compression import BY_NAME
+from broker_core.records.conversion import down_convert
 from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
@@ -63,7 +65,8 @@ class Sender:
         self.metadata = metadata
         self.owner = owner
         self.idempotence = Idempotence(accumulator) if settings.enable_idempotence else None
-        self.produce_version: int | None = PLAIN_VERSION
+        self.release = RELEASES.get(settings.broker_version_fallback)
+        self.produce_version: int | None = PLAIN_VERSION if self.release is None else self.release.produce
         self.astray: int | None = None
         """The broker that everything is sent to, whoever leads; None: to leaders, as it should be."""
         self.damages = False
@@ -204,6 +207,8 @@ class Sender:
                 batch.records, 0, self.codec, batch.producer_id, batch.producer_epoch, batch.sequence,
                 transactional=name is not None,
             )  # fmt: skip
+            if self.release is not None:
+                records = down_convert(records, self.release.magic)
             if self.damages:
                 records[-1] ^= 1
             queue = batch.queue

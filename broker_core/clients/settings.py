@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
+from broker_core.clients.old_clients import FALLBACK, RELEASES
 from broker_core.kernel.errors import Refusal
 from broker_core.kernel.problems import Problem, problem
 from broker_core.metadata.durations import duration_ms
@@ -51,6 +52,11 @@ class SettingsError(Refusal, ValueError):
 
     def __reduce__(self) -> tuple[type[SettingsError], tuple[Any, ...]]:
         return type(self), (self.problem, *self.names)
+
+
+def _check_release(given: str) -> None:
+    if given and given not in RELEASES:
+        raise _not_among(FALLBACK, given, *RELEASES)
 
 
 def _not_among(name: str, given: object, *known: str) -> SettingsError:
@@ -93,6 +99,7 @@ class ProducerSettings(ClientSettings):
     partitioner_class: str = ""
     partitioner_adaptive_partitioning_enable: bool = True
     partitioner_ignore_keys: bool = False
+    broker_version_fallback: str = ""
 
     def check(self, given: Mapping[str, Any]) -> None:
         """`ProducerConfig.postProcessAndValidateIdempotenceConfigs`, and the delivery timeout's rule."""
@@ -100,10 +107,12 @@ class ProducerSettings(ClientSettings):
             raise _not_among("acks", self.acks, "all", "-1", "0", "1")
         if self.compression_type not in CODECS:
             raise _not_among("compression.type", self.compression_type, *CODECS)
+        _check_release(self.broker_version_fallback)
         explicit = IDEMPOTENCE in given and self.enable_idempotence
         for wrong, name, needs in (
             (self.acks != -1, "acks", problem("idempotence_acks")),
             (self.retries == 0, "retries", problem("idempotence_retries")),
+            (bool(self.broker_version_fallback), FALLBACK, problem("old_client", name=IDEMPOTENCE)),
             (self.max_in_flight_requests_per_connection > 5, IN_FLIGHT, problem("idempotence_in_flight")),
         ):
             if wrong and explicit:
@@ -143,6 +152,7 @@ class ConsumerSettings(ClientSettings):
     client_rack: str = ""
     default_api_timeout_ms: int = 60_000
     allow_auto_create_topics: bool = True
+    broker_version_fallback: str = ""
     partition_assignment_strategy: list[str] = field(default_factory=lambda: ["range"])
 
     def check(self, given: Mapping[str, Any]) -> None:
@@ -152,6 +162,9 @@ class ConsumerSettings(ClientSettings):
             raise _not_among("auto.offset.reset", reset, "earliest", "latest", "none", f"{BY_DURATION}PnDTnHnMn.nS")
         if self.isolation_level not in ("read_uncommitted", "read_committed"):
             raise _not_among("isolation.level", self.isolation_level, "read_uncommitted", "read_committed")
+        _check_release(self.broker_version_fallback)
+        if self.broker_version_fallback and self.isolation_level == "read_committed":
+            raise SettingsError(problem("old_client", name="isolation.level"), FALLBACK, "isolation.level")
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise SettingsError(problem("heartbeat_interval"), "heartbeat.interval.ms", "session.timeout.ms")
         self._check_protocol(given)

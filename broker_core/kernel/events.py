@@ -112,6 +112,11 @@ RESPONSE_SENT = _event(MESSAGE, "response_sent", "answer to {api} #{correlation}
 RECORDS_SENT = _event(MESSAGE, "records_sent", "{topic}-{partition}: {base_offset}..{last_offset} sent to connection {to}",
     topic="topic", partition="partition", base_offset="first offset that was asked for", last_offset="last offset in the answer",
     to="number of an outside client's connection")
+RECORDS_CONVERTED = _event(MESSAGE, "records_converted",
+    "{topic}-{partition}: {records} records converted for {api}, magic {magic_from} to {magic_to}, {bytes_before} bytes to {bytes_after}",
+    topic="topic", partition="partition", api="Produce: up, before they are written | Fetch: down, for an old reader",
+    records="how many", magic_from="format that they had", magic_to="format that they have got",
+    bytes_before="bytes that were read into the process", bytes_after="bytes that they have become")
 REQUEST_STAGES = _event(DETAIL, "request_stages",
     "{api} #{correlation}: queue {queue_us}, local {local_us}, remote {remote_us}, response queue {response_us} us",
     api="API name", correlation="correlation id", queue_us="RequestQueueTimeMs in microseconds",

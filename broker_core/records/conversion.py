@@ -71,12 +71,14 @@ def _as_v2(records: list[Record], attributes: int) -> bytearray:
 
 
 class Allowance:
-    """Work that may still go into one answer: conversion takes turns with everything else that a broker does."""
+    """Work that may still go into one answer: conversion takes turns with everything else that a broker does.
+    `records`: how many were converted."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "records")
 
     def __init__(self, work: int = ANSWER_WORK) -> None:
         self.left = work
+        self.records = 0
 
 
 def down_convert(buffer: Buffer, magic: int, first_offset: int = 0, allowance: Allowance | None = None) -> bytearray:
@@ -110,6 +112,7 @@ def _as_messages(batch: Batch, magic: int, first_offset: int, allowance: Allowan
     records = decode_records(batch)
     if allowance is not None:
         allowance.left -= work_of(records)
+        allowance.records += len(records)
     records = [record for record in records if record.offset >= first_offset]
     if not records:
         return bytearray()

@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from broker_core.kernel import events
 from broker_core.kernel.errors import StorageError
 from broker_core.kernel.node import Node
 from broker_core.kernel.storage import Buffer
 from broker_core.log.errors import LogError
+from broker_core.log.facts import AppendInfo
 from broker_core.purgatory.operations import DelayedOperationPurgatory
 from broker_core.records.errors import RecordsError
+from broker_core.records.header import MAGIC_AT
 from broker_core.replication.delayed_produce import DelayedProduce
 from broker_core.replication.errors import ReplicaError, error_code
 from broker_core.replication.partition import Partition
@@ -35,6 +38,7 @@ WHOLLY_UNFIT = (
 )  # fmt: skip
 
 NO_GUARD = 0
+BATCHES = 2  # magic of what a log of today holds
 SLICE_WORK = 8 * 1024 * 1024
 _WORK_PER_US = 1024
 Done = Callable[[Any, Any], None]
@@ -170,6 +174,8 @@ class Appending:
             result.fail(ErrorCode.KAFKA_STORAGE_ERROR)
             self.storage_failed(partition, error)
             return False
+        if records[MAGIC_AT] < BATCHES:
+            _tell_of_conversion(partition, records, info)
         result.base_offset = info.first_offset
         result.last_offset = info.last_offset
         result.log_append_time = info.log_append_time
@@ -186,3 +192,13 @@ class Appending:
             result.log_start_offset = partition.log.log_start_offset
         if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             result.leader_id, result.leader_epoch = partition.leader_id, partition.leader_epoch
+
+
+def _tell_of_conversion(partition: Partition, records: Buffer, info: AppendInfo) -> None:
+    """A client of an old format has written: what it sent stands in the log in another form."""
+    host, count = partition.host, info.last_offset - info.first_offset + 1
+    host.meters.produce_conversions += count
+    host.node.note(events.RECORDS_CONVERTED, {
+        "topic": partition.topic, "partition": partition.index, "api": "Produce", "records": count,
+        "magic_from": records[MAGIC_AT], "magic_to": BATCHES, "bytes_before": len(records), "bytes_after": info.bytes,
+    })  # fmt: skip

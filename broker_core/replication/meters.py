@@ -10,11 +10,12 @@ class Meters:
     """Bytes and records that came in and went out, and changes of ISRs.
 
     `bytes_in`, `messages_in`: from clients; `bytes_out`: to consumers; what followers copy counts apart.
+    `produce_conversions`, `fetch_conversions`: records that clients of an old format have written, or read.
     """
 
     __slots__ = (
         "messages_in", "bytes_in", "bytes_out", "replication_bytes_in", "replication_bytes_out", "isr_shrinks",
-        "isr_expands", "failed_isr_updates",
+        "isr_expands", "failed_isr_updates", "produce_conversions", "fetch_conversions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -26,3 +27,5 @@ class Meters:
         self.isr_shrinks = 0
         self.isr_expands = 0
         self.failed_isr_updates = 0
+        self.produce_conversions = 0
+        self.fetch_conversions = 0

@@ -134,6 +134,8 @@ def _meters(meters: Any) -> Found:
     yield kind + "BytesOutPerSec", meters.bytes_out
     yield kind + "ReplicationBytesInPerSec", meters.replication_bytes_in
     yield kind + "ReplicationBytesOutPerSec", meters.replication_bytes_out
+    yield kind + "ProduceMessageConversionsPerSec", meters.produce_conversions
+    yield kind + "FetchMessageConversionsPerSec", meters.fetch_conversions
     kind = "kafka.server:type=ReplicaManager,name="
     yield kind + "IsrShrinksPerSec", meters.isr_shrinks
     yield kind + "IsrExpandsPerSec", meters.isr_expands

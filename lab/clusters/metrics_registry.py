@@ -108,6 +108,12 @@ _metric(_TOPICS + "ReplicationBytesInPerSec", METER, "bytes",
 _metric(_TOPICS + "ReplicationBytesOutPerSec", METER, "bytes",
         "Bytes that followers have copied from this broker.",
         "팔로워가 이 브로커에서 복사해 간 바이트 수.")  # fmt: skip
+_metric(_TOPICS + "ProduceMessageConversionsPerSec", METER, "records",
+        "Records that came in an old format and were converted before they were written.",
+        "옛 형식으로 와서 기록하기 전에 변환한 레코드 수.", 0)  # fmt: skip
+_metric(_TOPICS + "FetchMessageConversionsPerSec", METER, "records",
+        "Records that were converted to an old format for a consumer that reads no other: no zero copy for them.",
+        "옛 형식만 읽는 컨슈머를 위해 변환한 레코드 수. 이 레코드에는 제로 카피를 쓸 수 없습니다.", 0)  # fmt: skip
 _metric(_CONTROLLER + "ActiveControllerCount", GAUGE, "controllers",
         "1 on the broker that is controller; the sum over all brokers should be 1.",
         "컨트롤러인 브로커에서 1. 모든 브로커의 합은 1이어야 합니다.")  # fmt: skip

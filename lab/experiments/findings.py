@@ -1,19 +1,23 @@
 """The figures that expectations ask for, found in what a run has left.
 
 State is read twice: when the load ends, and after the settling. Events are counted from the start of the
-clients to the end; those that the journal summed up count too, unless their parameters are asked for.
+clients until the final read-back begins, which is the judge's own work and nobody's load; those that the journal
+summed up count too, unless their parameters are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import orjson
 
+from broker_core.kernel.events import COMMAND
+from broker_core.kernel.names import CHECKER
 from broker_core.kernel.problems import Problem, Value, problem
 from broker_core.kernel.world import World
 from lab.checkers.group_work import Reader, group_work
@@ -100,7 +104,7 @@ class Findings:
     def _of(self, code: str) -> list[Row]:
         if self._sorted is None or self._sorted[0] is not self.rows:
             found: dict[str, list[Row]] = {}
-            for row in self.rows:
+            for row in takewhile(_is_before_the_read_back, self.rows):
                 found.setdefault(row[3], []).append(row)
             self._sorted = self.rows, found
         return self._sorted[1].get(code, [])
@@ -141,6 +145,11 @@ class Findings:
             return None
         found = self.value(predict.figure.key)
         return found if isinstance(found, int) else None
+
+
+def _is_before_the_read_back(row: Row) -> bool:
+    """Whether the judge has not yet started to read everything once more."""
+    return bool(row[3] != COMMAND.name or row[5]["command"].get("name") != CHECKER)
 
 
 def _answered(prediction: Prediction) -> list[str]:

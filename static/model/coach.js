@@ -198,8 +198,10 @@ function lesson(state, topic, number, partition, acks) {
   }
   if (leader === null) return null;
   if (!(epoch > 0)) {
-    if (livingInSync(state, partition).length > 1)
-      return decideWithout(state, leader) ? { key: "coach.kill", params, command: { do: "kill", broker: leader } } : { key: "coach.no_spare", params, command: null };
+    if (livingInSync(state, partition).length > 1) {
+      if (!decideWithout(state, leader)) return { key: "coach.no_spare", params, command: null };
+      return { key: "coach.kill", params, command: { do: "kill", broker: leader } };
+    }
     if (replicas.length === 1) return { key: "coach.single", params, command: null };
   }
   if (replicas[0] !== leader && isr.includes(replicas[0]))

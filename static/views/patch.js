@@ -5,13 +5,17 @@
  *
  * Elements are matched by key, else by place and tag. A place is that of an argument, and counts what is left out:
  *
- *     h("p", {}, paused && h("button", {}, "Resume"), h("button", {}, "Kill"))    Kill is at place 1 of it, with and without Resume
+ *     h("p", {},
+ *       paused && h("button", {}, "Resume"),    at place 0, or nothing
+ *       h("button", {}, "Kill"))                at place 1, with and without the other
  *
- * so that nothing becomes its neighbour because something before it comes or goes, be it under somebody's finger. For the same reason
- * what can be pressed or filled in is not changed into what has other `data-` names or another `name`. Of a `rolling` parent an element whose key is gone takes on the next
- * new one's in its place: children that are all others in each picture are changed, not made and thrown away. Attributes are set as attributes; `on*` are
- * handlers, `style` is an object set through the style sheet's own interface (the content security
- * policy allows no style attributes), and value, checked, disabled, hidden are properties.
+ * so that nothing becomes its neighbour because something before it comes or goes, be it under somebody's finger. For the same
+ * reason what can be pressed or filled in is not changed into what has other `data-` names or another `name`.
+ *
+ * Of a `rolling` parent an element whose key is gone takes on the next new one's in its place: children that are all others in
+ * each picture are changed, not made and thrown away. Attributes are set as attributes; `on*` are handlers, `style` is an object
+ * set through the style sheet's own interface (the content security policy allows no style attributes), and value, checked,
+ * disabled, hidden are properties.
  */
 const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "textContent"]);

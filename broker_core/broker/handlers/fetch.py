@@ -22,6 +22,7 @@ from broker_core.kernel import events
 from broker_core.kernel.storage import read_all
 from broker_core.records.conversion import Allowance, down_convert
 from broker_core.records.errors import RecordsError
+from broker_core.records.header import MAGIC_AT
 from broker_core.replication.errors import error_code
 from broker_core.wire import messages as m
 from broker_core.wire.errors import NONE, ErrorCode
@@ -38,7 +39,9 @@ def fetch(broker: Broker, context: RequestContext) -> None:
     """Clients from before 0.11 (to version 3) get the older formats that they can read; none before 2.1 reads zstd."""
     version = context.api_version
     told = partial(_tell_of_records, broker, context) if context.connection.number >= 0 else None
-    if version < FIRST_FETCH_OF_ZSTD:
+    if version < FIRST_FETCH_OF_BATCHES and broker.mode == "kraft":  # of a built-in client
+        context.close("this version is not offered")
+    elif version < FIRST_FETCH_OF_ZSTD:
         broker.replicas.fetching.fetch(context.body, version, _fetched_by_an_old_client, (broker, context), told)
     elif version >= FIRST_FETCH and context.body.replica_state.replica_id < 0:
         broker.replicas.fetching.fetch(context.body, version, _fetched, (broker, context), told)
@@ -90,7 +93,7 @@ def _fetched_by_an_old_client(state: tuple[Broker, RequestContext], response: An
             error = _unreadable(broker, context, topic.topic, part.partition_index)
             if not error and converts and part.records:
                 offset = offsets[topic.topic, part.partition_index]
-                error = _convert(part, 0 if context.api_version < 2 else 1, offset, allowance)
+                error = _convert(broker, (topic.topic, part), 0 if context.api_version < 2 else 1, offset, allowance)
             if error:
                 topic.partitions[place] = m.FetchResponse.PartitionData(
                     partition_index=part.partition_index, error_code=error, high_watermark=-1
@@ -110,14 +113,24 @@ def _unreadable(broker: Broker, context: RequestContext, topic: str, index: int)
     return ErrorCode.UNSUPPORTED_VERSION if old and not config.message_downconversion_enable else NONE
 
 
-def _convert(part: Any, magic: int, offset: int, allowance: Allowance) -> ErrorCode:
+def _convert(broker: Broker, place: tuple[str, Any], magic: int, offset: int, allowance: Allowance) -> ErrorCode:
     """Version 0 and 1 read messages of magic 0, version 2 and 3 of magic 1. Once the allowance is used up a partition
-    has nothing for this answer; the consumer asks again."""
+    has nothing for this answer; the consumer asks again. What is converted has to be read into the process: it is lost
+    for zero copy."""
+    topic, part = place
     data = read_all(part.records) if isinstance(part.records, list) else part.records
+    before, magic_from = allowance.records, data[MAGIC_AT]
     try:
         part.records = down_convert(data, magic, offset, allowance)
     except RecordsError as error:
         return error_code(error)
+    count = allowance.records - before
+    if count:
+        broker.replicas.meters.fetch_conversions += count
+        broker.node.note(events.RECORDS_CONVERTED, {
+            "topic": topic, "partition": part.partition_index, "api": "Fetch", "records": count,
+            "magic_from": magic_from, "magic_to": magic, "bytes_before": len(data), "bytes_after": len(part.records),
+        })  # fmt: skip
     return NONE
 
 

@@ -15,6 +15,7 @@ found_in("broker_core.clients")(
     idempotence_retries="",
     idempotence_in_flight="",
     delivery_timeout="",
+    old_client="name",
     heartbeat_interval="",
     worker_needs_group_id="",
     of_other_protocol="name protocol",
