@@ -42,6 +42,7 @@ from broker_core.wire import messages as m
 from broker_core.wire.apis import ApiKey
 from broker_core.wire.errors import ErrorCode
 
+NO_SESSION = -1  # what stands for the epoch in versions that have none
 Wanted = tuple[int, int]  # fetch offset, current leader epoch
 
 
@@ -161,7 +162,8 @@ class Fetcher:
         body = m.FetchRequest(
             replica_id=-1, max_wait=settings.fetch_max_wait_ms, min_bytes=settings.fetch_min_bytes,
             max_bytes=settings.fetch_max_bytes, isolation_level=int(self._committed),
-            session_id=session.session_id, session_epoch=session.epoch, rack_id=settings.client_rack,
+            session_id=session.session_id, session_epoch=session.epoch if self.newest is None else NO_SESSION,
+            rack_id=settings.client_rack,
             topics=[m.FetchRequest.FetchTopic(topic=name, partitions=asked) for name, asked in topics.items()],
             forgotten_topics_data=_forgotten(forgotten),
         )  # fmt: skip

@@ -47,7 +47,7 @@ WORDS = NAMES | {
     protocol.NODE_CREATED, protocol.NODE_DELETED, protocol.NODE_DATA_CHANGED, protocol.NODE_CHILDREN_CHANGED,
     *(api_name(key) for key in ApiKey), *(code.name for code in ErrorCode), *PROTECTIONS, *ASSIGNORS, *described(), *SUBJECTS, *BATCH_FIELDS, *compression.BY_NAME,
     "true", "false", "Kafka", "meta.properties", "JSON", "YAML", "TCP", "CRC", "ZooKeeper", "KRaft", "ELR", "zxid", "GC", "KB", "kB", "LIVE", "RF", "U", "T",
-    "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker",
+    "UnderReplicatedPartitions", "OfflinePartitionsCount", "UnderMinIsrPartitionCount", "fsync", "checker", "FetchMessageConversionsPerSec", "ProduceMessageConversionsPerSec", "sendfile", "TLS",
     "earliest", "latest", "none", "read_committed", "read_uncommitted", "compact", "delete", "kind", "linger", "torn", "dump-log", "Stable", "PrepareCommit", "CompleteCommit", "kafka-transactions", "find-hanging", "abort", "poison", "audit", "ACL", "API", "ASCII", "data", "null", "max-buffer-utilization-percent", "reject", "release", "mill", "jobs", "kafka-cluster", "unregister", "verify-index-only", "index", "kraft.version", "Spark", "ephemeral", "unclean", "murmur2",
     "group.version", "worker", "explicit", "implicit", "record_limit", "batch_optimized", "RE2", "classic", "disabled", "upgrade", "downgrade", "bidirectional",  # group.protocol, group.consumer.migration.policy
     *(word for name in LESSONS for one in grammar.load(name).document.get("clients", ())

@@ -104,6 +104,8 @@ def test_each_metric_moves_in_a_run_with_faults(loaded):
             seen.setdefault(metric.name, set()).update(values.values())
 
     note()
+    for kind in ("producer", "consumer"):  # from before record batches
+        do(world, do="start_client", name=f"{kind}-old", kind=kind, topic="orders", settings={"broker.version.fallback": "0.10.2"})
     do(world, do="delay_link", between=[1, 2], delay_ms=40)
     for _ in range(60):
         run(world, 0.05)
