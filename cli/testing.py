@@ -1,7 +1,8 @@
 """`test`: pytest in two calls, because a browser's event loop and asynchronous tests cannot share a process.
 
 Each call has a worker for each core (pytest-xdist), each with a data directory of its own (in memory, where there is
-room) and, in the second call, a browser of its own; `tests/spreading.py` deals out the tests, what takes longest first.
+room). The second call has a browser for each worker, and one worker more: a page waits for a third of its time, for a
+picture or for its lab. `tests/spreading.py` deals out the tests, what takes longest first.
 Tests marked `slow` are left out of the everyday run and belong to `--all` and to CI. The end of the output says what
 took longest, and what was tried again because a program that is not ours had failed (`tests/outside.py`).
 `pictures`: the gallery (`tests/browser/gallery.py`), in a process of its own, too.
@@ -27,6 +28,7 @@ from cli.places import CHECKOUT, needs_checkout
 NO_TESTS_COLLECTED = 5
 MEMORY = "/dev/shm"
 MEMORY_BYTES = 4 << 30  # free in memory, before the tests put their files there: some 3 GB
+PAGE_BYTES = 4 << 30  # of a worker with its browser and its labs: 2 GB, and as much again for what they write
 WORKERS = 4
 PARTS = (
     ("Everything but the browser", "not browser", ("--ignore", "tests/browser", "tests")),
@@ -52,7 +54,8 @@ def test(arguments: argparse.Namespace) -> int:
             print(f"== {title} ==", flush=True)
             options = ["-m", marks + also, "-rs", "-q", *where]
             more = {"BROKERLAB_SHARED": shared}
-            code, counts, spent_here = _pytest(options, _workers(), _memory(programs=marks != "browser"), more)
+            memory = _memory(programs=marks != "browser")
+            code, counts, spent_here = _pytest(options, _workers(pages=marks == "browser"), memory, more)
             rows += spent_here
             total += counts
             failed = failed or code not in (0, NO_TESTS_COLLECTED)
@@ -69,8 +72,10 @@ def test(arguments: argparse.Namespace) -> int:
     return 1 if failed or not total["passed"] else 0
 
 
-def _workers() -> int:
-    return max(1, min(os.cpu_count() or 1, WORKERS))
+def _workers(pages: bool = False) -> int:
+    """As many as cores; before `pages` one more, where that many browsers have room."""
+    workers = max(1, min(os.cpu_count() or 1, WORKERS))
+    return workers + 1 if pages and workers > 1 and _room() >= (workers + 1) * PAGE_BYTES else workers
 
 
 def _memory(programs: bool = False) -> str | None:
@@ -80,11 +85,18 @@ def _memory(programs: bool = False) -> str | None:
     try:
         barred = programs and os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
         there = not barred and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
-        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    room = min(int(found[1]) * 1024 if found else 0, _limit())
-    return MEMORY if there and room >= (4 if programs else 2) * MEMORY_BYTES else None
+    return MEMORY if there and _room() >= (4 if programs else 2) * MEMORY_BYTES else None
+
+
+def _room() -> int:
+    """Bytes of memory that are free, of those that this container may have."""
+    try:
+        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        return 0
+    return min(int(found[1]) * 1024 if found else 0, _limit())
 
 
 def _limit() -> int:

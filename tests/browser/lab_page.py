@@ -18,17 +18,28 @@ QUIETLY = 30_000  # events that a page loads without being asked (static/time/pa
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 25.0, 100.0
 
 # Twins: siblings of one key. A picture with twins is made anew with every patch, and loses its focus and its clicks.
-WATCH_FOR_TWINS = """setInterval(() => {
-    const twins = globalThis.twins ??= {};
-    for (const parent of document.querySelectorAll('*')) {
+WATCH_FOR_TWINS = """{
+    const twins = globalThis.twins = {}, changed = new Set(), added = new Set();
+    const look = (parent) => {
         const keys = new Set();
         for (const { described } of parent.children) {
             if (described?.key === undefined) continue;
             if (keys.has(described.key)) twins[`${described.key} in ${parent.tagName} ${parent.getAttribute('class')}`] = true;
             keys.add(described.key);
         }
-    }
-}, 500)"""
+    };
+    new MutationObserver((changes) => {
+        for (const { target, addedNodes } of changes) {
+            changed.add(target);
+            for (const node of addedNodes) if (node.firstElementChild) added.add(node);
+        }
+    }).observe(document, { childList: true, subtree: true });
+    setInterval(() => {
+        for (const node of added) if (node.isConnected) for (const parent of [node, ...node.querySelectorAll('*')]) changed.add(parent);
+        for (const parent of changed) look(parent);
+        for (const some of [changed, added]) some.clear();
+    }, 500);
+}"""
 
 # What is told for seconds only, on a page of a machine that may stand still for longer: kept, for a test that asks later.
 KEEP_NOTICES = """globalThis.told = [];

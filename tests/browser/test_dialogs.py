@@ -28,6 +28,7 @@ def first(visit: Open) -> LabPage:
     seen.page.keyboard.press("f")
     seen.page.click("[data-fork=begin]")
     seen.wait(f"lab.feed.run !== '{live}' && lab.app.desk.runs.open.length === 2")
+    seen.leave()
     return seen
 
 

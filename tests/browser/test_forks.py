@@ -25,6 +25,7 @@ def first(visit: Open) -> LabPage:
     load = {"topic": "orders", "rate": 10, "settings": {"acks": "all"}}
     seen.command(do="start_client", name="producer-orders", kind="producer", **load)
     seen.wait("lab.app.state.clients['producer-orders']?.acked > 5")
+    seen.leave()
     return seen
 
 

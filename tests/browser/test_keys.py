@@ -23,6 +23,7 @@ def first(visit: Open) -> LabPage:
     seen = visit()
     seen.command(do="create_topic", topic="orders", partitions=1, replication_factor=3)
     seen.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
+    seen.leave()
     return seen
 
 

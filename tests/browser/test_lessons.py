@@ -79,6 +79,7 @@ READ = """() => {
     return shown;
 }"""
 
+DRAWN = "!lab.app.dirty && !lab.screen.stale.stage && !lab.screen.stale.table"
 COMPARED = """(() => {
     const { result } = lab.app.desk.lessons;
     const shown = [...document.querySelectorAll('#compare-dialog [data-receipt-of]')].filter((one) => one.querySelector('.receipt'));
@@ -133,7 +134,7 @@ class Walk:
         self.language = language
 
     def read(self, step: str) -> None:
-        self.seen.page.wait_for_timeout(120)
+        self.seen.wait(DRAWN)
         self.seen.picture(f"{self.name}-{self.language}-{step}")
         if self.language == "ko":
             assert english(self.seen) == [], (self.name, step)

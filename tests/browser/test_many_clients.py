@@ -35,6 +35,7 @@ def seen(visit: Open) -> LabPage:
     for number in range(GROUPS):
         page.command(do="start_client", name=f"consumer-{number}", kind="consumer", topic="orders", settings={"group.id": f"team-{number}"})
     page.wait(f"Object.values(lab.app.state.groups).filter(({{members}}) => members.length).length === {GROUPS}")
+    page.leave()
     return page
 
 

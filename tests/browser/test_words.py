@@ -25,6 +25,7 @@ def first(visit: Open) -> LabPage:
     seen.wait("lab.app.state.topics.orders?.partitions[0]?.isr.length === 3")
     seen.command(do="start_client", name="producer-orders", kind="producer", topic="orders", rate=5)
     seen.wait("lab.app.chosenPartition?.logs[1]?.leo > 2")
+    seen.leave()
     return seen
 
 
