@@ -24,7 +24,8 @@ class Odd(NamedTuple):
 
 def duplicated(judged: Judged) -> Iterator[Odd]:
     """Every place of a value beyond its first: in the order of reading, then those that were only acked."""
-    there = {(one.topic, one.partition, one.offset, one.label, one.number) for one in judged.read}
+    read = [(topic, partition, offset, label, number) for topic, partition, offset, label, _, number, *_ in judged.read]
+    there = {*read}
     only: dict[Any, int] = {}
     for ack in judged.acks:
         key = (ack.topic, ack.partition, ack.offset, ack.label, ack.number)
@@ -32,7 +33,7 @@ def duplicated(judged: Judged) -> Iterator[Odd]:
             only[key] = min(only.get(key, ack.position), ack.position)
     acked = sorted((position, key[2], key) for key, position in only.items())
     first: set[Value] = set()
-    for place in (*((*one.place, one.label, one.number) for one in judged.read), *(key for _, _, key in acked)):
+    for place in (*read, *(key for _, _, key in acked)):
         topic, partition, offset, label, number = place
         if (label, number) not in first:
             first.add((label, number))
@@ -60,12 +61,12 @@ def reordered(judged: Judged) -> Iterator[tuple[str, Number, str, int, int, int]
 def inconsistent(judged: Judged) -> Iterator[Odd]:
     """Values beyond the first at an offset: what was read comes first, then what was acked."""
     at: dict[Place, dict[Any, None]] = {}
-    for one in judged.read:
-        at.setdefault(one.place, {})[one.label, one.raw] = None
+    for topic, partition, offset, label, raw, *_ in judged.read:
+        at.setdefault((topic, partition, offset), {})[label, raw] = None
     for ack in sorted((ack for ack in judged.acks if ack.offset >= 0), key=lambda ack: ack.position):
         at.setdefault((ack.topic, ack.partition, ack.offset), {})[ack.label, ack.raw] = None
     for (topic, partition, offset), values in at.items():
-        for label, raw in list(values)[1:]:
+        for label, raw in list(values)[1:] if len(values) > 1 else ():
             yield Odd(label, raw, topic, partition, offset)
 
 

@@ -76,7 +76,6 @@ _BELIEFS: dict[str, Callable[[Get], Belief]] = {
     "topic_grown": lambda get: ("topic", get("topic"), joined(get("partitions"), " partitions"), None),
     "topic_deleted": lambda get: ("topic", get("topic"), "gone", None),
     "config_changed": _setting,
-    "request_received": lambda get: ("cache", get("api"), joined("as ", get("source"), " says"), None),
     "group_partition_loaded": lambda get: ("coordinator", _offsets(get), "I coordinate its groups", None),
     "group_partition_unloaded": lambda get: ("coordinator", _offsets(get), "not mine any more", None),
     "assignment_taken": lambda get: ("client", "its partitions", said(get("partitions")), get("generation")),
@@ -90,8 +89,10 @@ _BELIEFS: dict[str, Callable[[Get], Belief]] = {
 
 def beliefs(run: Recording) -> Iterator[tuple[Any, ...]]:
     """In the order of the journal."""
-    codes = [code for code in _BELIEFS if code != "request_received"]
-    cached = [event for event in run.of("request_received") if event[5].get("api") in CACHED]
-    for seq, t_us, node, code, _, params, _ in sorted([*run.of(*codes), *cached], key=lambda event: event[6]):
-        kind, subject, belief, epoch = _BELIEFS[code](params.get)
+    cached = [event for event in run.of("request_received") if event[5].api in CACHED]
+    for seq, t_us, node, code, _, params, _ in sorted([*run.of(*_BELIEFS), *cached], key=lambda event: event[6]):
+        if code == "request_received":
+            kind, subject, belief, epoch = "cache", params.api, joined("as ", params.source, " says"), None
+        else:
+            kind, subject, belief, epoch = _BELIEFS[code](params.get)
         yield seq, t_us, node, kind, code, subject, belief, epoch

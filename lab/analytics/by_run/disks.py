@@ -103,10 +103,10 @@ class Disks:
         counted = rows.select(["broker", "topic", "partition", "key"]).group_by(
             ["broker", "topic", "partition", "key"]).aggregate([([], "count_all")])
         disks: dict[tuple[str, int], dict[int, dict[bytes | None, int]]] = {}
-        for row in counted.to_pylist():
-            if not row["topic"].startswith("__"):
-                keys = disks.setdefault((row["topic"], row["partition"]), {}).setdefault(row["broker"], {})
-                keys[row["key"]] = row["count_all"]
+        columns = (counted[name].to_pylist() for name in ("broker", "topic", "partition", "key", "count_all"))
+        for broker, topic, partition, key, count in zip(*columns):
+            if not topic.startswith("__"):
+                disks.setdefault((topic, partition), {}).setdefault(broker, {})[key] = count
         best = {place: max(brokers.items(), key=_most)[1] for place, brokers in sorted(disks.items())}
         totals: dict[str, int] = {}
         for (topic, _), keys in best.items():

@@ -135,7 +135,7 @@ def storage(run: Recording) -> Iterator[tuple[Any, ...]]:
     if not power and not run.of(*CHANGES):
         return
     events = run.of(*CHANGES, "log_appended", "truncated")
-    for (node, topic, partition), line in grouped(events, lambda event: (event[2], *place_of(event))).items():
+    for (node, topic, partition), line in grouped(events, lambda event: (event[2], *_place(event))).items():
         ends: int | None = None
         for event, after in zip(line, [*line[1:], None]):
             if event[3] in CHANGES:
@@ -147,11 +147,17 @@ def storage(run: Recording) -> Iterator[tuple[Any, ...]]:
                            "power loss")
 
 
+def _place(event: Event) -> tuple[str, int]:
+    """As `place_of`."""
+    p = event[5]
+    return (p.topic, p.partition) if event[3] == "log_appended" else place_of(event)
+
+
 def _end(event: Event, before: int | None) -> int | None:
     """Where a log ends behind an event, as far as that is known."""
     code, p = event[3], event[5]
     if code == "log_appended":
-        return before if p.get("last_offset") is None else int(p["last_offset"]) + 1
+        return before if p.last_offset is None else int(p.last_offset) + 1
     if code == "truncated":
         return before if p.get("after") is None else int(p["after"])
     return None if code == "log_loaded" else before

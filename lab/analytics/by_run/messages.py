@@ -15,7 +15,9 @@ from lab.analytics.by_run.recording import Event, Recording, grouped
 Row = dict[str, Any]
 STAGES = ("queue_us", "local_us", "remote_us", "response_us")
 _NEAR = ("request_stages", "response_sent", "purgatory_completed", "purgatory_expired")
-_CHANGES = {"log_appended": "appended", "truncated": "truncated", "high_watermark": "high_watermark"}
+_NOT_TOLD = (None, None)
+_CHANGES = ("log_appended", "truncated", "high_watermark")
+_TRUNCATED = ("topic", "partition", "before", "after", "reason")
 
 
 class Request(NamedTuple):
@@ -51,18 +53,16 @@ class Messages:
     @cached_property
     def requests(self) -> list[Request]:
         """The answer is the next thing between the same two with the same API and correlation id."""
-        sent = {(event[5].get("to"), event[5].get("api"), event[5].get("correlation"), event[0]): event
-                for event in self.run.of("request_sent")}
+        sent = {(seq, correlation, to, api): (t_us, connection)
+                for seq, t_us, _, _, _, (to, api, correlation, connection), _ in self.run.of("request_sent")}
         beside = self._beside
         waiting: dict[Any, int] = {}
         received: list[Event] = []
         answers: dict[int, Event] = {}
         for event in self.run.of("request_received", "response_sent"):
-            params = event[5]
-            is_asked = event[3] == "request_received"
-            other = params.get("source" if is_asked else "to")
-            key = event[2], other, params.get("api"), params.get("correlation")
-            if is_asked:
+            _, _, node, code, _, params, _ = event
+            key = (node, *params[:3])  # both begin with the other side, the API and the correlation id
+            if code == "request_received":
                 waiting[key] = len(received)
                 received.append(event)
             elif (at := waiting.pop(key, None)) is not None:
@@ -84,22 +84,26 @@ class Messages:
 
     def control_requests(self) -> Iterator[tuple[Any, ...]]:
         """Rows of that table, without the run. What a controller sends to a broker next is that request."""
-        came = grouped(self.requests, lambda one: (one.client, one.broker, one.api, one.correlation, one.sent_us))
+        if not self.run.of("control_request"):
+            return
         following: dict[Any, Event] = {}
         told = []
-        for event in reversed(self.run.of("control_request", "request_sent") if self.run.of("control_request") else []):
+        for event in reversed(self.run.of("control_request", "request_sent")):
             is_told = event[3] == "control_request"
-            broker = joined(BROKER, event[5].get("to")) if is_told else event[5].get("to")
-            channel = event[2], broker, event[5].get("api")
+            broker = joined(BROKER, event[5].get("to")) if is_told else event[5].to
+            channel = event[2], broker, event[5].get("api") if is_told else event[5].api
             if is_told:
                 told.append((event, broker, following.get(channel)))
             following[channel] = event
+        controllers = {event[2] for event, _, _ in told}
+        came = grouped((one for one in self.requests if one.client in controllers),
+                       lambda one: (one.client, one.broker, one.api, one.correlation, one.sent_us))
         for event, broker, sent in reversed(told):
             seq, t_us, node, _, _, params, _ = event
             if sent is not None and sent[3] != "request_sent":
                 sent = None
             at = None if sent is None else sent[1]
-            key = node, broker, params.get("api"), None if sent is None else sent[5].get("correlation"), at
+            key = node, broker, params.get("api"), None if sent is None else sent[5].correlation, at
             for one in came.get(key, [None]) if at is not None else [None]:
                 rest = (None, None, None) if one is None else (one.received_us, one.answered_us, one.error)
                 yield (seq, t_us, node, broker, params.get("api"), params.get("partitions"), params.get("epoch"), at,
@@ -120,25 +124,34 @@ class Messages:
             yield row | {"total_p50": percentile(total, 0.5, 1e3), "total_p99": percentile(total, 0.99, 1e3)}
 
     # -- replicas ---------------------------------------------------------------------------
-    def replication(self) -> Iterator[tuple[Any, ...]]:
+    def replication(self) -> list[tuple[Any, ...]]:
         """Rows of that table, without the run."""
+        found: list[tuple[Any, ...]] = []
         for seq, t_us, node, code, _, params, _ in self.run.of(*_CHANGES):
-            get = params.get
-            yield (seq, t_us, node, get("topic"), get("partition"), _CHANGES[code], get("base_offset"),
-                   get("last_offset"), get("bytes"), get("role"), get("before"), get("after"), get("reason"))
+            if code == "log_appended":
+                topic, partition, base, last, size, role, _ = params
+                found.append((seq, t_us, node, topic, partition, "appended", base, last, size, role, None, None, None))
+                continue
+            topic, partition, before, after, reason = (
+                (*params, None) if code == "high_watermark" else map(params.get, _TRUNCATED))
+            found.append((seq, t_us, node, topic, partition, code, None, None, None, None, before, after, reason))
+        return found
 
     def replication_lag(self) -> Iterator[Row]:
         """How long after the leader's append the same last offset stood on each follower."""
-        appends = [(event, (event[5].get("topic"), event[5].get("partition"), event[5].get("last_offset")))
-                   for event in self.run.of("log_appended")]
         led: dict[Any, int] = {}
-        for event, place in appends:
-            if event[5].get("role") == "leader":
-                led[place] = max(led.get(place, event[1]), event[1])
+        followed: list[tuple[int, str, Any]] = []
+        for _, t_us, node, _, _, (topic, partition, _, last, _, role, _), _ in self.run.of("log_appended"):
+            place = topic, partition, last
+            if role == "leader":
+                led[place] = max(led.get(place, t_us), t_us)
+            elif role == "follower":
+                followed.append((t_us, node, place))
         lags: dict[Any, list[int]] = {}
-        for event, place in appends:
-            if event[5].get("role") == "follower" and place in led and event[1] >= led[place]:
-                lags.setdefault((*place[:2], event[2]), []).append(event[1] - led[place])
+        for t_us, node, place in followed:
+            at = led.get(place)
+            if at is not None and t_us >= at:
+                lags.setdefault((*place[:2], node), []).append(t_us - at)
         for (topic, partition, follower), values in sorted(lags.items()):
             yield {"run": self.run.name, "topic": topic, "partition": partition, "follower": follower,
                    "appends": len(values), "p50_ms": percentile(values, 0.5, 1e3),
@@ -147,13 +160,13 @@ class Messages:
 
     def leader_skew(self) -> Iterator[Row]:
         """What each broker had to do as a leader."""
-        led = grouped((event for event in self.run.of("log_appended") if event[5].get("role") == "leader"),
+        led = grouped((event for event in self.run.of("log_appended") if event[5].role == "leader"),
                       lambda event: event[2])
-        sizes = {node: [size for event in events if (size := event[5].get("bytes")) is not None]
+        sizes = {node: [size for event in events if (size := event[5].bytes) is not None]
                  for node, events in led.items()}
         total = sum(map(sum, sizes.values()))
         for node, events in sorted(led.items()):
-            partitions = {(event[5].get("topic"), event[5].get("partition")) for event in events}
+            partitions = {(event[5].topic, event[5].partition) for event in events}
             size = sum(sizes[node]) if sizes[node] else None
             yield {"run": self.run.name, "broker": node, "partitions": len(partitions), "bytes": size,
                    "share": None if size is None else share(size, total)}
@@ -161,21 +174,19 @@ class Messages:
 
 def _expires(beside: Event | None, answer: Event) -> bool:
     return (beside is not None and beside[3] == "purgatory_expired" and beside[0] == answer[0]
-            and beside[5].get("operation") == answer[5].get("api"))
+            and beside[5].get("operation") == answer[5].api)
 
 
-def _request(event: Event, sent: dict[Any, Event], answer: Event | None, beside: dict[int, Any]) -> Request:
-    seq, t_us, node, _, cause, params, _ = event
-    get = params.get
-    asked = sent.get((node, get("api"), get("correlation"), cause))
+def _request(event: Event, sent: dict[Any, Any], answer: Event | None, beside: dict[int, Any]) -> Request:
+    seq, t_us, node, _, cause, (source, api, correlation, version, client_id), _ = event
+    sent_us, connection = sent.get((cause, correlation, node, api), _NOT_TOLD)
     answered_us, error, expired = None, None, False
-    stages: dict[str, Any] = {}
+    queue = local = remote = response = None
     if answer is not None:
-        answered_us, error = answer[1], answer[5].get("error")
-        stages, expired = beside.get(answer[6], ({}, False))
-    queue, local, remote, response = (stages.get(name) for name in STAGES)
+        answered_us, error = answer[1], answer[5].error
+        if answer[6] in beside:
+            stages, expired = beside[answer[6]]
+            queue, local, remote, response = map(stages.get, STAGES)
     waited = answered_us - t_us if expired and remote is None and answered_us is not None else remote
-    return Request(
-        node, get("source"), None if asked is None else asked[5].get("connection"), get("client_id"), get("api", ""),
-        get("version"), get("correlation"), None if asked is None else asked[1], t_us, answered_us, queue, local,
-        remote, response, waited, expired, error, seq)  # fmt: skip
+    return Request(node, source, connection, client_id, api or "", version, correlation, sent_us, t_us, answered_us,
+                   queue, local, remote, response, waited, expired, error, seq)

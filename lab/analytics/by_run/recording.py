@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from io import BytesIO
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
@@ -19,18 +21,22 @@ import orjson
 import pyarrow as pa
 
 from lab.analytics import journal, places, schemas
+from lab.analytics.by_run.shapes import SHAPED
 from lab.analytics.columns import ARROW
 from lab.analytics.declaring import Table
 from lab.analytics.journal import Lines
 from lab.analytics.places import RunPlace
 from lab.experiments.findings import load_end_us
 
-Event = tuple[int, int, str, str, int, dict[str, Any], int]
-"""(seq, t_us, node, code, cause, params, position)."""
+Event = tuple[int, int, str, str, int, Any, int]
+"""(seq, t_us, node, code, cause, params, position); params: a dictionary, or one of the tuples of `shapes`."""
 Operation = tuple[int, int, str, str, str, dict[str, Any], int]
 """(seq, t_us, process, kind, op, fields, position)."""
+Parsed = tuple[list[Any], list[Sequence[Any]], list[bytes]]
+"""Rows, the same column by column, the last field of each as it stands there."""
 Facts = dict[str, Any]
 _BOUND = 1 << 63
+_UNUSUAL = (ValueError, TypeError, KeyError, AttributeError)
 _POSITION = itemgetter(6)
 
 
@@ -44,10 +50,14 @@ class Told:
         self.bad: list[tuple[Any, ...]] = []
         """(six columns, position, error), as `journal` makes them."""
 
+    @cached_property
+    def columns(self) -> list[Sequence[Any]]:
+        """The sound rows, column by column."""
+        return _columns(self.sound)
+
     def arrow(self, run: str) -> pa.Table:
         """The rows as the columns of the table."""
-        columns = [list(column) for column in zip(*self.sound)] or [[] for _ in range(7)]
-        columns = [*columns[:5], self.raw, columns[6], [None] * len(self.sound)]
+        columns = [*self.columns[:5], self.raw, self.columns[6], [None] * len(self.sound)]
         for at, column in enumerate(columns if self.bad else ()):
             columns[at] = [*column, *(row[at] for row in self.bad)]
         made = [pa.repeat(pa.scalar(run, pa.string()), len(columns[6]))]
@@ -126,25 +136,33 @@ class Recording:
         return {code for event in self.of("summed_up") for code in event[5].get("counts", ())}
 
 
-def _event(line: bytes) -> tuple[Any, bytes]:
-    """A line of the journal, quickly; whatever is not as usual raises an error."""
-    seq, t_us, node, code, cause, params = orjson.loads(line)
-    if type(params) is not dict or "{" in node or "{" in code or line[-2:] != b"]\n":
+def _events(lines: list[bytes], positions: Iterable[int]) -> Parsed:
+    """Lines of the journal with the bytes at which they begin; raises an error when one is not as usual."""
+    rows = [(seq, t_us, node, code, cause, SHAPED[code](params), position)
+            for (seq, t_us, node, code, cause, params), position in zip(map(orjson.loads, lines), positions)]
+    columns = _columns(rows)
+    is_usual = not any("{" in name for name in {*columns[2], *columns[3]})
+    if not is_usual or not all(line.endswith(b"]\n") for line in lines):
         raise ValueError
-    return (seq, t_us, node, code, cause, params), line[line.index(b"{") : -2]
+    return rows, columns, [line[line.index(b"{"):-2] for line in lines]
 
 
-def _operation(line: bytes) -> tuple[Any, bytes]:
-    """A line of the history."""
-    row = orjson.loads(line)
-    if line[-1:] != b"\n":
+def _operations(lines: list[bytes], positions: Iterable[int]) -> Parsed:
+    """Lines of the history, as `_events` those of the journal."""
+    told = [*map(orjson.loads, lines)]
+    rows = [(pop("seq"), pop("t"), pop("process"), pop("kind"), pop("op"), row, position) for row, pop, position
+            in zip(told, [row.pop for row in told], positions)]  # fmt: skip
+    if lines and not lines[-1].endswith(b"\n"):
         raise ValueError
-    pop = row.pop
-    return (pop("seq"), pop("t"), pop("process"), pop("kind"), pop("op"), row), orjson.dumps(row)
+    return rows, _columns(rows), [*map(orjson.dumps, told)]
 
 
-_PARSERS = {places.JOURNAL: (_event, journal.event_of), places.OPERATIONS: (_operation, journal.operation_of)}
-"""File -> how its lines are parsed, and how those that are not as usual."""
+def _columns(rows: list[Any]) -> list[Sequence[Any]]:
+    return [*zip(*rows)] or [()] * 7
+
+
+_PARSERS = {places.JOURNAL: (_events, journal.event_of), places.OPERATIONS: (_operations, journal.operation_of)}
+"""File -> how its lines are parsed together, and how one that is not as usual."""
 
 
 def _read(place: RunPlace, file: str, table: Table) -> Told:
@@ -152,21 +170,25 @@ def _read(place: RunPlace, file: str, table: Table) -> Told:
     path = place.journal / file if place.journal is not None else None
     if path is None or not path.is_file():
         return told
-    part = Lines(place.name, str(path), 0, path.stat().st_size)
-    parse, carefully = _PARSERS[file]
-    sound, raw = told.sound.append, told.raw.append
-    for position, line in journal.lines_of(part):
-        try:
-            row, rest = parse(line)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            found = journal.row_of(position, line, carefully, 6)
-            if found[7] is not None:
-                told.bad.append(found)
-                continue
-            row, rest = (*found[:5], orjson.loads(found[5])), found[5]
-        sound((*row, position))
-        raw(rest)
-    _weed(told, part)
+    lines = BytesIO(path.read_bytes()).readlines()
+    positions = [*accumulate(map(len, lines), initial=0)][:-1]
+    together, carefully = _PARSERS[file]
+    try:
+        told.sound, told.columns, told.raw = together(lines, positions)
+    except _UNUSUAL:
+        for position, line in zip(positions, lines):
+            try:
+                (row,), _, (rest,) = together([line], [position])
+            except _UNUSUAL:
+                found = journal.row_of(position, line, carefully, 6)
+                if found[7] is not None:
+                    told.bad.append(found)
+                    continue
+                params = SHAPED[found[3]](orjson.loads(found[5]))
+                row, rest = (*found[:5], params, position), found[5]
+            told.sound.append(row)
+            told.raw.append(rest)
+    _weed(told, Lines(place.name, str(path), 0, sum(map(len, lines))))
     return told
 
 
@@ -174,7 +196,7 @@ def _weed(told: Told, part: Lines) -> None:
     """Rows whose values are not of their column's type are damaged, too."""
     wanted = [ARROW[column.type] for column in told.table.columns if column.name != "run"][:5]
     usual: list[type] = [int if kind == pa.int64() else str for kind in wanted]
-    columns: list[Any] = list(zip(*told.sound))[:5]
+    columns = told.columns[:5]
     is_plain = all(set(map(type, column)) == {kind} for column, kind in zip(columns, usual))
     if is_plain and all(max(column) < _BOUND for column, kind in zip(columns, usual) if kind is int):
         return
@@ -182,6 +204,7 @@ def _weed(told: Told, part: Lines) -> None:
     schema = pa.schema([pa.field(column.name, ARROW[column.type]) for column in told.table.columns])
     rows, texts = told.sound, told.raw
     told.sound, told.raw = [], []
+    del told.columns  # they are made anew when asked for
     for row, text in zip(rows, texts):
         if all(map(_fits, row, usual)):
             told.sound.append(row)

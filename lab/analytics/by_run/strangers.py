@@ -57,8 +57,8 @@ class Strangers:
     @cached_property
     def batches(self) -> list[Batch]:
         """With what became of them, without what went with its topic."""
-        asked = [event for event in self.run.of("request_received") if event[5].get("api") == "Produce"
-                 and _OUTSIDE.match(str(event[5].get("source", "")))]
+        asked = [event for event in self.run.of("request_received") if event[5].api == "Produce"
+                 and _OUTSIDE.match(str(event[5].source))]
         if not asked:
             return []
         by = grouped(asked, lambda event: (event[0], event[2]))
@@ -68,30 +68,30 @@ class Strangers:
         found = []
         for event in self.run.of("log_appended"):
             mine = [one for one in by.get((event[0], event[2]), ()) if one[6] < event[6]]
-            topic = event[5].get("topic", "")
-            if event[5].get("role") == "leader" and mine and deleted.get(topic, -1) < event[6]:
+            topic = event[5].topic
+            if event[5].role == "leader" and mine and deleted.get(topic, -1) < event[6]:
                 found.append(self._batch(event, mine[-1]))
         self._answer(found)
         return found
 
     def _batch(self, event: Event, asked: Event) -> Batch:
         seq, _, node, _, _, p, position = event
-        place, last = (p["topic"], p["partition"]), p["last_offset"]
+        place, last = (p.topic, p.partition), p.last_offset
         stood = self.judged.stands(place, last, seq, node)
         return Batch(
-            *place, node, seq, p["base_offset"], last, position, p.get("crc"), p.get("bytes"), asked[5]["source"],
-            asked[5]["correlation"], asked[5].get("client_id") or "", stood,
+            *place, node, seq, p.base_offset, last, position, p.crc, p.bytes, asked[5].source,
+            asked[5].correlation, asked[5].client_id or "", stood,
             self.judged.stands.thin(place, last, stood.reign))  # fmt: skip
 
     def _answer(self, batches: list[Batch]) -> None:
         """The first answer behind the append."""
-        answers = grouped((event for event in self.run.of("response_sent") if event[5].get("api") == "Produce"),
-                          lambda event: (event[2], event[5].get("to"), event[5].get("correlation")))
+        answers = grouped((event for event in self.run.of("response_sent") if event[5].api == "Produce"),
+                          lambda event: (event[2], event[5].to, event[5].correlation))
         for batch in batches:
             behind = (event for event in answers.get((batch.node, batch.source, batch.correlation), ())
                       if event[6] > batch.id)
             first = next(behind, None)
-            batch.error = None if first is None else first[5].get("error")
+            batch.error = None if first is None else first[5].error
 
     @cached_property
     def acked(self) -> list[Batch]:

@@ -53,14 +53,17 @@ class Stands:
             return "removed"
         if offset < 0 or written is None:
             return "unknown"
-        if not any(one == reign and first <= offset < last for first, last, one in self._counting.get(partition, ())):
-            return "cut"
-        return "removed" if offset < start else "there"
+        for first, last, one in self._counting.get(partition, ()):
+            if one == reign and first <= offset < last:
+                return "removed" if offset < start else "there"
+        return "cut"
 
     def thin(self, partition: Partition, offset: int, reign: int | None) -> int | None:
         """On how many disks a place is, where these are too few."""
-        return next((copies for first, last, one, copies in self._thin.get(partition, ())
-                     if one == reign and first <= offset < last), None)
+        for first, last, one, copies in self._thin.get(partition, ()):
+            if one == reign and first <= offset < last:
+                return int(copies)
+        return None
 
     def is_damaged(self, partition: Partition, offset: int) -> bool:
         """Whether somebody's copy of it cannot be trusted."""

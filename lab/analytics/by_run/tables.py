@@ -63,10 +63,9 @@ def table_of(run: Run, name: str) -> pa.Table:
     schema = schema_of(name)
     if name in _WHOLE:
         return _WHOLE[name](run).select(schema.names).cast(schema)
-    rows = list(_ROWS[name](run))
-    columns: list[Any] = list(zip(*rows)) or [() for _ in schema.names[1:]]
-    made = [_column(values, kind) for values, kind in zip(columns, schema.types[1:])]
-    return pa.Table.from_arrays([pa.array([run.name] * len(rows), pa.string()), *made], schema=schema)
+    columns: list[Any] = [*zip(*_ROWS[name](run))]
+    made = [_column(values, kind) for values, kind in zip(columns or [()] * len(schema.names), schema.types[1:])]
+    return pa.Table.from_arrays([pa.repeat(pa.scalar(run.name, pa.string()), len(made[0])), *made], schema=schema)
 
 
 def _text(number: Any) -> str | None:

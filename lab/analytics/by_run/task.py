@@ -40,6 +40,8 @@ UNUSUAL = ""
 ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What a journal leads to whose events have not the parameters of the registry."""
 _ENDLESS = (1 << 63) - 1
+_MANY = ("params", "fields", "number")
+"""Columns of texts that are all different: a dictionary of them is made for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ class Files:
         for name, path in self._paths.items():
             if name not in self._writers:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._writers[name] = parquet.ParquetWriter(path, schema_of(name))
+                schema = schema_of(name)
+                few = [field.name for field in schema if field.type == pa.string() and field.name not in _MANY]
+                self._writers[name] = parquet.ParquetWriter(path, schema, use_dictionary=few)
             table = table_of(run, name)
             if table.num_rows:
                 self._writers[name].write_table(table)

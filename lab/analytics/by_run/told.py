@@ -128,7 +128,7 @@ class Judged:
         """Each value at the last offset at which it was acked."""
         found: dict[Value, Acked] = {}
         for one in self.acks:
-            value = one.label, one.number
+            value = one[3], one[5]
             known = found.get(value)
             if known is None or (one.offset, one.position) >= (known.offset, known.position):
                 found[value] = one
@@ -139,26 +139,27 @@ class Judged:
         """One row a value at an offset, in the order of reading."""
         first: dict[Any, list[Any]] = {}
         for poll in self.values.polls:
-            key = (poll.topic, poll.partition, poll.offset, poll.label, raw_of(poll))
+            _, _, topic, partition, offset, label, _, seq, position, at = poll
+            key = (topic, partition, offset, label, raw_of(poll))
             known = first.get(key)
             if known is None:
-                first[key] = [(poll.position, poll.at), poll.seq]
-            elif poll.seq < known[1]:
-                known[1] = poll.seq
-        nth: Counter[Any] = Counter()
+                first[key] = [(position, at), seq]
+            elif seq < known[1]:
+                known[1] = seq
+        nths: dict[Place, int] = {}
         copies: Counter[Any] = Counter()
         found = []
         for (topic, partition, offset, label, raw), (seen, seq) in first.items():
-            nth[topic, partition, offset] += 1
+            place = topic, partition, offset
+            nth = nths[place] = nths.get(place, 0) + 1
             number = raw if label else _named(raw, copies, (topic, partition))
-            found.append(Reading(topic, partition, offset, label, raw, number, seen, seq,
-                                 nth[topic, partition, offset]))
+            found.append(Reading(*place, label, raw, number, seen, seq, nth))
         return found
 
     @cached_property
     def values_read(self) -> Counter[Value]:
         """Each value that was read, and at how many places."""
-        return Counter(one.value for one in self.read)
+        return Counter([(label, number) for _, _, _, label, _, number, *_ in self.read])
 
     @cached_property
     def _texts(self) -> set[Value]:
@@ -262,9 +263,6 @@ class Judged:
         """Acked, and gone from the log that counts."""
         return [one for one in self.fates if one.fate == "lost"]
 
-    def _of_fate(self, fate: str) -> Iterator[str]:
-        return (one.label for one in self.fates if one.fate == fate)
-
     # -- places that are odd ----------------------------------------------------------------
     @cached_property
     def duplicated(self) -> list[Odd]:
@@ -282,11 +280,11 @@ class Judged:
         """The figures of the receipt by producer; `operator` wrote by hand."""
         found: dict[str, Counter[str]] = {}
         for name, labels in (
-            ("acked", (label for label, _ in self.acked)),
-            ("read", (one[0] for one in self.values_read if self.is_own(*one))),
-            ("duplicated", (one.label for one in self.duplicated)), ("reordered", (one[0] for one in self.reordered)),
-            *((fate, self._of_fate(fate)) for fate in ("lost", "unread", "removed")),
-            ("at_risk", (one.label for one in self.fates if one.copies is not None)),
+            ("acked", [label for label, _ in self.acked]),
+            ("read", [one[0] for one in self.values_read if self.is_own(*one)]),
+            ("duplicated", [one.label for one in self.duplicated]), ("reordered", [one[0] for one in self.reordered]),
+            *((fate, [one.label for one in self.fates if one.fate == fate]) for fate in ("lost", "unread", "removed")),
+            ("at_risk", [one.label for one in self.fates if one.copies is not None]),
         ):  # fmt: skip
             for label, count in Counter(labels).items():
                 found.setdefault(producer_of(label), Counter())[name] += count
